@@ -31,11 +31,8 @@ def bounds(study: Ranking) -> pd.DataFrame:
     """
     if not study.runs.rankings:
         return pd.DataFrame(columns=BOUNDS)
-    rows = [
-        {"metric": chosen.label, "system": name} | limits
-        for name in study.order
-        for chosen, limits in _of_system(study, study.runs.rankings[name])
-    ]
+    every = ((name, *row) for name in study.order for row in _of_system(study, study.runs.rankings[name]))
+    rows = [{"metric": chosen.label, "system": name} | limits for name, chosen, limits in every]
     frame = pd.DataFrame(rows, columns=BOUNDS)
     place = {chosen.label: i for i, chosen in enumerate(study.settings.metrics)}
     return frame.sort_values("metric", key=lambda labels: labels.map(place), kind="stable", ignore_index=True)
@@ -50,10 +47,8 @@ def _of_system(study: Ranking, r: Rankings) -> Iterator[tuple[Chosen, dict[str, 
     for chosen in study.settings.metrics:
         values = [chosen.sums(world, study.relevance_level) for world in worlds]
         if values[0].denominator is None and values[0].defined.any():
-            yield (
-                chosen,
-                _limits(np.array([sums.numerator for sums in values])) | {"unjudged": int(unknown.count.sum())},
-            )
+            limits = _limits(np.array([sums.numerator for sums in values]))
+            yield chosen, limits | {"unjudged": int(unknown.count.sum())}
 
 
 def _limits(values: Floats) -> dict[str, float]:
@@ -125,13 +120,11 @@ def measures(study: Ranking) -> pd.DataFrame:
     n: number of lists with a value. left_out: number of items among the first k that the table lacks, or that lack what
     the measure needs.
     """
-    rows = [
-        {"metric": measure.name, "system": name, "k": study.depth}
-        | estimate_columns(measure.estimate)
-        | {"left_out": int(diversity.left_out(measure.lists, measure.has, study.depth).sum())}
-        for name, every in _by_system(study).items()
-        for measure in every.values()
-    ]
+    rows = []
+    for name, measure in ((name, one) for name, every in _by_system(study).items() for one in every.values()):
+        left_out = diversity.left_out(measure.lists, measure.has, study.depth).sum()
+        place = {"metric": measure.name, "system": name, "k": study.depth}
+        rows.append(place | estimate_columns(measure.estimate) | {"left_out": int(left_out)})
     return pd.DataFrame(rows, columns=MEASURES)
 
 

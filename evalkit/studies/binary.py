@@ -281,13 +281,8 @@ class BinaryStudy(RowStudy):
 
     def _decided(self, d: Counts) -> dict[str, Floats]:
         """What decisions give, at each threshold of a table."""
-        return {
-            "predicted": counts.predicted_rate(d),
-            "precision": counts.precision(d),
-            "recall": counts.recall(d),
-            "f1": counts.f_score(d),
-            "cost": curves.cost(d, self.costs.fp, self.costs.fn),
-        }
+        shares = {"predicted": counts.predicted_rate(d), "precision": counts.precision(d), "recall": counts.recall(d)}
+        return shares | {"f1": counts.f_score(d), "cost": curves.cost(d, self.costs.fp, self.costs.fn)}
 
     # Curves
 

@@ -311,9 +311,7 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored
     columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
     lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    study.check_systems(settings, systems)
-    return settings
+    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
 
 
 # Rows at hand ---------------------------------------------------------------------------------------------------------
@@ -325,9 +323,8 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Classe
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
     fields, shared = row_study.of_rows(data, settings, p)
     shared |= {"classes": len(data.names)}
-    held = {
-        name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
-    }
+    said = [(name, data.score.get(name), data.predicted[name]) for name in rows.systems]
+    held = {name: Rows(data.actual, score, decision=predicted, **shared) for name, score, predicted in said}
     return _study(fields, HeldClasses(held, lambda: rows.id), p, data.names, scored=scored, outside=outside)
 
 
@@ -371,10 +368,8 @@ def _whole_units(of: Predictions) -> Predictions:
     systems, classes = len(t.systems), len(of.names)
     cells = systems * classes**2
     if t.schema.unit and cells > CELLS:
-        raise ParameterError(
-            f"unit: {systems} systems and {classes} classes have {cells:,} cells, of more than {CELLS:,} "
-            "the units need all rows in memory; choose systems"
-        )
+        got = f"{systems} systems and {classes} classes have {cells:,} cells"
+        raise ParameterError(f"unit: {got}, of more than {CELLS:,} the units need all rows in memory; choose systems")
     if t.schema.units * (cells + 1) > BESIDE:
         return replace(of, table=replace(t, schema=replace(t.schema, parted=False)))
     return of
@@ -386,8 +381,8 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     counted = row_study.counted(t, first)
     limit = first.counting.bins
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
-        raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "
-                             "ways, which needs all rows in memory; choose one system")  # fmt: skip
+        ways = f"actual and predicted classes of two systems come in more than {limit:,} ways"
+        raise ParameterError(f"systems: {ways}, which needs all rows in memory; choose one system")
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
     measured = SummedClasses(t.systems, first, counted, design)
     measured.refuse_left_out()
@@ -400,16 +395,15 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
-    return ByClass(
-        scored=of.scored,
-        counting=Counting(k, of.scale, of.squares, limits.bins, few),
-        terms=Terms.alone(metrics, systems, few, class_rows),
-        sliced=sliced,
-        ranked=bool(_ordered(primary)),
-        limits=limits,
-        problems=k,
-        ids=t.ids_held,
-    )
+    more: Any = {
+        "sliced": sliced,
+        "ranked": bool(_ordered(primary)),
+        "limits": limits,
+        "problems": k,
+        "ids": t.ids_held,
+    }
+    counting = Counting(k, of.scale, of.squares, limits.bins, few)
+    return ByClass(scored=of.scored, counting=counting, terms=Terms.alone(metrics, systems, few, class_rows), **more)
 
 
 def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:

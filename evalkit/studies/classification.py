@@ -4,7 +4,7 @@ Binary studies are made here, of rows in memory and of tables read in blocks; `c
 The last part computes what the findings of the report state.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, partial
@@ -55,11 +55,6 @@ class Asked:
     rule: Rule
     costs: Costs
 
-    @property
-    def rules(self) -> dict[str, Any]:
-        """The rule of the threshold and the costs, as fields of the study."""
-        return {"rule": self.rule, "costs": self.costs}
-
     def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
         """A function to the counts on bootstrap samples, the same for all systems; None if the threshold is fixed."""
         drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
@@ -71,8 +66,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
     chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    study.check_systems(settings, systems)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
     return Asked(settings, rule, rule.costs or p.costs or EqualCosts())
@@ -89,19 +83,18 @@ def binary_of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) ->
     rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
     thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
     held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
-    odd = {name: outside(score, data.actual == 1) for name, score in data.score.items()}
-    return BinaryStudy(
-        **fields,
-        **a.rules,
-        measured=HeldRows(held, lambda: data.rows.id),
-        positive=data.names[1],
-        negative=data.names[0],
-        positives=int(data.actual.sum()),
-        outside={name: n for name, (n, _) in odd.items()},
-        wrong={name: n for name, (_, n) in odd.items()},
-        precision=precision,
-        thresholds=thresholds,
-    )
+    fields |= {"measured": HeldRows(held, lambda: data.rows.id), "precision": precision, "thresholds": thresholds}
+    odd = [outside(score, data.actual == 1) for score in data.score.values()]
+    return _study(fields, a, data.names, int(data.actual.sum()), odd)
+
+
+def _study(
+    fields: dict[str, Any], a: Asked, names: Sequence[str], positives: int, odd: Iterable[tuple[int, int]]
+) -> BinaryStudy:
+    """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are wrong."""
+    beyond, wrong = (dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True))
+    classes: Any = {"positive": names[1], "negative": names[0], "positives": positives}
+    return BinaryStudy(**fields, **classes, rule=a.rule, costs=a.costs, outside=beyond, wrong=wrong)
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -114,10 +107,8 @@ def binary_of_blocks(of: scores.Predictions, p: Classification, limits: Limits =
     within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
     for chosen in a.settings.metrics:
         if not (chosen.base.metric.tabled or chosen in within):
-            why = f"computed from the column {' and '.join(chosen.metric.columns)}"
-            raise ParameterError(
-                f"metrics: {chosen.label} is {why}, which needs all rows in memory, got {t.rows:,} rows"
-            )
+            why = f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all rows in memory"
+            raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
     nameless, first = row_study.nameless(t), _first(of, a, within, limits)
@@ -134,18 +125,9 @@ def binary_of_blocks(of: scores.Predictions, p: Classification, limits: Limits =
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
     if second := _second(of, a, measured, first.counting):
         measured = replace(measured, second=second, moved=nameless.total(second))
-    return BinaryStudy(
-        **row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None),
-        **a.rules,
-        measured=measured,
-        positive=of.names[1],
-        negative=of.names[0],
-        positives=positives,
-        outside=dict(zip(t.systems, odd[::2], strict=True)),
-        wrong=dict(zip(t.systems, odd[1::2], strict=True)),
-        precision=precision,
-        thresholds=measured.thresholds,
-    )
+    fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
+    fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
+    return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
 
 
 def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
@@ -212,16 +194,9 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     ([0.778, 0.556], ['a', 'b'])
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    predicted = Predicted(
-        sources.parts(p.preds, p.header, limits.reading),
-        asked=p.kind,
-        positive=p.positive,
-        columns=p.columns,
-        systems=p.systems,
-        attributes=attributes(p.segments, p.unit),
-        beside=lookup.columns(p.metrics),
-        unit=p.unit,
-    )
+    named: Any = {"positive": p.positive, "columns": p.columns, "systems": p.systems, "unit": p.unit}
+    named |= {"attributes": attributes(p.segments, p.unit), "beside": lookup.columns(p.metrics)}
+    predicted = Predicted(sources.parts(p.preds, p.header, limits.reading), asked=p.kind, **named)
     kind = KINDS[predicted.kind]
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")

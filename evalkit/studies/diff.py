@@ -62,9 +62,8 @@ def located(given: Any) -> Path:
     every = path.is_dir()
     files = sorted(path.glob(f"*{report.UNITS}")) if every else [path.with_name(f"{report.stem(path)}{report.UNITS}")]
     if len(files) > 1:
-        raise InputError(
-            f"{path}: must hold one report, got {', '.join(file.name for file in files)}; name one of them"
-        )
+        got = ", ".join(file.name for file in files)
+        raise InputError(f"{path}: must hold one report, got {got}; name one of them")
     if not files or not files[0].is_file():
         wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes")
@@ -104,9 +103,8 @@ class Diff(Shown, Study):
         if not joined:
             raise InputError(f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell")
         metrics = (unit_files.chosen(new.metrics[label]) for label in joined)
-        settings = study.settings(replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits)
         systems = tuple(side for pair in of for side in pair)
-        study.check_systems(settings, (*systems, OLD_REPORT))
+        settings = study.settings(replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits)
         sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
         return cls(settings, systems, {}, p, sources, files, names, joined)
 
@@ -221,9 +219,8 @@ class Diff(Shown, Study):
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) − M_old(all).
         came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
         """
-        words = {
-            (row["metric"], row["first"]): diagnostics.verdict_of(row) for row in self.comparisons.to_dict("records")
-        }
+        rows = self.comparisons.to_dict("records")
+        words = {(row["metric"], row["first"]): diagnostics.verdict_of(row) for row in rows}
         for chosen in self.settings.metrics:
             for pair, of in self.joined[chosen.label].items():
                 old, new = of.old.value, of.new.value

@@ -154,12 +154,11 @@ class Experiment(Study):
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
             return
-        sd, left = control.deviation, float(np.sqrt(1 - control.correlation**2))
+        sd, level = control.deviation, self.settings.level
+        sds = (sd, sd * float(np.sqrt(1 - control.correlation**2)))
         for lift in LIFTS:
             difference = lift * control.mean
-            raw, cuped = (
-                power.required_n_independent(difference, x, level=self.settings.level) for x in (sd, sd * left)
-            )
+            raw, cuped = (power.required_n_independent(difference, x, level=level) for x in sds)
             yield {"lift": lift, "difference": difference, "raw": raw, "cuped": cuped}
 
     @cached_property
@@ -170,11 +169,8 @@ class Experiment(Study):
             return None
         from scipy.special import ndtr
 
-        bounds = {
-            "pocock": multiplicity.pocock(n, level=level),
-            "obrien_fleming": multiplicity.obrien_fleming(n, level=level),
-        }
-        last = {name: float(2 * ndtr(-bound[-1])) for name, bound in bounds.items()}
+        bounds = {"pocock": multiplicity.pocock, "obrien_fleming": multiplicity.obrien_fleming}
+        last = {name: float(2 * ndtr(-of(n, level=level)[-1])) for name, of in bounds.items()}
         return {"looks": n, "false_positive_rate": multiplicity.false_positive_rate(n, level=level)} | last
 
     # The users
@@ -260,9 +256,8 @@ class Experiment(Study):
         return experiments.stratified(*of, level=self.settings.level)
 
     def _permuted(self, first: Floats, second: Floats, **more: Any) -> Comparison:
-        return independent.studentised(
-            first, second, rng=self.inference_options(2).rng, level=self.settings.level, **more
-        )
+        o = self.inference_options(2)
+        return independent.studentised(first, second, rng=o.rng, level=o.level, **more)
 
     @cached_property
     def concentration(self) -> dict[float, float]:
@@ -323,9 +318,8 @@ def read(data: list[Part], shared: Settings, o: reports.Interleaving, budget: ba
     metrics = _metrics(o, binary)
     for chosen in metrics:
         if missing := int((~chosen.sums(table.numbers).defined).sum()):
-            raise ParameterError(
-                f"metrics: {chosen.label} has no value for {missing:,} users; an A/B test compares all of an arm"
-            )
+            why = "an A/B test compares all of an arm"
+            raise ParameterError(f"metrics: {chosen.label} has no value for {missing:,} users; {why}")
     settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
     arms, read = table.assigned.arms, table.sources
     return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))

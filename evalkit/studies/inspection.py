@@ -112,9 +112,8 @@ def _classification(p: reports.Classification, of: Opened) -> Inspection:
 def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
-    given = aligned.Given(
-        parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=reports.attributes(p.segments, p.unit)
-    )
+    attributes = reports.attributes(p.segments, p.unit)
+    given = aligned.Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes)
     what, layout = "actual values and forecasts", given.layouts[0]
     return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
 

@@ -334,7 +334,7 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p)
     shared = replace(shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics))
-    study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
+    shared.checked(tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
 
 

@@ -148,9 +148,7 @@ def _predicted(rows: Rows) -> np.ndarray:
 def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    study.check_systems(settings, systems)
-    return settings
+    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
 
 
 def threshold_of(p: Classification, *, probabilities: bool) -> float:
@@ -180,15 +178,9 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Labels
     threshold = threshold_of(p, probabilities=sure)
     cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
     fields, shared = row_study.of_rows(data, settings, p)
+    fields |= {"names": data.names, "probabilities": sure, "threshold": threshold, "precision": stored}
     held = {name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()}
-    return LabelsStudy(
-        **fields,
-        measured=HeldLabels(held, lambda: rows.id),
-        names=data.names,
-        probabilities=sure,
-        threshold=threshold,
-        precision=stored,
-    )
+    return LabelsStudy(**fields, measured=HeldLabels(held, lambda: rows.id))
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -214,14 +206,11 @@ def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> Lab
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
     leader = study.leading(study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline)
     asked_again = second(measured, metrics, leader, sure=sure)
-    return LabelsStudy(
-        **row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None),
-        measured=replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again)),
-        names=of.names,
-        probabilities=sure,
-        threshold=threshold,
-        precision={name: of.precision(name) for name in t.systems},
-    )
+    measured = replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again))
+    stored = {name: of.precision(name) for name in t.systems}
+    fields = row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None)
+    fields |= {"names": of.names, "probabilities": sure, "threshold": threshold, "precision": stored}
+    return LabelsStudy(**fields, measured=measured)
 
 
 def _summed(chosen: Chosen) -> bool:
@@ -236,23 +225,11 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
     few = row_study.few_units(of.table, limits)
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
-    hits = {chosen.label: _hits(chosen) for chosen in settings.metrics if isinstance(chosen.metric.kind, Share)}
-    kind: Any = primary.metric.kind
-    return ByLabel(
-        cuts=cuts,
-        counting=Counting(2, of.scale, of.squares, FEW, few),
-        terms=terms_of(losses, s, few, cuts),
-        hits=hits | {TOP: top_hits},
-        sliced_hits={name: own for name, own in hits.items() if name == primary.label},
-        sliced=kind.totalled,
-        celled=isinstance(kind, Combined),
-        ranked=isinstance(kind, Combined) and not kind.decided,
-        limits=limits,
-        problems=k,
-        ids=of.table.ids_held,
-    )
-
-
-def _hits(chosen: Chosen) -> Hits:
-    kind: Any = chosen.metric.kind
-    return kind.hits
+    kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
+    hits: dict[str, Hits] = {name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)}
+    kind, sliced_hits = primary.metric.kind, {name: own for name, own in hits.items() if name == primary.label}
+    more: Any = {"limits": limits, "problems": k, "ids": of.table.ids_held, "cuts": cuts, "sliced": kind.totalled}
+    more |= {"celled": isinstance(kind, Combined), "ranked": isinstance(kind, Combined) and not kind.decided}
+    more |= {"hits": hits | {TOP: top_hits}, "sliced_hits": sliced_hits}
+    counting = Counting(2, of.scale, of.squares, FEW, few)
+    return ByLabel(counting=counting, terms=terms_of(losses, s, few, cuts), **more)

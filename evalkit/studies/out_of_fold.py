@@ -207,12 +207,8 @@ class Validation(Shown, Study):
                 for i, fold in enumerate(self.tests):
                     draw(next(done))
                     own = self.scored[name].take(fold.member)
-                    row: dict[str, Any] = {
-                        "system": name,
-                        "fold": fold.label,
-                        "train": 0 if (pair := self._pairs[i]) is None else int(train[pair]),
-                        "test": len(own),
-                    }
+                    trained = 0 if (pair := self._pairs[i]) is None else int(train[pair])
+                    row: Row = {"system": name, "fold": fold.label, "train": trained, "test": len(own)}
                     row["label"] = float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
                     row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
                     sides = self.trained.get(name)
@@ -495,11 +491,9 @@ class Validation(Shown, Study):
         listed = [leakage.score_scale([fold.member for fold in self.tests], p.score)]
         if not self.fitted:
             listed.append(leakage.gives_away(p.counts))
-        return [
-            replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))
-            for finding in listed
-            if finding
-        ]
+        rows = [tuple(self.rows[list(finding.rows)].tolist()) for finding in listed if finding]
+        found = zip(filter(None, listed), rows, strict=True)
+        return [replace(finding, message=f"{name}: {finding.message}", rows=own) for finding, own in found]
 
     # The verdict
 

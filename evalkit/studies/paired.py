@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, once, settings
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, framed, once, settings
 from evalkit.system import cached, progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
@@ -63,8 +63,7 @@ class Significance(Shown, Study):
             best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
             chosen = tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
         unit = None if data.cluster is None else data.name
-        shared = settings(p, chosen, unit=unit, limits=limits)
-        check_systems(shared, data.systems)
+        shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
         if p.claim == reports.THESE and not any(of.several for of in data.draws.values()):
@@ -426,15 +425,10 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
             draw(done)
             total, count = study.summed(pair, chosen)
             d = np.sort(total / count, kind="stable")
-            tests = {
-                "t": study.paired(chosen, pair).p_value,
-                "bh": np.nan,
-                "bootstrap": bootstrap.get(pair, np.nan),
-                "tukey": tukey.get(pair, np.nan),
-                "wilcoxon": multiplicity.wilcoxon(d),
-                "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
-            }
-            rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
+            tests = {"t": study.paired(chosen, pair).p_value, "bh": np.nan, "bootstrap": bootstrap.get(pair, np.nan)}
+            tests |= {"tukey": tukey.get(pair, np.nan), "wilcoxon": multiplicity.wilcoxon(d)}
+            tests |= {"sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0}
+            rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
     return rows
 
 
@@ -443,10 +437,8 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     if len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
-        p, by_pair = multiplicity.blocked_tukey(values), {}
-    for i, j in combinations(range(len(study.order)), 2):
-        by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
-    return by_pair
+        p = multiplicity.blocked_tukey(values)
+    return {(a, b): float(p[i, j]) for (i, a), (j, b) in permutations(enumerate(study.order), 2)}
 
 
 def _complete(study: Significance, chosen: Chosen) -> Floats:
@@ -462,15 +454,10 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     if len(values) < 2:
         return None
     ranked = multiplicity.ranked(study.primary.metric.sign * values)
-    return {
-        "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
-        "units": ranked.units,
-        "friedman": ranked.friedman,
-        "iman_davenport": ranked.iman_davenport,
-        "critical_difference": multiplicity.critical_difference(
-            len(ranked.means), ranked.units, level=study.settings.level
-        ),
-    }
+    means = dict(zip(study.order, map(float, ranked.means), strict=True))
+    tests = {"friedman": ranked.friedman, "iman_davenport": ranked.iman_davenport}
+    least = multiplicity.critical_difference(len(means), ranked.units, level=study.settings.level)
+    return {"mean_ranks": means, "units": ranked.units} | tests | {"critical_difference": least}
 
 
 def spread(study: Significance) -> methods.Paired | None:
@@ -554,12 +541,9 @@ def other_means(study: Significance) -> tuple[float, float] | None:
 
 def undefined(study: Significance) -> dict[str, int]:
     """The number of rows without a value, by system and metric, without zeros."""
-    several = {
-        f"{name} {chosen.label}": int((~study.values(chosen, name).defined).sum())
-        for chosen in study.settings.metrics
-        for name in study.order
-    }
-    return {name: n for name, n in several.items() if n}
+    several = ((chosen, name) for chosen in study.settings.metrics for name in study.order)
+    lacking = {f"{name} {chosen.label}": ~study.values(chosen, name).defined for chosen, name in several}
+    return {name: int(rows.sum()) for name, rows in lacking.items() if rows.any()}
 
 
 def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:

@@ -23,14 +23,8 @@ NONE = "none"
 PRODUCTION, CANDIDATE = 1.6, 1.45
 BEST, WORST = 1.2, 2.0
 GRID = np.logspace(1.5, 7.5, 61)
-DRAWN = (
-    "interleaving, win",
-    "interleaving, share",
-    "A/B, any_play",
-    "A/B, plays",
-    "A/B, plays, CUPED",
-    "A/B, streaming",
-)
+OF_ARMS = ("any_play", "plays", "plays, CUPED", "streaming")
+DRAWN = ("interleaving, win", "interleaving, share", *(f"A/B, {metric}" for metric in OF_ARMS))
 GROUPS = (30, 100, 300, 1000, 3000, 10_000)
 FEWEST_GROUPS = 30
 LEAST_USERS = 1000
@@ -82,31 +76,20 @@ class Planning:
     def curves(self) -> pd.DataFrame:
         """Probability that an experiment prefers the worse ranker, by design and number of users."""
         rows = self.needed.set_index("design")
-        frames = [
-            pd.DataFrame(
-                {
-                    "system": name,
-                    "users": GRID,
-                    "error": simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID),
-                }
-            )
-            for name in DRAWN
-        ]
+        errors = {name: simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID) for name in DRAWN}
+        frames = [pd.DataFrame({"system": name, "users": GRID, "error": error}) for name, error in errors.items()]
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def groups(self) -> pd.DataFrame:
         """The same probability by counting: users are split into experiments of n; a tie counts half an error."""
         o = self.outcome
-        preferences = {f"interleaving, {name}": o[name].to_numpy() for name in ("win", "share")}
         rows = []
-        for n in GROUPS:
-            if self.users // n < FEWEST_GROUPS:
-                continue
-            for name, values in preferences.items():
-                rows.append((name, n, _wrong(_means(values, n), o[name.split(", ")[1]].mean())))
+        for n in (n for n in GROUPS if self.users // n >= FEWEST_GROUPS):
+            for name in ("win", "share"):
+                rows.append((f"interleaving, {name}", n, _wrong(_means(o[name], n)[0], o[name].mean())))
             for metric in ("any_play", "plays", "streaming"):
-                a, b = (_halves(o[f"{metric}_{arm}"].to_numpy(), n)[i] for i, arm in enumerate("ab"))
+                a, b = (_means(o[f"{metric}_{arm}"], n, arms=2)[i] for i, arm in enumerate("ab"))
                 rows.append((f"A/B, {metric}", n, _wrong(b - a, o[f"{metric}_effect"].mean())))
         return pd.DataFrame(rows, columns=["system", "users", "error"])
 
@@ -151,10 +134,8 @@ class Planning:
         first = _rounded(need.at["interleaving, share", "agree_95"])
         arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)
         keep = sorted({kept for kept in (1, 2, 3, 5, self.rankers) if kept <= self.rankers})
-        stages = simulation.two_stage(
-            self.candidates, keep=keep, users_interleaved=first, users_arm=arm, rng=self._rng(3)
-        )
-        return stages.assign(users_interleaved=first, users_arm=arm)
+        users = {"users_interleaved": first, "users_arm": arm}
+        return simulation.two_stage(self.candidates, keep=keep, rng=self._rng(3), **users).assign(**users)
 
 
 def _effect_column(design: str) -> str:
@@ -174,13 +155,9 @@ def _rounded(users: float) -> int:
     return int(np.ceil(users / step) * step)
 
 
-def _means(values: np.ndarray, n: int) -> np.ndarray:
-    return values[: values.size // n * n].reshape(-1, n).mean(axis=1)
-
-
-def _halves(values: np.ndarray, n: int) -> np.ndarray:
-    """(2, experiments): the means of the first and of the second half of each group of n users."""
-    return values[: values.size // n * n].reshape(-1, 2, n // 2).mean(axis=2).T
+def _means(values: pd.Series, n: int, arms: int = 1) -> np.ndarray:
+    """(arms, experiments): the means of the equal parts, one for each arm, of each group of n users."""
+    return values.to_numpy()[: values.size // n * n].reshape(-1, arms, n // arms).mean(axis=2).T
 
 
 def _wrong(estimates: np.ndarray, truth: float) -> float:

@@ -62,9 +62,8 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     [0.75]
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    shared = study.settings(
-        p, lookup.chosen(p.metrics, "rankings", METRICS), unit=p.unit, segments=p.segments, limits=limits
-    )
+    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
+    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     tables = (p.preds, p.qrels, p.queries, p.items)
     run, judged, queries, items = (sources.given(table, p.header, limits.reading) for table in tables)
     catalogue = listed.read_stock(items, p.columns)
@@ -73,7 +72,7 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     ranked = rows.Ranked(run or (), judged, queries, rows.ListOptions.of(p, columns=listed.other_columns(p.columns)))
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
-    study.check_systems(shared, data.systems)
+    shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     ranking = Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue)
     return _check_defined(ranking)
@@ -135,11 +134,8 @@ class Ranking(Shown, Study):
     @cached_property
     def per_query(self) -> Mapping[tuple[str, str], Sums]:
         """(metric label, system) -> one value per query, in the order of `runs.query`."""
-        return {
-            (chosen.label, name): self.runs.measure(name, PerQuery(chosen, self.relevance_level))
-            for chosen in self.settings.metrics
-            for name in self.systems
-        }
+        asked = [(chosen.label, PerQuery(chosen, self.relevance_level)) for chosen in self.settings.metrics]
+        return {(label, name): self.runs.measure(name, ask) for label, ask in asked for name in self.systems}
 
     @once
     def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> OfUnits:

@@ -61,9 +61,8 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     [1.0]
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    settings = study.settings(
-        p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
-    )
+    chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns, p.unit)
     given = Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
     budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
@@ -71,11 +70,10 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
         if engine:
             pieces = blocks.pieces_of(engine, given.parts, given.layouts)
             table = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",))
-            study.check_systems(settings, table.systems)
+            settings.checked(table.systems)
             return _of_blocks(table.grouped(*groups), settings, p)
     data = outcomes.forecasts_of(given.rows())
-    study.check_systems(settings, data.rows.systems)
-    return _of_rows(data, settings, p)
+    return _of_rows(data, settings.checked(data.rows.systems), p)
 
 
 read = reports.reader(reports.Rating)(study_of)
@@ -402,9 +400,8 @@ class Rating(row_study.RowStudy):
             rows = self.kept.sample.rows.rows(i)
             band = consistency.band_of_means(rows, calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
-        return reliability.mean_reliability(
-            table, float(square / total - (around / total) ** 2), band, self.forecasts[name]
-        )
+        uncertainty = float(square / total - (around / total) ** 2)
+        return reliability.mean_reliability(table, uncertainty, band, self.forecasts[name])
 
     @frame
     def parts(self) -> Iterator[Row]:
@@ -440,16 +437,9 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
     places, clustered = np.arange(n), unit is not None
-    block = Block(
-        truth=data.actual,
-        said=np.array([*data.score.values()]),
-        weight=data.weight,
-        key=(places if unit is None else unit).astype(np.uint64),
-        clustered=clustered,
-        parted=clustered,
-        beside=shared["beside"],
-        names=places,
-    )
+    key, said = (places if unit is None else unit).astype(np.uint64), np.array([*data.score.values()])
+    more: Any = {"clustered": clustered, "parted": clustered, "beside": shared["beside"], "names": places}
+    block = Block(data.actual, said, data.weight, key, **more)
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))

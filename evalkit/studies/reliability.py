@@ -44,9 +44,8 @@ class Reliability:
     def only(self, systems: Sequence[str]) -> "Reliability":
         """The reliability of some systems."""
         curve, spread = (frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread))
-        return Reliability(
-            curve, None if self.bands is None else self.bands[self.bands["system"].isin(systems)], spread
-        )
+        bands = None if self.bands is None else self.bands[self.bands["system"].isin(systems)]
+        return Reliability(curve, bands, spread)
 
     def recorded(self) -> dict[str, dict[str, list[object]]]:
         """Columns of a few points of each curve; all are exact."""

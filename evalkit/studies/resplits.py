@@ -216,9 +216,8 @@ def fit_others(
     jobs = [job for some in parts.values() for job in some]
     done = iter(fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth))
     fits = {name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()}
-    unfitted = [
-        Unfitted(name, len(fits[name]), len(some)) for name, some in parts.items() if len(fits[name]) < len(some)
-    ]
+    cut = ((name, len(fits[name]), len(some)) for name, some in parts.items())
+    unfitted = [Unfitted(name, made, wanted) for name, made, wanted in cut if made < wanted]
     points = pd.DataFrame([row for way in chosen for row in _points(way, metric, fits)], columns=["way", "value"])
     repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
     folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
@@ -226,16 +225,11 @@ def fit_others(
     ignoring = [fit.test for _, fit in fits.get(setting.blind, ())]
     every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
     warned = Counter(text for fit in every_fit for text in set(fit.warned))
-    return Resplits(
-        points=points,
-        summary=_summary(points, chosen, fits),
-        folds=np.array([metric.value(fit.test) for fit in folds]),
-        curve=_curve(setting, metric, fits[CURVE], own),
-        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
-        bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
-        unfitted=(*missing, *unfitted),
-        warned=dict(sorted(warned.items())),
-    )
+    values, curve = np.array([metric.value(fit.test) for fit in folds]), _curve(setting, metric, fits[CURVE], own)
+    blind = Rows.join(ignoring) if len(ignoring) == setting.k else None
+    bootstrap = _bootstrap(setting, fits) if setting.examples.classes else None
+    frames = (points, _summary(points, chosen, fits), values, curve)
+    return Resplits(*frames, blind, bootstrap, (*missing, *unfitted), dict(sorted(warned.items())))
 
 
 # A selection of columns, inside the folds and outside

@@ -45,17 +45,6 @@ class Account:
     def __len__(self) -> int:
         return self.used
 
-    @classmethod
-    def of_rows(cls, rows: other_columns.Aligned) -> "Account":
-        """The account of rows in memory."""
-        return cls(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
-
-    @classmethod
-    def of_table(cls, t: Blocks, rows: int) -> "Account":
-        """The account of a table in an engine; rows: the rows of each system that all systems have."""
-        alone = t.rows - rows * len(t.systems) if t.paired else 0
-        return cls(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
-
 
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What all studies of rows in memory share, and what the rows of all systems share."""
@@ -64,14 +53,17 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
     unit = attributes[settings.unit] if settings.unit else None
     beside = {name: rows.shared[f"beside {name}"] for name in settings.columns}
     fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "p": p, "data": data}
-    fields |= {"sources": rows.sources, "account": Account.of_rows(rows), "weighted": data.weight is not None}
+    account = Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
+    fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}
 
 
 def of_blocks(t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool) -> dict[str, Any]:
     """What all studies of a table read by blocks share; rows: the rows that all systems have."""
+    alone = t.rows - rows * len(t.systems) if t.paired else 0
+    account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
     fields = {"settings": settings, "systems": t.systems, "attributes": {}, "p": p, "blocks": t}
-    return fields | {"sources": t.sources(), "account": Account.of_table(t, rows), "weighted": weighted}
+    return fields | {"sources": account.sources, "account": account, "weighted": weighted}
 
 
 def nameless(t: Blocks) -> Blocks:

@@ -170,9 +170,8 @@ def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
     """Net benefit of every table and of predicting all rows positive at these probabilities: system, x, y."""
     lines = {name: net_benefit(c, chance) for name, c in tables.items()}
     lines[ALL] = treat_all(next(iter(tables.values())), chance)
-    return pd.concat(
-        [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()], ignore_index=True
-    )
+    frames = [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()]
+    return pd.concat(frames, ignore_index=True)
 
 
 def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataFrame:
@@ -181,9 +180,8 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataF
     Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
     """
     first = next(iter(tables.values()))
-    lines = {name: decision_curve(c, CHANCES) for name, c in tables.items()} | {
-        ALL: (CHANCES, treat_all(first, CHANCES))
-    }
+    lines = {name: decision_curve(c, CHANCES) for name, c in tables.items()}
+    lines[ALL] = (CHANCES, treat_all(first, CHANCES))
     lowest = LOWEST * counts.base_rate(first)
     return pd.concat([_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()])
 
@@ -216,10 +214,8 @@ def apart(study: BinaryStudy) -> pd.DataFrame:
     """
     pairs = list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS] if len(study.headline) else []
     columns = ["first", "second", "x", "value", "low", "high"]
-    frames = []
-    for first, second in pairs:
-        d = _of_pair(study, first, second)
-        frames.append(pd.DataFrame({"first": first, "second": second, "x": COARSE} | vars(d)))
+    lines = [({"first": a, "second": b, "x": COARSE}, _of_pair(study, a, b)) for a, b in pairs]
+    frames = [pd.DataFrame(place | vars(d)) for place, d in lines]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
@@ -387,13 +383,10 @@ class Plain:
         """The metrics of the counts at one threshold; the mean cost is a mean of 0 and the costs of the two errors."""
         tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
         at = self.level or 0.95
-        of = {
-            "precision": wilson(tp, tp + fp, level=at),
-            "recall": wilson(tp, tp + fn, level=at),
-            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
-            "predicted_rate": wilson(tp + fp, float(c.total), level=at),
-            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
-        }
+        of = {"precision": wilson(tp, tp + fp, level=at), "recall": wilson(tp, tp + fn, level=at)}
+        of |= {"f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at)}
+        of |= {"predicted_rate": wilson(tp + fp, float(c.total), level=at)}
+        of |= {"cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at)}
         return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
 
     def quantiles(self) -> dict[str, float | str]:
@@ -426,12 +419,8 @@ class Varied:
         """The metrics of a system's counts at one of the thresholds."""
         place = self.moves.place(float(c.threshold))
         variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
-        of: Any = {
-            "freedom": self.units - 1,
-            "n": int(self.units),
-            "level": self.level,
-            "ends": (0, max(costs.fp, costs.fn)),
-        }
+        most = max(costs.fp, costs.fn)
+        of: Any = {"freedom": self.units - 1, "n": int(self.units), "level": self.level, "ends": (0, most)}
         cost = closed_forms.ranged_t(float(curves.cost(c, costs.fp, costs.fn)), variance**0.5, **of)
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
 

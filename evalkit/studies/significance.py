@@ -40,12 +40,8 @@ from evalkit.system import cached
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
-SAMPLE: dict[str, Any] = {
-    "preds": "data/digits_retrieval/runs",
-    "qrels": "data/digits_retrieval/qrels.txt",
-    "metrics": "ndcg@10,map,mrr",
-    "margin": 0.05,
-}
+LISTS = {name: ranking.SAMPLE[name] for name in ("preds", "qrels")}
+SAMPLE: dict[str, Any] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 
 @sources.naming_files
@@ -78,21 +74,11 @@ def of_lists(parts: Sequence[Part], p: reports.Significance) -> tuple[UnitValues
     """The values per query of ranked lists, and their metrics."""
     asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
-    id, cluster = (
-        (lists.runs.query, None) if lists.unit is None else reading_units.clustered(lists.runs.query, lists.unit)
-    )
-    data = UnitValues(
-        id=id,
-        cluster=cluster,
-        name=p.unit or lists.runs.columns.get("query", "query"),
-        metrics=tuple(chosen.label for chosen in lists.settings.metrics),
-        systems=lists.systems,
-        values=lists.per_query,
-        columns=lists.runs.columns,
-        sources=lists.runs.sources,
-        accounts=lists.runs.accounts,
-    )
-    return data, lists.settings.metrics
+    runs, metrics = lists.runs, lists.settings.metrics
+    id, cluster = (runs.query, None) if lists.unit is None else reading_units.clustered(runs.query, lists.unit)
+    about: Any = {"name": p.unit or runs.columns.get("query", "query"), "metrics": tuple(c.label for c in metrics)}
+    about |= {"columns": runs.columns, "sources": runs.sources, "accounts": runs.accounts, "cluster": cluster}
+    return UnitValues(id, systems=lists.systems, values=lists.per_query, **about), metrics
 
 
 # Successes of trials --------------------------------------------------------------------------------------------------
@@ -128,22 +114,17 @@ class Shares(Shown, Study):
         if null is None and p.alternative != "two-sided":
             raise ParameterError(f"alternative: {p.alternative!r} needs a null share, such as null=0.5")
         if null is not None and p.baseline:
-            raise ParameterError(
-                "baseline: with null every system is compared with the null share; set only one of the two"
-            )
+            every = "with null every system is compared with the null share"
+            raise ParameterError(f"baseline: {every}; set only one of the two")
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
-        metric = replace(
-            lookup.named(SHARE, "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"),
-            kind=Proportion(lookup.absent),
-            formula="successes / trials",
-            undefined="there is no trial",
-            equals="statsmodels proportion_confint",
-        )
+        best = "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"
+        words: Any = {"formula": "successes / trials", "undefined": "there is no trial"}
+        words |= {"equals": "statsmodels proportion_confint"}
+        metric = replace(lookup.named(SHARE, best), kind=Proportion(lookup.absent), **words)
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
-        shared = study.settings(p, [Chosen(metric)])
-        study.check_systems(shared, systems)
+        shared = study.settings(p, [Chosen(metric)]).checked(systems)
         return cls(shared, systems, {}, p, data.sources, data, null)
 
     @staticmethod
@@ -177,9 +158,8 @@ class Shares(Shown, Study):
         if system in self.data.systems:
             return Hits(chosen, *self.counts(system))
         assert self.null is not None
-        return Known(
-            chosen, Estimate(self.null, np.nan, np.nan, self.settings.level, int(self.data.trials.max()), "given")
-        )
+        most, level = int(self.data.trials.max()), self.settings.level
+        return Known(chosen, Estimate(self.null, np.nan, np.nan, level, most, "given"))
 
     def units_held(self) -> units.Units:
         """Successes and trials of each system; for the null share its value."""
@@ -288,17 +268,12 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
     keep = np.flatnonzero(~np.isnan(values))
     by_draws = float(sum(of.noise[keep].mean() for of in draws))
     square = mean_by(values, cluster=study.unit).error ** 2
-    rest = by_draws / len(keep)
-    return {
-        "units": len(keep),
-        "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
-        "between": float(np.sqrt(max(values[keep].var(ddof=1) - by_draws, 0.0))) if len(keep) > 1 else np.nan,
-        "within": float(np.sqrt(sum(of.pooled for of in draws))),
-        "error": float(np.sqrt(square)),
-        "twice_units": float(np.sqrt(square / 2)),
-        "twice_draws": float(np.sqrt(max(square - rest / 2, square / 2))),
-        "endless_draws": float(np.sqrt(max(square - rest, 0.0))),
-    }
+    rest, between = by_draws / len(keep), values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan
+    squares = {"between": np.maximum(between, 0.0), "within": sum(of.pooled for of in draws), "error": square}
+    squares |= {"twice_units": square / 2, "twice_draws": max(square - rest / 2, square / 2)}
+    squares |= {"endless_draws": max(square - rest, 0.0)}
+    row = {"units": len(keep), "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws]))}
+    return row | {name: float(np.sqrt(value)) for name, value in squares.items()}
 
 
 # What a claim covers --------------------------------------------------------------------------------------------------

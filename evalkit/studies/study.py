@@ -5,6 +5,7 @@ A study defines `measure`: one metric of one system on some of its units. Everyt
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations, count
@@ -64,6 +65,15 @@ class Settings:
         """Further numeric columns that the metrics use -> the parameter that names each, for errors."""
         return {name: f"metrics: {chosen.metric.name}" for chosen in self.metrics for name in chosen.metric.columns}
 
+    def checked(self, systems: tuple[str, ...]) -> Self:
+        """These settings; raises if the baseline is unknown, or these systems do not allow a comparison asked for."""
+        if self.baseline is not None and self.baseline not in systems:
+            raise ParameterError(f"baseline: there is no system {self.baseline!r}, the input has {', '.join(systems)}")
+        asks = "baseline" if self.baseline else "margin" if self.margin else None
+        if asks and len(systems) < 2:
+            raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
+        return self
+
 
 def settings(
     p: Compared,
@@ -84,15 +94,6 @@ def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
     for part in parts:
         for column, parameter in columns.items():
             roles_of.require(part.columns, column, part.name, parameter)
-
-
-def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
-    """Raise if the baseline is unknown, or a comparison is asked for that these systems do not allow."""
-    if settings.baseline is not None and settings.baseline not in systems:
-        raise ParameterError(f"baseline: there is no system {settings.baseline!r}, the input has {', '.join(systems)}")
-    asks = "baseline" if settings.baseline else "margin" if settings.margin else None
-    if asks and len(systems) < 2:
-        raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
 
 
 S = TypeVar("S")
@@ -243,9 +244,8 @@ class Study(ABC):
         first, second = self.compared(chosen, pair, member)
         if not first.meets(second):
             where = roles_of.listed(dict.fromkeys(source.name for source in self.sources), sources.SHOWN)
-            raise InputError(
-                f"{where}: {chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
-            )
+            lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
+            raise InputError(f"{where}: {chosen.label}: {lacks}")
         return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
 
     def inference_options(self, key: int) -> Options:
@@ -393,19 +393,10 @@ class Study(ABC):
 
     def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
-        return {
-            "metric": chosen.label,
-            "first": pair[0],
-            "second": pair[1],
-            **limits(c.difference, "difference"),
-            "level": c.difference.level,
-            "p": c.p_value,
-            "adjusted": c.adjusted,
-            "n": c.difference.n,
-            "unit": c.unit,
-            "verdict": significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign),
-            "method": c.method,
-        } | self.comparison_extras(chosen, pair)
+        e, word = c.difference, significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign)
+        place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(e, "difference")
+        tested = {"level": e.level, "p": c.p_value, "adjusted": c.adjusted, "n": e.n, "unit": c.unit, "verdict": word}
+        return place | tested | {"method": c.method} | self.comparison_extras(chosen, pair)
 
     @cached_property
     def leader(self) -> str:
@@ -423,9 +414,8 @@ class Study(ABC):
         claim = self.settings.gate.alone if self.settings.gate else None
         if not isinstance(claim, Against):
             return rows
-        return rows.sort_values(
-            "verdict", key=lambda words: words.map(policy.RESULTS[claim.words]) == PASS, kind="stable"
-        )
+        results = policy.RESULTS[claim.words]
+        return rows.sort_values("verdict", key=lambda words: words.map(results) == PASS, kind="stable")
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -452,7 +442,7 @@ class Study(ABC):
     def by_segment(self) -> pd.DataFrame:
         """The primary metric of each system in each slice, with the headline pair's difference; p adjusted by Holm."""
         frame = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
-        tests = pd.DataFrame([row for part in self.slices if (row := self._slice_test(part))])
+        tests = pd.DataFrame(list(self._slice_tests()))
         if not len(tests):
             return frame
         tests["adjusted"] = significance.holm(tests["p"].to_numpy(float))
@@ -462,18 +452,14 @@ class Study(ABC):
         place = {"segment": part.column, "slice": part.label, "system": name}
         return place | estimate_columns(self.estimate(self.primary, name, part.member))
 
-    def _slice_test(self, part: Slice) -> dict[str, Any]:
-        """The headline pair in one slice; nothing if too few units are there to test."""
-        if not len(self.headline):
-            return {}
-        try:
-            c = self.compare(self.primary, self.opponents, part.member)
-        except InputError:
-            return {}
-        if c.difference.n < 2:
-            return {}
-        place = {"segment": part.column, "slice": part.label}
-        return place | with_limits({"difference": c.difference}) | {"p": c.p_value}
+    def _slice_tests(self) -> Iterator[Row]:
+        """The headline pair in each slice that has enough units to test."""
+        for part in self.slices if len(self.headline) else ():
+            with suppress(InputError):
+                c = self.compare(self.primary, self.opponents, part.member)
+                if c.difference.n >= 2:
+                    place = {"segment": part.column, "slice": part.label}
+                    yield place | with_limits({"difference": c.difference}) | {"p": c.p_value}
 
     # The file of units
 

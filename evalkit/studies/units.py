@@ -75,9 +75,8 @@ class Listed:
     def take(self, rows: Any) -> Listed:
         """The names of some units, by a mask or by number."""
         cluster = None if self.cluster is None else _some(self.cluster, rows)
-        return Listed(
-            _some(self.id, rows), cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
-        )
+        slices = {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
+        return Listed(_some(self.id, rows), cluster, slices)
 
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
