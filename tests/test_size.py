@@ -19,14 +19,14 @@ LINES = {
     "drawing": 1_516,
     "findings": 81,
     "metrics": 1_976,
-    "offline": 789,
-    "online": 947,
+    "offline": 770,
+    "online": 898,
     "page": 215,
     "pages": 3_694,
     "parameters": 1_002,
     "reading": 6_160,
     "statistics": 4_134,
-    "studies": 6_228,
+    "studies": 6_006,
     "top": 1_051,
 }
 MODULES = 160

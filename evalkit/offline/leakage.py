@@ -6,7 +6,7 @@ Every check takes the folds and columns aligned with their rows, and returns a `
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -185,19 +185,15 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     return finding(kinds.DUPLICATES, severity, rows, tested.size, expected=expected)
 
 
-class _Chance(NamedTuple):
-    """Number of rows expected to have an equal row by coincidence, and the share of equal pairs explained by it."""
+def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) -> tuple[float, float]:
+    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the observed number.
 
-    expected: float
-    natural: float
-
-
-def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) -> _Chance:
-    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the observed number."""
+    Also the share of the equal pairs that coincidence explains.
+    """
     p_equal: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
     expected = float((1 - np.exp(-others * p_equal[rows])).sum())
     natural = _natural(columns) if equal > expected else 1.0
-    return _Chance(max(expected, equal * natural), natural)
+    return max(expected, equal * natural), natural
 
 
 def _sides(folds: Folds) -> Ints:
@@ -270,7 +266,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
         share = np.bincount(key, number) / np.bincount(key)
         text += f", AUC at most {auc(share[key], number == 1):.3f}"
     equal = int((np.bincount(key)[key] > 1).sum())
-    by_chance = _expected(columns, np.arange(key.size), key.size, equal).expected
+    by_chance, _ = _expected(columns, np.arange(key.size), key.size, equal)
     few = rows.size < 0.1 * key.size
     coarse = not few and by_chance >= 0.5 * equal
     text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""

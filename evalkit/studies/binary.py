@@ -419,10 +419,6 @@ class BinaryStudy(RowStudy):
         one, positives, negatives = (np.array([value]) for value in (score, c.positives, c.negatives))
         return chosen.at(Counts(one, positives, negatives, c.positives, c.negatives))
 
-    def clipped(self, system: str) -> int:
-        """The number of rows whose probability is clipped by log loss."""
-        return int(calibration.clipped(self.chances(system)))
-
 
 def _alone(value: float) -> dict[str, float]:
     return {"value": value, "low": np.nan, "high": np.nan}

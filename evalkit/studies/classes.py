@@ -381,8 +381,8 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     counted = row_study.counted(t, first)
     limit = first.counting.bins
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
-        ways = f"actual and predicted classes of two systems come in more than {limit:,} ways"
-        raise ParameterError(f"systems: {ways}, which needs all rows in memory; choose one system")
+        ways, needs = f"in more than {limit:,} ways", "which needs all rows in memory; choose one system"
+        raise ParameterError(f"systems: actual and predicted classes of two systems come {ways}, {needs}")
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
     measured = SummedClasses(t.systems, first, counted, design)
     measured.refuse_left_out()
@@ -395,15 +395,10 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
-    more: Any = {
-        "sliced": sliced,
-        "ranked": bool(_ordered(primary)),
-        "limits": limits,
-        "problems": k,
-        "ids": t.ids_held,
-    }
+    more: Any = {"scored": of.scored, "limits": limits, "problems": k, "ids": t.ids_held}
+    more |= {"sliced": sliced, "ranked": bool(_ordered(primary))}
     counting = Counting(k, of.scale, of.squares, limits.bins, few)
-    return ByClass(scored=of.scored, counting=counting, terms=Terms.alone(metrics, systems, few, class_rows), **more)
+    return ByClass(counting=counting, terms=Terms.alone(metrics, systems, few, class_rows), **more)
 
 
 def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:

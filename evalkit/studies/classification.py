@@ -273,7 +273,7 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
     """By system the number of rows, if any, whose probability log loss clips; empty if log loss is not asked for."""
     if LOG_LOSS not in study.settings.metrics:
         return {}
-    return {name: n for name in study.order if (n := study.clipped(name))}
+    return {name: n for name in study.order if (n := int(calibration.clipped(study.chances(name))))}
 
 
 def unforeseen(study: BinaryStudy) -> dict[str, float]:

@@ -302,8 +302,7 @@ def total(accounts: Mapping[str, Account], name: str) -> int:
 
 def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
     """A count of each system, without zeros."""
-    several = {system: getattr(account, name) for system, account in accounts.items()}
-    return {system: n for system, n in several.items() if n}
+    return {system: n for system, account in accounts.items() if (n := getattr(account, name))}
 
 
 def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
@@ -319,8 +318,8 @@ def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
 
 def without_segment(study: Ranking) -> dict[str, int]:
     """Queries without a value in each segment column, without zeros."""
-    several = {name: int((study.runs.attributes[name] == NONE).sum()) for name in study.settings.segments}
-    return {name: n for name, n in several.items() if n}
+    columns = {name: study.runs.attributes[name] for name in study.settings.segments}
+    return {name: n for name, values in columns.items() if (n := int((values == NONE).sum()))}
 
 
 def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:

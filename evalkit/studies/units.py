@@ -367,11 +367,7 @@ def _about(report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping
 
     Also whether units have ids, and what made the report: inputs, parameters that can change a number, and versions.
     """
-    metrics = [
-        {"table": of, "metric": chosen.label, "structure": chosen.metric.structure} | _finite(provenance.metric(chosen))
-        for of, (study, _) in every.items()
-        for chosen in study.settings.metrics
-    ]
+    metrics = [{"table": of} | _metric(chosen) for of, (study, _) in every.items() for chosen in study.settings.metrics]
     units = {of: study.unit_name for of, (study, _) in every.items()}
     studies = [study for study, _ in every.values()]
     inputs = provenance.inputs(dict.fromkeys(source for study in studies for source in study.sources))
@@ -381,7 +377,8 @@ def _about(report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without its name, of which a limit that is infinite is null, as JSON has no word for it."""
-    infinite = (float("inf"), float("-inf"))
-    return {key: None if value in infinite else value for key, value in row.items() if key != "name"}
+def _metric(chosen: Chosen) -> dict[str, Any]:
+    """What the file says of a metric; a limit that is infinite is null, as JSON has no word for it."""
+    row, infinite = provenance.metric(chosen), (float("inf"), float("-inf"))
+    named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
+    return named | {key: None if value in infinite else value for key, value in row.items()}
