@@ -28,6 +28,7 @@ INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended b
 STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
 KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
 COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
+Command = Callable[[argparse.Namespace], int]
 
 
 class Terminated(BaseException):
@@ -82,70 +83,57 @@ def _terminate(*_: Any) -> NoReturn:
 
 def _parser(notebooks: Path) -> argparse.ArgumentParser:
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
-    parser.add_argument(
-        "--version", action="version", version=f"evalkit {__version__}", help="print the version and exit"
-    )
+    version = f"evalkit {__version__}"
+    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    _add_report(
-        commands.add_parser(
-            "report",
-            help="run a notebook and write its page, executed notebook and results",
-            epilog=STATUS,
-            add_help=False,
-        ),
-        notebooks,
-    )
+
+    def command(name: str, run: Command, about: str, **options: Any) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, **options)
+        added.set_defaults(run=run, folder_of_notebooks=notebooks)
+        return added
+
+    about = "run a notebook and write its page, executed notebook and results"
+    _add_report(command("report", _report, about, epilog=STATUS, add_help=False))
     about = "compare two reports, or those of two folders by name, unit by unit"
-    _add_diff(commands.add_parser("diff", help=about, epilog=STATUS), notebooks)
-    _add_check(commands.add_parser("check", help="say whether a report keeps the rules of a policy", epilog=KEPT))
-    index = commands.add_parser("index", help="write one page, index.html, of all reports in a folder")
+    _add_diff(command("diff", _by("batch", "diff"), about, epilog=STATUS))
+    about = "say whether a report keeps the rules of a policy"
+    _add_check(command("check", _by("gates", "main"), about, epilog=KEPT))
+    index = command("index", _by("index", "main"), "write one page, index.html, of all reports in a folder")
     index.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of reports; its subfolders are read too")
-    index.set_defaults(run=_by("index", "main"))
-    listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
+    listing = command("parameters", _parameters, "print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
-    listing.set_defaults(run=_parameters, folder_of_notebooks=notebooks)
-    _add_inspect(commands.add_parser("inspect", help="say what is in files of predictions and what a report refuses"))
-    copied = commands.add_parser("notebook", help="print a notebook to adapt: evalkit notebook ranking > mine.ipynb")
+    about = "say what is in files of predictions and what a report refuses"
+    _add_inspect(command("inspect", _by("checks", "inspect"), about))
+    copied = command("notebook", _notebook, "print a notebook to adapt: evalkit notebook ranking > mine.ipynb")
     copied.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
-    copied.set_defaults(run=_notebook, folder_of_notebooks=notebooks)
-    doctor = commands.add_parser("doctor", help="check this installation: versions, kernel, folders, Spark")
-    doctor.set_defaults(run=_by("checks", "doctor"))
+    command("doctor", _by("checks", "doctor"), "check this installation: versions, kernel, folders, Spark")
     return parser
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, folders or patterns, read as one input each")
-    parser.add_argument(
-        "--report", metavar="NOTEBOOK", help="the report that they are for; default: every one that fits"
-    )
+    about = "the report that they are for; default: every one that fits"
+    parser.add_argument("--report", metavar="NOTEBOOK", help=about)
     _add_parameters(parser)
-    parser.set_defaults(run=_by("checks", "inspect"))
 
 
-def _add_report(parser: argparse.ArgumentParser, notebooks: Path) -> None:
-    parser.add_argument(
-        "-h", "--help", action=_Help, nargs=0, help="show this message, after NOTEBOOK also its parameters, and exit"
-    )
-    parser.set_defaults(folder_of_notebooks=notebooks)
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    about = "show this message, after NOTEBOOK also its parameters, and exit"
+    parser.add_argument("-h", "--help", action=_Help, nargs=0, help=about)
     parser.add_argument("notebook", nargs="+", metavar="NOTEBOOK", help=f"{NAMED}; several make one report each")
     _add_parameters(parser)
     _add_written(parser, "the notebook's name")
-    parser.add_argument(
-        "--each",
-        metavar="PATTERN",
-        help='one report for each file that matches, such as "data/*.csv", as preds; "log=…" for another parameter',
-    )
-    parser.set_defaults(run=_report)
+    each = 'one report for each file that matches, such as "data/*.csv", as preds; "log=…" for another parameter'
+    parser.add_argument("--each", metavar="PATTERN", help=each)
 
 
-def _add_diff(parser: argparse.ArgumentParser, notebooks: Path) -> None:
+def _add_diff(parser: argparse.ArgumentParser) -> None:
     forms = "NAME.units.parquet, NAME.json or NAME.html, or a folder of reports"
     order = "the old report and the new one; earlier ones, for the series, stand before them"
     parser.add_argument("reports", nargs="+", metavar="REPORT", help=f"{order}: {forms}")
     _add_parameters(parser)
     _add_written(parser, "diff, of folders diff-NAME")
-    parser.set_defaults(run=_by("batch", "diff"), folder_of_notebooks=notebooks)
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -153,7 +141,6 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too")
-    parser.set_defaults(run=_by("gates", "main"))
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
@@ -168,22 +155,10 @@ NAMED = "a name such as ranking, or the path of a notebook"
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-p",
-        nargs=2,
-        action="append",
-        default=[],
-        dest="parameters",
-        metavar=("NAME", "VALUE"),
-        help="set a parameter; a list is written [1,5] or 1,5",
-    )
-    parser.add_argument(
-        "-f",
-        dest="file",
-        type=Path,
-        metavar="FILE",
-        help="set parameters from a TOML file with the same names; -p wins",
-    )
+    about, pair = "set a parameter; a list is written [1,5] or 1,5", ("NAME", "VALUE")
+    parser.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about)
+    about = "set parameters from a TOML file with the same names; -p wins"
+    parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=about)
 
 
 def _positive(text: str) -> int:
@@ -205,7 +180,7 @@ class _Help(argparse.Action):
 # The commands -------------------------------------------------------------------------------------------------
 
 
-def _by(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+def _by(module: str, name: str) -> Command:
     """A command of a module of `evalkit.commands`, which is imported when the command is run."""
     return lambda options: int(getattr(import_module(f"evalkit.commands.{module}"), name)(options))
 

@@ -136,16 +136,12 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
 BELOW = 0.2  # height of the histogram, of the axis of shares
 LEFT, HIGH = 0.4, 0.7  # left of which and above which the words in the corner stand
 CLASSES = {"positive": COLOURS[1], "negative": COLOURS[0]}
+SIDES = tuple(CLASSES)
+Words = Mapping[str, Sequence[str]]  # of each system, lines in the corner of its square
 
 
 def reliability(
-    curve: pd.DataFrame,
-    bands: pd.DataFrame | None,
-    spread: pd.DataFrame,
-    axes: Any,
-    *,
-    ylabel: str,
-    words: Mapping[str, Sequence[str]],
+    curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame, axes: Any, *, ylabel: str, words: Words
 ) -> Any:
     """One square per system: the isotonic curve, the band around the diagonal, the histogram of scores beneath.
 
@@ -184,9 +180,7 @@ def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
     ax.text(**{"va": "top"} | place, s="\n".join(words), fontsize=SMALL, transform=ax.transAxes)
 
 
-def histograms(
-    frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = tuple(CLASSES)
-) -> Any:
+def histograms(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES) -> Any:
     """One square per system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
 
     sides: what the two are called.
@@ -204,13 +198,7 @@ def histograms(
 
 
 def distributions(
-    frame: pd.DataFrame,
-    distances: pd.DataFrame,
-    axes: Any,
-    *,
-    xlabel: str,
-    ylabel: str,
-    sides: Sequence[str] = tuple(CLASSES),
+    frame: pd.DataFrame, distances: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
 ) -> Any:
     """One square per system: the distribution function of each class in steps, and where they are farthest apart."""
     of_system = distances.set_index("system")
@@ -223,8 +211,7 @@ def distributions(
         ax.plot([widest["x"]] * 2, [widest["negative"], widest["positive"]], color="#444", marker="_", linewidth=1.2)
         middle = (widest["negative"] + widest["positive"]) / 2
         box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
-        at = (widest["x"], middle)
-        note(ax, f"KS {number(widest['value'])}", at, (4, 0), va="center", fontsize=SMALL, bbox=box)
+        note(ax, f"KS {number(widest['value'])}", (widest["x"], middle), (4, 0), va="center", fontsize=SMALL, bbox=box)
     legend(list(axes.flat)[-1], drawn)
     return axes
 
@@ -291,8 +278,7 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
     places = decimals(frame["high"] - frame["low"])
     for name, part, ax in _each(frame, axes, xlabel, ylabel):
         edges = _edges(part)
-        bars = ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
-        marks.series(bars, name)
+        marks.series(ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0), name)
         ax.axvline(0, color="#444", linewidth=0.9)
         mean = means[name]
         if edges[0] <= mean <= edges[-1]:
@@ -304,14 +290,7 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
     return axes
 
 
-def means(
-    curve: pd.DataFrame,
-    bands: pd.DataFrame | None,
-    spread: pd.DataFrame,
-    axes: Any,
-    *,
-    words: Mapping[str, Sequence[str]],
-) -> Any:
+def means(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame, axes: Any, *, words: Words) -> Any:
     """One square per system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
 
     curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows. words: in the corner.

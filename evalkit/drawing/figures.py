@@ -47,6 +47,7 @@ OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
 EMPTY = re.compile(r'<g id="mark-\d+"/>')
 OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
 AXES = '<g class="axes"'
+Draw = Callable[..., Any]
 CLIP = re.compile(r'<clipPath id="(\w+)">(.*?)</clipPath>', re.S)
 
 
@@ -283,11 +284,7 @@ def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _drawn(
-    draw: Callable[..., Any],
-    data: Sequence[Any],
-    options: dict[str, Any],
-    size: tuple[float, float],
-    panels: tuple[int, int] | None,
+    draw: Draw, data: Sequence[Any], options: dict[str, Any], size: tuple[float, float], panels: tuple[int, int] | None
 ) -> tuple[str, Any]:
     """The figure as an SVG element, its marks on it, and its axes."""
     skip_documentation()
@@ -360,9 +357,7 @@ def _embedded(svg: str) -> str:
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(
-        r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg
-    )
+    svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used or m[1].startswith("mark-") else "", svg)
     svg = _shared(svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{compact(path[1])}"', svg)
     # Two decimals are enough for another coordinate; what stands between the tags is text and stays.

@@ -267,9 +267,7 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     return ax
 
 
-def duality(
-    curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: tuple[float, float], label: str
-) -> Any:
+def duality(curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: Sequence[float], label: str) -> Any:
     """p against the mean under the null: where it is at least α is the interval, and at 0 stands the test's p."""
     marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0])[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)

@@ -203,9 +203,7 @@ def notes(several: Sequence[Finding], part: str) -> str:
 
 def _alike(findings: list[Finding], part: str) -> str:
     """Findings of one kind, the first with the id of the kind; of many the first ones, the others folded."""
-    rows = [
-        _finding(finding, f' id="{part}{finding.kind.code}"' if i == 0 else "") for i, finding in enumerate(findings)
-    ]
+    rows = [_finding(found, f' id="{part}{found.kind.code}"' if i == 0 else "") for i, found in enumerate(findings)]
     first, rest = "".join(rows[:ALIKE]), "".join(rows[ALIKE:])
     if not rest:
         return first

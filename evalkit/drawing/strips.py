@@ -65,7 +65,8 @@ class Axis:
         >>> Axis(0.71, 0.83).ticks
         [0.75, 0.8]
         """
-        return [round(i * self.step, 12) for i in range(math.ceil(self.low / self.step), self._last + 1)]
+        first, last = math.ceil(self.low / self.step), math.floor(self.high / self.step)
+        return [round(i * self.step, 12) for i in range(first, last + 1)]
 
     @property
     def step(self) -> float:
@@ -75,16 +76,11 @@ class Axis:
         return next(size * times for times in (1, 2, 5, 10) if size * times >= least)
 
     @property
-    def _last(self) -> int:
-        return math.floor(self.high / self.step)
-
-    @property
     def lines(self) -> str:
         """The lines that every row has: one at each tick, and the reference."""
         grid = "".join(_line(self.at(tick), ' stroke-opacity=".15"') for tick in self.ticks)
-        return grid + (
-            _line(self.at(self.reference), ' stroke-dasharray="2"') if self.reference == self.reference else ""
-        )
+        dotted = _line(self.at(self.reference), ' stroke-dasharray="2"') if self.reference == self.reference else ""
+        return grid + dotted
 
     @property
     def numbers(self) -> str:
@@ -108,10 +104,8 @@ def strip(caption: str, heads: Sequence[Head], results: Sequence[Result], refere
     head = "".join(f'<th scope="col">{column.markup or escape(column.text)}</th>' for column in others)
     head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>{head}'
     body = "".join(map(_row, results, [axis] * len(results)))
-    foot = f'<tr><td></td><td class="axis">{axis.numbers}</td>{"<td></td>" * len(others)}</tr>'
-    inner = (
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot>"
-    )
+    foot = f'<tfoot><tr><td></td><td class="axis">{axis.numbers}</td>{"<td></td>" * len(others)}</tr></tfoot>'
+    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
     return Html(f'<div class="scroll strip"><table>{inner}</table></div>', content.text, (content,))
 
 

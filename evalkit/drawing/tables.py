@@ -360,16 +360,12 @@ LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
 LONG = 40  # more letters of a row's head than stand on one line
 Head = Cell | str
+ENDS = ("</tr>", "</th>", "</td>")
+Lines = Sequence[Sequence[Cell | str]]
 
 
 def table(
-    caption: str,
-    columns: Sequence[Head],
-    rows: Sequence[Sequence[Cell | str]],
-    note: str = "",
-    place: str = "",
-    *,
-    marks: str = "",
+    caption: str, columns: Sequence[Head], rows: Lines, note: str = "", place: str = "", *, marks: str = ""
 ) -> Html:
     """A table in a box that scrolls on a phone, with at most `LISTED` rows.
 
@@ -385,17 +381,14 @@ def table(
     return Html(_html(caption, content.columns, shown, place) + _below(content) + more, content.text, (content,))
 
 
-def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
+def whole(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
     """A table with all its rows, for a fold of its own, without the end tags that HTML does not need."""
     content = _content(caption, columns, rows, note)
-    return Html(
-        _html(caption, content.columns, content.rows, ends=("", "", "")) + _below(content), content.text, (content,)
-    )
+    html = _html(caption, content.columns, content.rows, ends=("", "", ""))
+    return Html(html + _below(content), content.text, (content,))
 
 
-def _content(
-    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, marks: str = ""
-) -> Table:
+def _content(caption: str, columns: Sequence[Head], rows: Lines, note: str, marks: str = "") -> Table:
     return Table(caption, [*map(cell, columns)], [[*map(cell, row)] for row in rows], note, marks)
 
 
@@ -409,11 +402,7 @@ def cut(rows: int, note: str) -> str:
 
 
 def _html(
-    caption: str,
-    columns: Sequence[Cell],
-    rows: Sequence[Sequence[Cell]],
-    place: str = "",
-    ends: tuple[str, str, str] = ("</tr>", "</th>", "</td>"),
+    caption: str, columns: Sequence[Cell], rows: Sequence[Sequence[Cell]], place: str = "", ends: Sequence[str] = ENDS
 ) -> str:
     """The HTML of a table in its box. ends: the end tags of rows, heads and cells."""
     tr, th, td = ends
@@ -465,12 +454,11 @@ def _td(cell: Cell) -> str:
 
 Rows = Sequence[Mapping[str, Any]]
 Column = Callable[[Rows], Sequence[Cell | str]]  # the cells of a column, of all its rows
+Columns = Mapping[str, Column] | str  # by the head of each; or in one text, see `named`
 Numbers = Callable[[Rows], list[Cell]]  # the same of numbers
 
 
-def of_rows(
-    caption: str, rows: pd.DataFrame | None, columns: "Mapping[str, Column] | str", note: str = "", place: str = ""
-) -> Html:
+def of_rows(caption: str, rows: pd.DataFrame | None, columns: Columns, note: str = "", place: str = "") -> Html:
     """A table of a data frame; "" if it has no rows. columns: the head and the cells of each column; see `named`."""
     if rows is None or not len(rows):
         return Html("")
@@ -573,11 +561,8 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
     if not piece.html:
         return piece
     start = "".join(f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value)
-    return Html(
-        f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>",
-        f"{summary}\n{piece.text}",
-        piece.tables,
-    )
+    opened = f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>"
+    return Html(opened, f"{summary}\n{piece.text}", piece.tables)
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

@@ -85,45 +85,27 @@ class ReportExporter(TemplateExporter):
     export_from_notebook = "HTML report (evalkit)"
     output_mimetype = "text/html"
 
-    @default("file_extension")
-    def _file_extension_default(self) -> str:
-        return ".html"
-
-    @default("template_name")
-    def _template_name_default(self) -> str:
-        return "evalkit"
-
-    @default("optimistic_validation")
-    def _optimistic_validation_default(self) -> bool:
-        """Check the notebook once, not after each of nbconvert's preprocessors, of which most do nothing."""
-        return True
-
     @default("extra_template_basedirs")
     def _default_extra_template_basedirs(self) -> list[str]:
         return [*super()._default_extra_template_basedirs(), str(Path(__file__).parent)]
 
     @property
     def default_config(self) -> Config:
-        """The preferred representation of an output: the richest one that needs no script."""
-        priority = [
-            "text/html",
-            "text/markdown",
-            "image/svg+xml",
-            "image/png",
-            "image/jpeg",
-            "text/latex",
-            "text/plain",
-        ]
-        config = Config({"NbConvertBase": {"display_data_priority": priority}})
+        """The preferred representation of an output: the richest one that needs no script; the template and suffix.
+
+        The notebook is checked once, not after each of nbconvert's preprocessors, of which most do nothing.
+        """
+        order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain"]
+        own = {"file_extension": ".html", "template_name": "evalkit", "optimistic_validation": True}
+        config = Config({"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": own})
         config.merge(super().default_config)
         return config
 
     def default_filters(self) -> Any:
         """nbconvert's filters and those of this page."""
         yield from super().default_filters()
-        own = {"prose": prose, "boxed": boxed, "numbered": numbered, "placed": placed, "linked": linked}
-        own |= {"sectioned": sectioned, "styled": styled, "dated": dated}
-        yield from (own | {"headings": headings, "title": title}).items()
+        own = (prose, boxed, numbered, placed, linked, sectioned, styled, dated, headings, title)
+        yield from ((made.__name__, made) for made in own)
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook; of one that failed, up to the cell that failed."""
