@@ -231,6 +231,15 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONG else f"{name[:40]}…{name[-19:]}"
 
 
+def cut(text: str, most: int = 80) -> str:
+    """The text, or its beginning of so many letters and an ellipsis.
+
+    >>> cut("interval", 5), cut("p", 5)
+    ('inter…', 'p')
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def unit_noun(column: str, role: str) -> str:
     """The noun for a unit: its column without _id; for a column known by its position, the noun of its role.
 

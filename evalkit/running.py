@@ -143,9 +143,8 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
     A missing folder is created. Raises ParameterError for another suffix, and if the folder cannot be created.
     """
     if path.suffix not in report.CONTENTS:
-        raise ParameterError(
-            f"path must end in one of {', '.join([*report.CONTENTS, report.UNITS])}, got {path.name!r}"
-        )
+        endings = ", ".join([*report.CONTENTS, report.UNITS])
+        raise ParameterError(f"path must end in one of {endings}, got {path.name!r}")
     _write(path, path.suffix, report.CONTENTS[path.suffix](run(notebook, study, given)))
 
 

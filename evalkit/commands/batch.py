@@ -16,6 +16,7 @@ from typing import Any
 from evalkit import report, system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
+from evalkit.numbers import cut
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -204,7 +205,7 @@ ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"
 
 
 def _said_of(outcome: Outcome) -> str:
-    return _cut(" ".join(outcome.messages)) if outcome.results is None else verdict(outcome.results)
+    return cut(" ".join(outcome.messages), WIDEST) if outcome.results is None else verdict(outcome.results)
 
 
 def verdict(results: Mapping[str, Any]) -> str:
@@ -231,10 +232,6 @@ def _value(results: Mapping[str, Any]) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
     return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}" if rows and rows[0]["value"] else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST else f"{text[:WIDEST]}…"
 
 
 def main(options: Any) -> int:

@@ -31,12 +31,8 @@ class Check(NamedTuple):
 OK, MISSING, OPTIONAL = "ok", "missing", "optional"  # optional: not there, and most reports do not need it
 
 
-def _needed(there: object) -> str:
-    return OK if there else MISSING
-
-
-def _wanted(there: object) -> str:
-    return OK if there else OPTIONAL
+def _mark(there: object, lacking: str = MISSING) -> str:
+    return OK if there else lacking
 
 
 def doctor(options: Any) -> int:
@@ -48,7 +44,7 @@ def doctor(options: Any) -> int:
 
 
 def _python() -> Iterator[Check]:
-    yield Check(_needed(sys.version_info >= (3, 11)), "Python", f"{platform.python_version()} on {platform.platform()}")
+    yield Check(_mark(sys.version_info >= (3, 11)), "Python", f"{platform.python_version()} on {platform.platform()}")
 
 
 def _packages() -> Iterator[Check]:
@@ -79,13 +75,12 @@ def _kernel() -> Iterator[Check]:
 def _folders() -> Iterator[Check]:
     """True if reports can be written here, and tables spilled."""
     here, spill = system.nearest(Path("reports")), Path(tempfile.gettempdir())
-    yield Check(_needed(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
+    yield Check(_mark(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free
-    yield Check(
-        _needed(os.access(spill, os.W_OK) and free > SPACE), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free"
-    )
+    roomy = os.access(spill, os.W_OK) and free > SPACE
+    yield Check(_mark(roomy), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
     folder = system.bundled_notebooks()
-    yield Check(_wanted(folder.is_dir()), "bundled notebooks", str(folder) if folder.is_dir() else "none")
+    yield Check(_mark(folder.is_dir(), OPTIONAL), "bundled notebooks", str(folder) if folder.is_dir() else "none")
 
 
 def _machine() -> Iterator[Check]:
@@ -96,15 +91,17 @@ def _machine() -> Iterator[Check]:
     yield Check(OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors")
     advice = f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do so themselves)"
     slow = system.this_one_sorts_slowly()
-    yield Check(_wanted(not slow), "numpy's sort", advice if slow else system.sort_is())
+    yield Check(_mark(not slow, OPTIONAL), "numpy's sort", advice if slow else system.sort_is())
 
 
 def _spark() -> Iterator[Check]:
     """What Spark tables need."""
     there = importlib.util.find_spec("pyspark") is not None
-    yield Check(_wanted(there), "pyspark", version("pyspark") if there else "not installed; only for Spark tables")
+    yield Check(
+        _mark(there, OPTIONAL), "pyspark", version("pyspark") if there else "not installed; only for Spark tables"
+    )
     java = shutil.which("java")
-    yield Check(_wanted(java), "Java", java or "not found; only for Spark tables")
+    yield Check(_mark(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 
 
 CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (_python, _packages, _kernel, _folders, _machine, _spark)
@@ -138,10 +135,8 @@ def _table(files: list[str]) -> str:
     lines, parts = [], sources.parts(list(files))
     for part in parts:
         about = "" if part.counted is not None else "about "
-        columns = (
-            f"{name} ({part.stored[name].removeprefix('large_')})" if name in part.stored else name
-            for name in part.columns
-        )
+        types = {name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored.items()}
+        columns = (f"{name}{types.get(name, '')}" for name in part.columns)
         lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
     if not inspection.small(parts):
         lines.append(f"values: not read, as there are more than {inspection.SMALL:,} rows; the report checks them")

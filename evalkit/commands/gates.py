@@ -23,12 +23,10 @@ def main(options: Any) -> int:
         studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
     print(markdown(judged, options.report))
-    for path, text in (
-        (options.json, f"{report.lines(report.plain(judged.record()))}\n"),
-        (options.junit, junit(judged, options.report)),
-    ):
-        if path is not None:
-            _write(path, text)
+    if options.json is not None:
+        _write(options.json, f"{report.lines(report.plain(judged.record()))}\n")
+    if options.junit is not None:
+        _write(options.junit, junit(judged, options.report))
     return requests.DONE if judged.passed else requests.GATE
 
 

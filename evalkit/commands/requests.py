@@ -47,9 +47,8 @@ def find(notebook: str, folder: Path) -> Path:
     if path.is_file():
         return path
     if not folder.is_dir():
-        raise Refused(
-            f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
-        )
+        need = f"{notebook!r} must be the path of a notebook (.ipynb)"
+        raise Refused(f"evalkit is installed without its notebooks, so {need}")
     from evalkit.parameters.kinds import did_you_mean
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))

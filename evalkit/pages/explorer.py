@@ -9,7 +9,7 @@ from typing import Any
 from evalkit.arrays import Floats
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
-from evalkit.numbers import END, LISTED, counted, decimals, rounded, signed
+from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import page
 from evalkit.studies.row_study import By, Missed, RowStudy, fitting
 from evalkit.system import cached
@@ -27,9 +27,6 @@ SYSTEMS = 4  # whose values stand beside the two that are compared
 
 
 CHOICE = 5  # systems of which a reader chooses the two that are compared
-
-
-CUT = 80  # letters of a cell
 
 
 HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
@@ -125,10 +122,8 @@ def explorer(study: RowStudy) -> Html:
             f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
         )
     m = _missed(study)
-    opened = [
-        "<br>".join(f"{escape(name)}: {escape(_short(text))}" for name, text in row.items()) for row in m.opened(OPENED)
-    ]
-    return listing(_listing(m, opened))
+    several = ([f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()] for row in m.opened(OPENED))
+    return listing(_listing(m, list(map("<br>".join, several))))
 
 
 def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
@@ -199,12 +194,6 @@ def _misses(m: Missed) -> Pair:
 def _values(values: Any) -> list[Cell | str]:
     """Numbers with the same decimals, or words."""
     if values.dtype == object:
-        return [Cell(_short(value), kind="text") for value in values]
+        return [Cell(cut(str(value)), kind="text") for value in values]
     places = decimals(values)
     return [number_cell(value, places) for value in values]
-
-
-def _short(value: object) -> str:
-    """The first letters of a text."""
-    text = str(value)
-    return text if len(text) <= CUT else f"{text[:CUT]}…"

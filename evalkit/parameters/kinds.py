@@ -565,4 +565,4 @@ SHARES = Kind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
 YES_NO = Kind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
 FOLDER = Kind("a folder that exists", "str", {"type": "string"}, folder)
 COLUMN = Kind("one value per row", "Columns", {}, _as_given)  # only in Python, instead of a table
-COLUMN_OF_EACH = Kind("one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given)
+COLUMNS = Kind("one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given)

@@ -279,10 +279,9 @@ class _File:
         headers = [n for n, line in enumerate(lines) if HEADER.match(line)]
         start = next((headers[i] for i in path if isinstance(i, int) and i < len(headers)), 0)
         end = next((n for n in range(start + 1, len(lines)) if _has("".join(lines[:n]), path)), len(lines))
-        key = (
-            re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", lines[end - 1]) if path else None
-        )
-        column = 0 if key is None else key.start() if at is None or "\\" in lines[end - 1] else key.end() + at
+        line = lines[end - 1]
+        key = re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", line) if path else None
+        column = 0 if key is None else key.start() if at is None or "\\" in line else key.end() + at
         return f"{self.name}, line {end}, column {column + 1}"
 
 

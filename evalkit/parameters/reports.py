@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 from evalkit.arrays import ParameterError
 from evalkit.parameters.kinds import (
     COLUMN,
-    COLUMN_OF_EACH,
+    COLUMNS,
     COST_PAIR,
     CUT,
     DATA,
@@ -160,23 +160,19 @@ class Arrays:
 
     @classmethod
     def of(
-        cls,
-        arguments: Mapping[str, Parameter],
-        given: Mapping[str, Any],
-        beside: Mapping[str, Any],
-        positive: str | None = None,
+        cls, arguments: Mapping[str, Parameter], given: Mapping[str, Any], more: Mapping[str, Any], positive: str | None
     ) -> "Arrays":
         """The arrays from the arguments that were given.
 
-        Raises ParameterError if labels or all predictions are missing. beside: further columns that all systems share.
+        Raises ParameterError if labels or all predictions are missing. more: further columns that all systems share.
         """
-        of_each = [name for name, argument in arguments.items() if argument.kind is COLUMN_OF_EACH]
+        of_each = [name for name, argument in arguments.items() if argument.kind is COLUMNS]
         shared = {arguments[name].column: values for name, values in given.items() if name not in of_each}
         own = {arguments[name].column: _by_system(name, values) for name, values in given.items() if name in of_each}
         first = next(iter(arguments))
         if first not in given or not own:
             raise ParameterError(f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}")
-        return cls(shared | dict(beside), own, positive)
+        return cls(shared | dict(more), own, positive)
 
 
 def _by_system(name: str, values: Any) -> Mapping[str | None, Any]:
@@ -221,6 +217,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
+SHARE, POSITIVE, SIZE = a_number(above=0, below=1), a_number(above=0), a_size(LEAST_MEMORY)
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
@@ -236,7 +233,7 @@ class Shared(Parameters):
     title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
     note: str | None = option(TEXT, "a note for the reader, shown below the heading")
     data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
-    margin: float | None = option(a_number(above=0), "differences within plus or minus this value are equivalent")
+    margin: float | None = option(POSITIVE, "differences within plus or minus this value are equivalent")
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
@@ -263,9 +260,7 @@ class Compared(Shared):
 class Resources(Parameters):
     """The resources for reading a table of any size."""
 
-    memory: int | None = option(
-        a_size(LEAST_MEMORY), 'maximum memory for reading, such as "2GB"; None: half of the machine\'s'
-    )
+    memory: int | None = option(SIZE, 'maximum memory for reading, such as "2GB"; None: half of the machine\'s')
     threads: int | None = option(a_whole_number(), "processors for reading; None: all")
     spill: Path | None = option(
         FOLDER, "a folder for data that do not fit into memory; None: the system's temporary folder"
@@ -286,7 +281,7 @@ class Ranking(Compared, Resources):
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
     metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict')
     ks: tuple[int, ...] = option(INTEGERS, 'cut-offs of the curve, "1,3,5,10,20,50,100"')
-    relevance_level: float = option(a_number(above=0), "the lowest grade that counts as relevant", 1)
+    relevance_level: float = option(POSITIVE, "the lowest grade that counts as relevant", 1)
     unit: str | None = option(
         TEXT, "a column such as user_id, if queries are not independent: intervals and tests are clustered by it"
     )
@@ -314,10 +309,10 @@ class Classification(Compared, Resources):
         COST_PAIR, 'the costs of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
     )
     prevalence: float | None = option(
-        a_number(above=0, below=1), "base rate expected in production; None: that with ten times as many negatives"
+        SHARE, "base rate expected in production; None: that with ten times as many negatives"
     )
     precision_target: float | None = option(
-        a_number(above=0, below=1), "the precision from which predictions of a class need no review (multi-class)"
+        SHARE, "the precision from which predictions of a class need no review (multi-class)"
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
@@ -325,13 +320,11 @@ class Classification(Compared, Resources):
         COLUMN, "instead of preds the labels: one per row, or one column of 0 and 1 per label", column="y_true"
     )
     y_score: Any = option(
-        COLUMN_OF_EACH,
+        COLUMNS,
         "the scores: one per row, or one column per class as from predict_proba; for several systems a dict",
         column="score",
     )
-    y_pred: Any = option(
-        COLUMN_OF_EACH, "the predicted classes, one per row; for several systems a dict", column="predicted"
-    )
+    y_pred: Any = option(COLUMNS, "the predicted classes, one per row; for several systems a dict", column="predicted")
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
@@ -346,9 +339,7 @@ class Rating(Compared, Resources):
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
     y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
-    y_pred: Any = option(
-        COLUMN_OF_EACH, "the forecasts, one per row; for several systems a dict of arrays", column="forecast"
-    )
+    y_pred: Any = option(COLUMNS, "the forecasts, one per row; for several systems a dict of arrays", column="forecast")
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
@@ -372,9 +363,7 @@ class Significance(Compared, Resources):
     )
     lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
     ranks: str = option(RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN)
-    null: float | None = option(
-        a_number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
-    )
+    null: float | None = option(SHARE, "successes and trials: the share to test against, such as 0.5")
     alternative: str = option(
         one_of("two-sided", "greater", "less"), "two-sided, greater or less; only with null", "two-sided"
     )
@@ -428,9 +417,7 @@ class Validation(Shared, Resources):
         METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first gives the verdict'
     )
     most_rows: int = option(a_whole_number(least=20), "most rows to use; a larger table is sampled at random", 50_000)
-    seconds: float = option(
-        a_number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
-    )
+    seconds: float = option(POSITIVE, "time for the fits beyond the folds; the report lists what was skipped", 60)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -455,11 +442,7 @@ class Interleaving(Compared, Resources):
         TEXT, "a column of users from before the experiment: CUPED adjusts the first mean for it"
     )
     strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
-    cap: float = option(
-        a_number(above=0, below=1),
-        "the quantile at which values of heavy users are capped in an additional result",
-        0.99,
-    )
+    cap: float = option(SHARE, "the quantile at which values of heavy users are capped in an additional result", 0.99)
     shares: Mapping[str, float] | str | None = option(
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
+from evalkit.numbers import cut
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.duck import LONGEST, Dialect
 from evalkit.reading.tables.parts import Part, at
 
-SHOWN = 80  # characters of a value that an error shows
 HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
@@ -40,7 +40,7 @@ class Rule:
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column. None is an empty cell, and row 0 has no number."""
-        value = "nothing" if got is None else shortened(got) if isinstance(got, str) else f"{got:g}"
+        value = "nothing" if got is None else cut(got) if isinstance(got, str) else f"{got:g}"
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
@@ -48,11 +48,6 @@ class Rule:
         """The error for a row of all parts, which `locate` finds in its own part."""
         part, number = locate(row)
         return self.error(part, column, got, number)
-
-
-def shortened(text: str) -> str:
-    """The beginning of a text, for an error."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
