@@ -156,10 +156,10 @@ def steps_after(x, y):
 
 @tables
 def test_reliability(c):
-    drawn = reliability.reliability({"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9)
-    data = (drawn.curve, drawn.bands, drawn.spread)
+    fine = reliability.Fine()
+    drawn = reliability.reliability({"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, fine=fine)
     options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
-    svg = figures.picture(curve_plots.reliability, *data, **options).svg
+    svg = figures.picture(curve_plots.reliability, *vars(drawn).values(), **options).svg
     assert off(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF
 
 

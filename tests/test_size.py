@@ -19,14 +19,14 @@ LINES = {
     "drawing": 1_466,
     "findings": 81,
     "metrics": 1_976,
-    "offline": 770,
-    "online": 898,
+    "offline": 768,
+    "online": 873,
     "page": 198,
     "pages": 3_688,
     "parameters": 984,
     "reading": 6_158,
     "statistics": 4_134,
-    "studies": 6_006,
+    "studies": 5_986,
     "top": 1_025,
 }
 MODULES = 160

@@ -82,10 +82,8 @@ def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
     """Mean label of each value among the rows of the other half; the overall mean if there are none."""
     value = levels(column)
     size = value.max() + 1
-    share = [
-        ratio(np.bincount(value[side], label[side], size), np.bincount(value[side], minlength=size))
-        for side in (half == 0, half == 1)
-    ]
+    sides = [(value[side], label[side]) for side in (half == 0, half == 1)]
+    share = [ratio(np.bincount(some, own, size), np.bincount(some, minlength=size)) for some, own in sides]
     return np.nan_to_num(np.stack(share)[1 - half, value], nan=float(label.mean()))
 
 

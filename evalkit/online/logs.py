@@ -14,6 +14,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
+from evalkit.parameters.reports import Interleaving
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
@@ -48,14 +49,7 @@ class SessionLog:
 
 
 def read_log(
-    parts: Sequence[Part],
-    engine: Engine | None = None,
-    *,
-    columns: Mapping[str, str],
-    arms: Sequence[str],
-    neutral: str | None,
-    segments: Sequence[str],
-    most: int,
+    parts: Sequence[Part], p: Interleaving, engine: Engine | None = None, *, segments: Sequence[str], most: int
 ) -> SessionLog:
     """The log of parts with one row an item shown. engine: for what has too many rows to be held.
 
@@ -63,7 +57,7 @@ def read_log(
     session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment;
     or for more than `most` sessions.
     """
-    engine, fields = engine or AtHand.opened(), log_fields(parts, columns, segments)
+    engine, fields = engine or AtHand.opened(), log_fields(parts, p.columns, segments)
     each = enumerate(zip(parts, fields, strict=True))
     read = [(f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}")) for i, (part, own) in each]
     chosen = [engine.kept(selection, frame) for frame, selection in read]
@@ -75,12 +69,12 @@ def read_log(
     if any(len(team.encode()) > duck.LONGEST for team in there):
         raise _refusal(engine, chosen, fields, None)
     try:
-        arms = arms_of(there, arms, neutral)
-        if there <= {*arms, neutral}:
+        arms = arms_of(there, p.arms, p.neutral)
+        if there <= {*arms, p.neutral}:
             refuse_missing(arms, there)
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
-    kept = _kept(engine, chosen, fields, LogBlock(fields[0], arms, neutral), sum(rows))
+    kept = _kept(engine, chosen, fields, LogBlock(fields[0], arms, p.neutral), sum(rows))
     return SessionLog(kept, named(fields[0]), tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True)))
 
 
@@ -201,15 +195,7 @@ class Users:
 
 
 def read_users(
-    parts: Sequence[Part],
-    engine: Engine | None = None,
-    *,
-    columns: Mapping[str, str],
-    numbers: Sequence[str],
-    attributes: Sequence[str],
-    strata: str | None,
-    arms: Sequence[str],
-    most: int,
+    parts: Sequence[Part], p: Interleaving, engine: Engine | None, numbers: list[str], attributes: list[str], most: int
 ) -> Users:
     """A table of users: its arm, its numbers (one column or more) and its texts.
 
@@ -217,21 +203,19 @@ def read_users(
     a user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or for more than
     `most` rows.
     """
-    engine, fields = engine or AtHand.opened(), user_fields(parts, columns, numbers, attributes)
+    engine, fields = engine or AtHand.opened(), user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
     user = rows.released("user", Table.column) if "user" in fields[0] else None
     arm, column = rows.released("arm", Table.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
-        raise InputError(
-            f"{parts[0].name}: users must have one row per user, got one per {column}; for totals use the significance "
-            f"report with columns='system={column},successes=COLUMN,trials=COLUMN'"
-        )
+        way = f"for totals use the significance report with columns='system={column},successes=COLUMN,trials=COLUMN'"
+        raise InputError(f"{parts[0].name}: users must have one row per user, got one per {column}; {way}")
     try:
-        assigned = _assigned(user, arm, several_arms(arms, arm.names, column))
+        assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
         values = {name: rows.released(f"number {name}", Table.numbers)[assigned.rows] for name in numbers}
         texts = {name: rows.released(f"attribute {name}", Table.coded).take(assigned.rows) for name in attributes}
-        if strata:
-            _check_strata(strata, texts[strata], assigned)
+        if p.strata:
+            _check_strata(p.strata, texts[p.strata], assigned)
     except InputError as error:
         numbered = engine.dialect.row_number is not None
         raise located(error, rows.sources, named(fields[0]), numbered=numbered) from None
@@ -298,14 +282,14 @@ def log_fields(parts: Sequence[Part], columns: Mapping[str, str], segments: Sequ
     """The columns of each part of a log by role, with the segments that one of its parts has."""
     there = column_names(parts)
     attributes = [name for name in segments if name in there]
-    return _same([_fields(part, LOG, columns, attributes=attributes) for part in parts], parts)
+    return _same([_fields(part, LOG, columns, attributes) for part in parts], parts)
 
 
 def user_fields(
     parts: Sequence[Part], columns: Mapping[str, str], numbers: Sequence[str], attributes: Sequence[str]
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
-    return _same([_fields(part, USERS, columns, attributes=attributes, numbers=numbers) for part in parts], parts)
+    return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 
 
 def _same(fields: list[dict[str, Field]], parts: Sequence[Part]) -> list[dict[str, Field]]:
@@ -351,12 +335,7 @@ def holds(read: Sequence[Source], path: str) -> bool:
 
 
 def _fields(
-    part: Part,
-    roles: Sequence[Role],
-    chosen: Mapping[str, str],
-    *,
-    attributes: Sequence[str],
-    numbers: Sequence[str] = (),
+    part: Part, roles: Sequence[Role], chosen: Mapping[str, str], attributes: Sequence[str], numbers: Sequence[str] = ()
 ) -> dict[str, Field]:
     """The columns of one part by role, with attributes and further numbers."""
     named = dict.fromkeys(attributes, "segments or strata") | dict.fromkeys(numbers, "metrics or before")

@@ -351,12 +351,8 @@ def _about(centre: Floats, n: Floats, powers: Sequence[Floats]) -> tuple[Floats,
     second = square - 2 * centre * total + centre**2 * n
     second = np.where(second > LEAST * (square + centre**2 * n), second, 0.0)
     third = cube - 3 * centre * square + 3 * centre**2 * total - centre**3 * n
-    return (
-        total - centre * n,
-        second,
-        third,
-        fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n,
-    )
+    last = fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n
+    return total - centre * n, second, third, last
 
 
 def _centred(n: float, total: float, square: float, cube: float, fourth: float) -> tuple[float, float]:

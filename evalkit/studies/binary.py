@@ -265,17 +265,12 @@ class BinaryStudy(RowStudy):
     @frame
     def choices(self) -> Iterator[Row]:
         """The threshold that each rule would choose for each system, and the metrics at it."""
-        named: dict[str, Callable[[Counts], float]] = {
-            f"used: {self.rule.text}": lambda c: np.nan,
-            "best F1": curves.best_f,
-            LEAST_COST: lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
-            "precision ≥ 0.9": lambda c: curves.for_precision(c, 0.9),
-            "recall ≥ 0.9": lambda c: curves.for_recall(c, 0.9),
-        }
+        rules = [rule_of(BestF1()), replace(cheapest(self.costs), text=LEAST_COST)]
+        rules += [rule_of(ReachPrecision(0.9)), rule_of(ReachRecall(0.9))]
         for name in self.order:
-            for rule, choose in named.items():
-                c = self.table(name)
-                t = self.thresholds[name] if rule.startswith("used") else choose(c)
+            c = self.table(name)
+            chosen = {rule.text: rule.choose(c) for rule in rules}
+            for rule, t in {f"used: {self.rule.text}": self.thresholds[name], **chosen}.items():
                 of = {metric: float(value) for metric, value in self._decided(counts.at(c, t)).items()}
                 yield {"system": name, "rule": rule, "threshold": t} | of
 

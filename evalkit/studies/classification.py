@@ -310,10 +310,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     """
     kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
     moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, Curve) and not kind.decided]
-    return {
-        name: {chosen.label: power_of_ten(tables.changed(chosen)) for chosen in moved}
-        for name, tables in study.binned.items()
-    }
+    return {name: {c.label: power_of_ten(tables.changed(c)) for c in moved} for name, tables in study.binned.items()}
 
 
 def power_of_ten(value: float) -> float:

@@ -343,8 +343,7 @@ def users(
     """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
     there = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
-    asked: dict[str, Any] = {"columns": o.columns, "strata": o.strata, "arms": o.arms, "most": most}
-    table = logs.read_users(data, engine, numbers=_numbers(o), attributes=attributes, **asked)
+    table = logs.read_users(data, o, engine, _numbers(o), attributes, most)
     if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assigned.arms):
         raise ParameterError(f"shares: must name the arms {', '.join(table.assigned.arms)}, got {', '.join(o.shares)}")
     return table

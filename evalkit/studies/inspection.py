@@ -179,8 +179,7 @@ def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
         return _users(p, users)
     if not _read(of, sessions):
         return Inspection("interleaved sessions", {role: each.column for of in fields[:1] for role, each in of.items()})
-    asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": p.segments}
-    read = logs.read_log(sessions, most=USUAL.held, **asked)
+    read = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
     items = counted(int(read.kept.shown.sum()), "item")
     return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
 

@@ -359,13 +359,10 @@ def _read_log(data: list[Part] | None, shared: Settings, p: reports.Interleaving
     if data is None:
         data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
-    there = logs.column_names(data)
-    segments = [name for name in shared.segments if name in there]
-    asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": segments}
     with backends.needed(data, budget) as engine:
-        table = logs.read_log(data, engine, most=shared.limits.held, **asked)
+        table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
     if not table.kept.credit.any():
         raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
-    own = experiment.own_settings(shared, there, table.kept.arms)
+    own = experiment.own_settings(shared, logs.column_names(data), table.kept.arms)
     simulated = logs.holds(table.sources, str(SAMPLE["log"]))
     return Interleaving(own, table.kept.arms, table.kept.attributes, p, table.sources, table, simulated)

@@ -55,12 +55,7 @@ class Reliability:
 
 
 def reliability(
-    tables: Mapping[str, Counts],
-    rng: Callable[[], np.random.Generator],
-    *,
-    draws: int,
-    level: float | None,
-    fine: Fine = Fine(),
+    tables: Mapping[str, Counts], rng: Callable[[], np.random.Generator], *, draws: int, level: float | None, fine: Fine
 ) -> Reliability:
     """Return the reliability of each system from its table; level: of the bands, None for none."""
     every = [_curve(name, c, fine.curve) for name, c in tables.items()]

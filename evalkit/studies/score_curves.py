@@ -433,10 +433,9 @@ class Varied:
 
     def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
         """By threshold the limits of each of `METRICS`, rounded to a number of decimals, and the spread of costs."""
-        return {
-            "spread": np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist(),
-            "limits": [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]],
-        }
+        spread = np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist()
+        limits = [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]]
+        return {"spread": spread, "limits": limits}
 
     @property
     def _largest(self) -> float:

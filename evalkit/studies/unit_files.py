@@ -123,9 +123,8 @@ class UnitFile:
             actual, said, pick = label[first], label[said == 1], lambda side: side
         else:
             first = np.arange(0, rows.size, classes)
-            actual, score, said = (
-                None if side is None else side.reshape(-1, classes) for side in (actual, score, said)
-            )
+            sides = (actual, score, said)
+            actual, score, said = (None if side is None else side.reshape(-1, classes) for side in sides)
             pick = (lambda side: side == 1) if structure == "labels" else (lambda side: side.argmax(axis=1))
         at, decided = rows[first], None if said is None else pick(said)
         unit = self.unit[at] if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size else None
