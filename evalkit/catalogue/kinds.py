@@ -350,5 +350,4 @@ class Transformed(OfTable):
 
     def at(self, c: Counts, threshold: float) -> float:
         """The function of the other metric's value."""
-        assert isinstance(self.of.kind, OfTable)
         return self.f(self.of.kind.at(c, threshold))

@@ -22,14 +22,14 @@ Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 class Tables(Protocol):
-    """The tables of a score: by threshold, as probabilities, and of the decisions at the threshold, if there is one."""
+    """The tables of a score: by threshold, as probabilities, and of the decisions at the threshold."""
 
     @property
     def counts(self) -> Counts: ...
     @property
     def chances(self) -> Counts: ...
     @property
-    def cut(self) -> Counts | None: ...
+    def cut(self) -> Counts: ...
 
 
 # Of the whole order -------------------------------------------------------------------------------------------------
@@ -157,7 +157,6 @@ class Decision(Curve):
 
     def source(self, tables: Tables) -> Counts:
         """The table of the decisions."""
-        assert tables.cut is not None
         return tables.cut
 
     def read(self, c: Counts) -> float:

@@ -151,16 +151,13 @@ def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
 
 
 ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_bins))
-AVERAGE_PRECISION = described(
-    "average_precision",
-    "counts",
-    scores.Order(
-        counts.average_precision,
-        influence.average_precision_bins,
-        influence.average_precision_moves,
-        bias=influence.average_precision_bias,
-    ),
+_AVERAGE = scores.Order(
+    counts.average_precision,
+    influence.average_precision_bins,
+    influence.average_precision_moves,
+    bias=influence.average_precision_bias,
 )
+AVERAGE_PRECISION = described("average_precision", "counts", _AVERAGE)
 _ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
 RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
 _SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
@@ -250,10 +247,8 @@ def _average_precision_at(rate: float) -> Metric:
     def terms(c: Counts) -> Floats:
         moved = curves.at_base_rate(c, rate)
         bins = influence.average_precision_bins(moved) * np.array([[1.0], [ratio(moved.negatives, c.negatives)]])
-        mean = [
-            ratio(np.dot(rows, side), rows.sum()) for rows, side in zip((c.positive, c.negative), bins, strict=True)
-        ]
-        return bins - np.array(mean)[:, None]
+        sides = zip((c.positive, c.negative), bins, strict=True)
+        return bins - np.array([[ratio(np.dot(rows, side), rows.sum())] for rows, side in sides])
 
     return Metric("average_precision", "counts", scores.AtRate(of, terms, rate=rate), "", "", "")
 

@@ -76,8 +76,7 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     >>> int(keep.sum()) < 4000, float(np.abs(np.interp(x, x[keep], x[keep] ** 2) - x**2).max()) < 1e-3
     (True, True)
     """
-    rows, columns = _cell(y, cells), _cell(x, cells)
-    new = (np.diff(rows) != 0) | (np.diff(columns) != 0)
+    new = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
     return np.append(True, new) | np.append(new, True)
 
 
@@ -97,8 +96,7 @@ def lift(c: Counts) -> Floats:
 
 def from_none(c: Counts) -> Counts:
     """The counts with threshold infinity, where nothing is predicted positive, added at the front."""
-    threshold, tp, fp = np.append(np.inf, c.threshold), np.append(0, c.tp), np.append(0, c.fp)
-    return Counts(threshold, tp, fp, c.positives, c.negatives)
+    return replace(c, threshold=np.append(np.inf, c.threshold), tp=np.append(0, c.tp), fp=np.append(0, c.fp))
 
 
 def thin(c: Counts, points: int = 1000) -> Counts:

@@ -65,13 +65,8 @@ def average_precision_bins(c: Counts) -> Floats:
     >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
     [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    bins = np.empty((2, len(c.threshold)))
-    stop = len(c.threshold)
-    for step, moved in average_precision_moves(c):
-        start = stop - len(step.p)
-        bins[:, start:stop] = moved
-        stop = start
-    return bins
+    parts = [moved for _, moved in average_precision_moves(c)]
+    return np.concatenate([np.empty((2, 0)), *reversed(parts)], axis=1)
 
 
 def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[tuple[Step, Floats]]:

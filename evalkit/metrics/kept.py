@@ -112,19 +112,12 @@ class Block:
 
     def _of(self, parts: Sequence[Block], made: Callable[[list[np.ndarray]], np.ndarray]) -> Block:
         """A block whose columns are made of those of the parts."""
-        return replace(
-            self,
-            truth=made([part.truth for part in parts]),
-            said=made([part.said for part in parts]),
-            weight=None if self.weight is None else made([part.weights for part in parts]),
-            key=made([part.key for part in parts]),
-            id=None,
-            slices=[made([part.slices[i] for part in parts]) for i in range(len(self.slices))],
-            beside={name: made([part.beside[name] for part in parts]) for name in self.beside},
-            own={name: made([part.own[name] for part in parts]) for name in self.own},
-            names=None,
-            units=None,
-        )
+        columns: dict[str, Any] = {n: made([getattr(part, n) for part in parts]) for n in ("truth", "said", "key")}
+        columns["weight"] = None if self.weight is None else made([part.weights for part in parts])
+        columns["slices"] = [made([part.slices[i] for part in parts]) for i in range(len(self.slices))]
+        columns["beside"] = {name: made([part.beside[name] for part in parts]) for name in self.beside}
+        columns["own"] = {name: made([part.own[name] for part in parts]) for name in self.own}
+        return replace(self, **columns, id=None, names=None, units=None)
 
 
 # Hashes: numpy's own, so that every engine draws the same rows --------------------------------------------------------

@@ -423,12 +423,10 @@ class Counting:
 
     def read(self, table: Grid, systems: int) -> Cells:
         """The cells of `systems` systems."""
-        said, actual = [], grid.scores(table.low).astype(np.int64)
-        for _ in range(systems):
-            actual, last = np.divmod(actual, self.classes)
-            said.append(last)
+        code = grid.scores(table.low).astype(np.int64)
+        actual, *said = np.unravel_index(code, (self.classes,) * (1 + systems))
         rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
-        return Cells(actual, tuple(reversed(said)), rows, weight * (self.scale or 1.0), squared * self.squares)
+        return Cells(actual, tuple(said), rows, weight * (self.scale or 1.0), squared * self.squares)
 
 
 # Decisions at many thresholds at once ---------------------------------------------------------------------------------

@@ -178,6 +178,11 @@ class Several:
         chosen = Chosen(metric)
         return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
 
+    def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> OfCells:
+        """A metric of classes, or of one label, after `change` has replaced actual values and predictions."""
+        of = of_system(Chosen(metric), self.problem(0, c)[0], self.systems.index(system))
+        return replace(of, rows=change(of.rows))
+
     def one(self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None, **more: Any) -> Any:
         """A metric of one class or label. moments: of the rows' influence on the metric of each class, if known."""
         if chosen.decided:
@@ -356,11 +361,6 @@ class SummedClasses(Several):
 
     def strata(self, group: int) -> Ints:
         return self.sizes(group)
-
-    def derived(self, metric: Metric, system: str, change: Change) -> OfCells:
-        """A metric of a system's rows after `change` has replaced their actual values and predictions."""
-        of = of_system(Chosen(metric), self.cells(0), self.systems.index(system))
-        return replace(of, rows=change(of.rows))
 
     # Tables
 

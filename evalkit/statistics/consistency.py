@@ -45,7 +45,8 @@ def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Gene
     table = by_rank(c)
     rows = table.positive + table.negative
     positives = rng.binomial(rows, np.clip(table.threshold, 0, 1), size=(draws, len(rows)))
-    drawn = np.array([metric(_labelled(table, rows, hits)) for hits in positives])
+    labelled = (Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits)) for hits in positives)
+    drawn = np.array([metric(one) for one in labelled])
     reached = np.sum(drawn >= metric(table) - 1e-12)
     return Perfect(float(drawn.mean()), float((1 + reached) / (1 + draws)))
 
@@ -97,10 +98,6 @@ def by_rank(c: Counts) -> Counts:
         return c
     part = (CELLS * ((c.tp + c.fp) - (c.positive + c.negative) / 2) / c.total).astype(np.int64)
     return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
-
-
-def _labelled(table: Counts, rows: Floats, hits: Floats) -> Counts:
-    return Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits))
 
 
 # Of forecasts ---------------------------------------------------------------------------------------------------------

@@ -162,10 +162,8 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     spread, metric = statistic.spread, statistic.chosen.metric
     if np.isnan(spread.power(4)):
         return delta(statistic, o)
-    ends = (-np.inf if metric.kind.joint else metric.low, metric.high)
-    return ranged(
-        statistic, spread.error, o, freedom=spread.freedom(statistic.freedom), ends=ends, method=statistic.how
-    )
+    freedom, ends = spread.freedom(statistic.freedom), (-np.inf if metric.kind.joint else metric.low, metric.high)
+    return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
 
 
 def left_out_or_delta(statistic: Any, o: Options) -> Estimate:

@@ -82,7 +82,7 @@ class HeldLabels(HeldSeveral):
         y, d = rows.actual[:, label], rows.predicted[:, label]
         return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
 
-    def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfRows:
+    def derived(self, metric: Metric, system: str, change: Change, label: int) -> OfRows:
         """A metric of one label after `change` has replaced its actual values and predictions."""
         return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
 
@@ -195,11 +195,6 @@ class SummedLabels(Several):
 
     # Metrics of labels
 
-    def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfCells:
-        """A metric of one label after `change` has replaced its actual values and predictions."""
-        of = of_system(Chosen(metric), self.cells(0, label), self.systems.index(system))
-        return replace(of, rows=change(of.rows))
-
     def top(self, system: str) -> Any:
         """The share of rows whose highest-scored label is true."""
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
@@ -300,8 +295,7 @@ class SummedLabels(Several):
 def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool) -> ByMoves:
     """The second reading, made from the results of the first. sure: True if scores are probabilities."""
     first, plain = measured.first, measured.plain
-    means: dict[Place, Mean] = {}
-    shared: dict[Place, Chosen] = {}
+    means, shared = dict[Place, Mean](), dict[Place, Chosen]()
     for group in sorted(measured.groups):
         for chosen in metrics[:1] if group else metrics:
             if isinstance(chosen.metric.kind, Combined):
@@ -331,10 +325,9 @@ def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
     shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.problems
     each = [[measured.one(Chosen(kind.of), group, i, j) for j in labels] for i in systems]
     moving: list[Floats] = []
-    if isinstance(kind, Weighted):
-        for own in each:
-            value = np.array([one.value for one in own])
-            moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
+    for own in each if isinstance(kind, Weighted) else ():
+        value = np.array([one.value for one in own])
+        moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
     picked = {}
     if kind.picks and measured.plain:
         through = moving or [np.zeros(len(shares)) for _ in systems]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
-from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.statistics.intervals import normal_quantile
 from evalkit.statistics.spread import bisect
 from evalkit.system import progress
 
@@ -147,7 +147,6 @@ def obrien_fleming(looks: int, *, level: float = 0.95) -> Floats:
 @cache
 def _constant(looks: int, level: float, power: float) -> float:
     """The factor of the bound's shape at which the chance of crossing it is 1 − level."""
-    check_level(level)
     far = float(normal_quantile(level) + np.sqrt(2 * np.log(_looks(looks))) + 1)
     return bisect(lambda factor: _crossing(factor * _shape(looks, power)) > 1 - level, 0.0, far)[0]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, normal_quantile, tango
-from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
+from evalkit.statistics.significance import ByT, Comparison, compare
 from evalkit.statistics.spread import bisect, inverted
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
@@ -126,9 +126,8 @@ def fisher(
 
     mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
     p = _no_likelier(log_chance, successes_a, low=max(0, total - n_b), mode=mode, high=min(total, n_a))
-    return compare(
-        lambda at: newcombe(successes_a, n_a, successes_b, n_b, level=at), p, level=level, unit=unit, method="Fisher"
-    )
+    table = successes_a, n_a, successes_b, n_b
+    return compare(lambda at: newcombe(*table, level=at), p, level=level, unit=unit, method="Fisher")
 
 
 def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
@@ -142,7 +141,7 @@ def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0
     """
     from scipy.special import ndtr
 
-    _check_binomial(successes, n, null, level)
+    _check_binomial(successes, n, null)
     if n > EXACT:
         p = float(2 * ndtr(-abs(successes - n * null) / np.sqrt(n * null * (1 - null))))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
@@ -246,15 +245,13 @@ def _last(log_chance: Chance, first: int, high: int) -> int:
     return high - bisect_left(range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance)
 
 
-def _binomial(successes: int, n: int, p: float, *, null: float, level: float, unit: str, method: str) -> Comparison:
-    return compare(
-        lambda at: _less(clopper_pearson(successes, n, level=at), null), p, level=level, unit=unit, method=method
-    )
+def _binomial(hits: int, n: int, p: float, *, null: float, level: float, unit: str, method: str) -> Comparison:
+    return compare(lambda at: _less(clopper_pearson(hits, n, level=at), null), p, level=level, unit=unit, method=method)
 
 
 def _one_sided(successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str) -> Comparison:
     """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is open."""
-    _check_binomial(successes, n, null, level)
+    _check_binomial(successes, n, null)
     both = _binomial(successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}")
     limit = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
     low, high = (limit.low, 1 - null) if side == "greater" else (-null, limit.high)
@@ -266,8 +263,7 @@ def _less(share: Estimate, null: float) -> Estimate:
     return replace(share, value=share.value - null, low=share.low - null, high=share.high - null)
 
 
-def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
-    check_comparison_level(level)
+def _check_binomial(successes: int, n: int, null: float) -> None:
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
     check_proportion(successes, n)

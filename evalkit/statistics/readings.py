@@ -95,15 +95,6 @@ class Binned:
         return max(abs(end - value) for end in ends)
 
 
-def places(low: Ints, score: Floats) -> Ints:
-    """The bin of each score; `low` has the code at which each bin begins. The scores are sorted first, for speed."""
-    code = grid.codes(score)
-    order = np.argsort(code)
-    place = np.empty(len(code), np.int64)
-    place[order] = np.searchsorted(low, code[order], side="right") - 1
-    return np.maximum(place, 0)  # below the lowest bin stand only rows without weight
-
-
 @dataclass(frozen=True, eq=False)
 class Ranked:
     """The influence of a row on a metric of one class against the rest, by its class and the bin of its score.
@@ -116,7 +107,11 @@ class Ranked:
 
     def places(self, actual: Bools, score: Floats) -> Ints:
         """The index in `moved` of each row."""
-        return places(self.low, score) + np.where(actual, 0, len(self.low))
+        code = grid.codes(score)
+        order = np.argsort(code)  # sorted first, for speed
+        place = np.empty(len(code), np.int64)
+        place[order] = np.searchsorted(self.low, code[order], side="right") - 1
+        return np.maximum(place, 0) + np.where(actual, 0, len(self.low))  # lower are only rows without weight
 
 
 def ranked(chosen: Chosen, table: Binned) -> Ranked:
@@ -127,8 +122,7 @@ def ranked(chosen: Chosen, table: Binned) -> Ranked:
 
 def whole_weights(block: Block, scale: float | None) -> Floats:
     """The weights of the rows, rounded as they are counted."""
-    every: Floats = block.weights
-    return every if scale is None else (grid.whole(every, scale) * scale).astype(np.float64, copy=False)
+    return block.weights if scale is None else grid.whole(block.weights, scale).astype(np.float64) * scale
 
 
 # The first reading ----------------------------------------------------------------------------------------------------

@@ -322,16 +322,13 @@ class Terms:
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
         """The moments of the products of two terms, for metrics whose limits use fourth powers."""
-        kinds = {m: self.metrics[m].metric.kind for m in ([] if block.parted else self._of(group))}
-        asked = [m for m, kind in kinds.items() if isinstance(kind, OfMeans | RatioOfRows)]
-        every = [(m, i) for m in asked for i in range(len(block.said))]
+        asked = [m for m in self._of(group) if isinstance(self.metrics[m].metric.kind, OfMeans | RatioOfRows)]
+        every = [] if block.parted else [(m, i) for m in asked for i in range(len(block.said))]
         return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
 
     def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
         """The fields of `Kept` except the sample, for all rows and for each slice."""
-        moments: dict[int, Any] = {}
-        squares: dict[Any, Moments] = {}
-        errors: dict[Any, Counts] = {}
+        moments, squares, errors = dict[int, Any](), dict[Any, Moments](), dict[Any, Counts]()
         for group, part in block.groups():
             moments[group] = self.moments(part, group)
             squares |= self.squares(part, group)
@@ -389,7 +386,8 @@ class Summed:
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
-        group, i, m = 0 if isinstance(member, slice) else member, self.systems.index(system), self.number(chosen)
+        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        m = self.terms.metrics.index(chosen.base)
         moments = self.kept.moments[group].moments
         if isinstance(chosen.base.metric.kind, Quantile):
             plain, n, inside = self.layout is Layout.PLAIN, moments.n, self._inside(group)
@@ -398,10 +396,6 @@ class Summed:
         squares = self.kept.squares.get((group, m, i))
         of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
         return OfMoments(chosen, moments, self.terms.place(group, m, i), self.layout, of_squares)
-
-    def number(self, chosen: Chosen) -> int:
-        """The number of the metric, or of the one that it transforms."""
-        return self.terms.metrics.index(chosen.base)
 
     @cached
     def middle(self, chosen: Chosen, group: int, i: int) -> Middle:

@@ -80,7 +80,7 @@ class LabelsStudy(EachStudy):
         several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
         for name, (j, label) in product(self.order, enumerate(self.names)):
             counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
-            of = {metric: self.measured.derived(SHARE, name, j, change) for metric, change in shares.items()}
+            of = {metric: self.measured.derived(SHARE, name, change, j) for metric, change in shares.items()}
             of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
             row = {"system": name, "label": label, "n": int(self.sizes[j])}
             yield row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
