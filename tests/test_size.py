@@ -14,18 +14,18 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_393,
+    "catalogue": 1_383,
     "commands": 659,
     "drawing": 1_466,
     "findings": 81,
-    "metrics": 1_976,
+    "metrics": 1_962,
     "offline": 768,
     "online": 873,
     "page": 198,
     "pages": 3_688,
     "parameters": 984,
     "reading": 6_158,
-    "statistics": 4_134,
+    "statistics": 4_107,
     "studies": 5_986,
     "top": 1_025,
 }

@@ -391,11 +391,7 @@ def mean(**about: Unpack[About]) -> Declared:
     1.0
     """
 
-    def declare(call: Callable[..., Any]) -> OwnMetric:
-        function, source = _of_units(call, about)
-        return _metric(function, source.mean(function), source.structures, about, f"mean per {source.unit}", source.cut)
-
-    return declare
+    return _of_units(about, lambda source, function: source.mean(function), "mean per {unit}")
 
 
 @_checked
@@ -412,12 +408,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    def declare(call: Callable[..., Any]) -> OwnMetric:
-        function, source = _of_units(call, about)
-        kind, words = source.ratio(function), f"ratio of sums over {plural(source.unit, 2)}"
-        return _metric(function, kind, source.structures, about, words, source.cut)
-
-    return declare
+    return _of_units(about, lambda source, function: source.ratio(function), "ratio of sums over {units}")
 
 
 @_checked
@@ -491,11 +482,17 @@ def _rate(function: Function, c: Counts) -> float:
     return function.checked(value, "of the counts")
 
 
-def _of_units(call: Callable[..., Any], about: About) -> tuple[Function, Input]:
-    """The function, and what its arguments are of."""
-    names = set(names_of(call))
-    source = max(INPUTS, key=lambda source: len(names & set(source.reads)))
-    return _function(call, tuple(source.reads), about, columns=source.columns), source
+def _of_units(about: About, kind: Callable[[Input, Function], Kind], words: str) -> Declared:
+    """Declare a metric of the units that the function's arguments are of. words: its definition, if none is given."""
+
+    def declare(call: Callable[..., Any]) -> OwnMetric:
+        names = set(names_of(call))
+        source = max(INPUTS, key=lambda source: len(names & set(source.reads)))
+        function = _function(call, tuple(source.reads), about, columns=source.columns)
+        usual = words.format(unit=source.unit, units=plural(source.unit, 2))
+        return _metric(function, kind(source, function), source.structures, about, usual, source.cut)
+
+    return declare
 
 
 def _function(call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False) -> Function:

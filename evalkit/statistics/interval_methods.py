@@ -266,27 +266,13 @@ def lift(statistic: Any, o: Options) -> Estimate:
     return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
 
 
-def gap(statistic: Any, o: Options) -> Estimate:
+def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
     """The largest distance of two rates over all thresholds (KS), which the sample value overstates on average.
 
     The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is the value less a
     quantile of how much choosing the threshold can add. The interval is conservative: it contains the true value at
-    least as often as its level says.
+    least as often as its level says. rows: the number of independent rows that a weight of 1 represents.
     """
-    return _gap(statistic, 1.0, o)
-
-
-def gap_of_units(statistic: Any, o: Options) -> Estimate:
-    """`gap` of clustered or weighted rows, from the number of independent rows with the same variance there."""
-    c, error = statistic.tables.counts, statistic.spread.error
-    (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
-    rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
-    plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
-    return _gap(statistic, float(ratio(plain, error**2)) if error > 0 else few, o)
-
-
-def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
-    """The interval of `gap`. rows: the number of independent rows that a weight of 1 represents."""
     c = statistic.tables.counts
     top, sign = widest(c)
     sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
@@ -297,6 +283,15 @@ def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
     rise = bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
     high = recovered(value, larger.reach, smaller.reach[::-1])[1]
     return Estimate(value, float(max(value - rise, 0.0)), min(high, 1.0), o.level, statistic.n, GAP)
+
+
+def gap_of_units(statistic: Any, o: Options) -> Estimate:
+    """`gap` of clustered or weighted rows, from the number of independent rows with the same variance there."""
+    c, error = statistic.tables.counts, statistic.spread.error
+    (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
+    plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
+    return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
 
 
 def at_rate(statistic: Any, o: Options, method: Callable[[Any, Options], Estimate] = of_table) -> Estimate:

@@ -99,14 +99,11 @@ def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
 
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
     """Sign flips if both ratios of sums have the same denominator in every unit, otherwise the jackknife."""
-    return (flips_or_t if _one_denominator(a, b) else t_test)(a, b, o)
-
-
-def _one_denominator(a: Any, b: Any) -> bool:
-    """True if each unit counts as much in both sums, and none that counts nothing tells them apart."""
     difference = a.minus(b)
     total, size = difference.by_unit(difference.defined, a.unit)
-    return np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()
+    # Each unit counts as much in both sums, and none that counts nothing tells them apart.
+    alike = np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()
+    return (flips_or_t if alike else t_test)(a, b, o)
 
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:

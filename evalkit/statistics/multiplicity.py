@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import normal_quantile
-from evalkit.statistics.spread import bisect
+from evalkit.statistics.spread import bisect, of_units
 from evalkit.system import progress
 
 
@@ -475,9 +475,7 @@ def wilcoxon(differences: ArrayLike) -> float:
     """
     from scipy import stats
 
-    units = finite("differences", differences)
-    if units.size == 0:
-        raise InputError("differences must hold at least one unit, got none")
+    units = of_units(differences)
     moved = units[units != 0]
     if moved.size == 0:
         return 1.0

@@ -19,7 +19,7 @@ from evalkit.statistics import intervals, signflip
 from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
 from evalkit.statistics.multiplicity import benjamini_hochberg, holm, max_t, unadjusted  # noqa: F401
-from evalkit.statistics.spread import bisect, satterthwaite, standard_error
+from evalkit.statistics.spread import bisect, of_units, satterthwaite, standard_error
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
@@ -62,7 +62,7 @@ def sign_flip(
     (1726.0, 'sign flip, exact enumeration')
     """
     check_comparison_level(level)
-    total = _units(differences)
+    total = of_units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
     drawn = signflip.ranges(total, size, rng=rng, draws=draws)
     p, how = signflip.p_value(total, drawn, rng=rng, tied=signflip.HALF if mid_p else 1.0)
@@ -101,7 +101,7 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     >>> round(c.p_value, 7), round(c.difference.low, 7), round(c.difference.high, 7)
     (0.0028329, -2.4598858, -0.7001142)
     """
-    units = _units(differences)
+    units = of_units(differences)
     value = _sum(units) / units.size
     of = ByT(value, standard_error(units - value), units.size, units.size - 1, "paired t", float(np.abs(units).max()))
     return of.compared(level=level, unit=unit)
@@ -125,7 +125,7 @@ def paired_bootstrap(
     >>> c.p_value < 0.1, c.difference.method
     (True, 'BCa bootstrap')
     """
-    units = _units(differences)
+    units = of_units(differences)
     size = np.ones(units.size) if counts is None else _counts(counts, units)
     columns = np.column_stack([units] if counts is None else [units, size])
     sums = resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
@@ -282,13 +282,6 @@ def check_comparison_level(level: float) -> None:
     """Raise ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does not exist."""
     if not 0.5 < level < 1:
         raise ParameterError(f"level must lie between 0.5 and 1, got {level}")
-
-
-def _units(differences: ArrayLike) -> Floats:
-    units = finite("differences", differences)
-    if units.size == 0:
-        raise InputError("differences must hold at least one unit, got none")
-    return units
 
 
 def _sum(differences: Floats) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, Ints, codes, ratio
+from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio
 
 
 def unknown(power: int) -> float:
@@ -107,6 +107,14 @@ def kish(weight: Floats) -> float:
     2.6666666666666665
     """
     return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
+
+
+def of_units(differences: ArrayLike) -> Floats:
+    """The differences, one per unit. Raises InputError without units or with a value that is not finite."""
+    units = finite("differences", differences)
+    if units.size == 0:
+        raise InputError("differences must hold at least one unit, got none")
+    return units
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
