@@ -22,7 +22,7 @@ LINES = {
     "offline": 768,
     "online": 873,
     "page": 198,
-    "pages": 3_688,
+    "pages": 3_609,
     "parameters": 984,
     "reading": 6_158,
     "statistics": 4_107,

@@ -383,17 +383,15 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
         for row in rows[rows["system"].isin(list(words))].itertuples():
             words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
     how = page.said("binary.calibration_plot_how")
-    return reliability(study, "share of positives", how, words, len(study.account))
+    return reliability(study, "share of positives", how, words)
 
 
-def reliability(
-    study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]], rows: int
-) -> Figure:
+def reliability(study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]]) -> Figure:
     """The isotonic curves of systems, one square each. what: the share; words: of each system, in its corner."""
     level, drawn = study.settings.level, study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
-    caption = page.said("binary.reliability", rows=rows, how=how, band=band)
+    caption = page.said("binary.reliability", rows=len(study.account), how=how, band=band)
     options: dict[str, Any] = {"ylabel": what, "height": 3.4, "panels": len(words)}
     return page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
 
@@ -468,8 +466,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     """The confusion table of each system at its threshold, with shares of the actual class."""
     decided = study.decisions.dropna(subset=["threshold"])
     tables = {row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.itertuples()}
-    names = list(tables)[:DRAWN]
-    if not names:
+    if not (names := list(tables)[:DRAWN]):
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
     caption = page.said("binary.confusion_plot", study, what=what)

@@ -29,7 +29,10 @@ probabilities = page.where(lambda study: study.probabilities)
 scored = page.where(lambda study: study.scored)
 
 
+Heads = Mapping[str, str]  # by the column of a frame
 COUNTED = {"n": "rows", "predicted": "predicted"}
+AREAS = {"auc": "AUC", "average_precision": "average_precision"}
+DECIDED = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def title(study: ClassesStudy) -> Html:
@@ -48,8 +51,7 @@ def curve_plot(study: ClassesStudy) -> Figure | Html:
 @scored
 def curves(study: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
-    areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return class_by_class(study, study.by_class, "Each class against the rest", COUNTED, areas)
+    return class_by_class(study, study.by_class, "Each class against the rest", COUNTED, AREAS)
 
 
 def thresholds(study: ClassesStudy) -> Html:
@@ -67,7 +69,7 @@ def calibration_plot(study: ClassesStudy) -> Figure | Html:
     rows = study.calibration.to_dict("records")[:DRAWN]
     words = {row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"] for row in rows}
     how = "The probability is that of the predicted class. Above the dotted line: underconfident."
-    return reliability(study, "share of right predictions", how, words, len(study.account))
+    return reliability(study, "share of right predictions", how, words)
 
 
 @probabilities
@@ -116,18 +118,14 @@ def confusion_plot(study: ClassesStudy) -> Figure:
 
 def confusion(study: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class, and the most frequent mistakes."""
-    decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    by_class = class_by_class(study, study.by_class, "Class by class", COUNTED, decided)
-    return tables.stack([_confused(study), by_class])
+    return tables.stack([_confused(study), class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED)])
 
 
 @page.where(lambda study: len(study.confused))
 def _confused(study: ClassesStudy) -> Html:
     """Which classes are most often predicted instead of which."""
-    columns = (
-        f"actual | predicted | {'weight' if study.weighted else 'rows'}=n n | share of the actual class=share [] | "
-    )
-    columns += "share of all errors=of_errors #"
+    what = "weight" if study.weighted else "rows"
+    columns = f"actual | predicted | {what}=n n | share of the actual class=share [] | share of all errors=of_errors #"
     return of_rows(f"Most confused pairs of classes: {study.leader}", study.confused, columns)
 
 
@@ -252,14 +250,11 @@ def _benefit(leader: str, name: str, c: Any) -> Panel:
 def _corners(tables: Any) -> dict[str, list[str]]:
     parts = classes.parts(tables)
     places = decimals([size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)])
-    return {
-        name: [
-            f"MCB {number(d.miscalibration, places)}",
-            f"DSC {number(d.discrimination, places)}",
-            f"slope {number(slope, 2)}",
-        ]
-        for name, (d, slope) in parts.items()
-    }
+    words = {}
+    for name, (d, slope) in parts.items():
+        sizes = f"MCB {number(d.miscalibration, places)}", f"DSC {number(d.discrimination, places)}"
+        words[name] = [*sizes, f"slope {number(slope, 2)}"]
+    return words
 
 
 def _of_each(study: Either) -> str:
@@ -332,19 +327,15 @@ def defined(study: Either, more: list[tuple[str, str]]) -> Html:
     return tables.definitions([*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)])
 
 
-def class_by_class(
-    study: Either, frame: pd.DataFrame, caption: str, counted: Mapping[str, str], metrics: Mapping[str, str]
-) -> Html:
-    """The leader's classes, and folded those of the others. counted, metrics: column of the frame -> its head."""
+def class_by_class(study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads) -> Html:
+    """The leader's classes, and folded those of the others."""
     own = frame["system"] == study.leader
     first = _one_by_one(study, frame[own], f"{caption}: {study.leader}", counted, metrics)
     rest = _one_by_one(study, frame[~own], f"{caption}: the other systems", counted, metrics)
     return tables.stack([first, tables.folded("The other systems", rest)])
 
 
-def _one_by_one(
-    study: Either, frame: pd.DataFrame, caption: str, counted: Mapping[str, str], metrics: Mapping[str, str]
-) -> Html:
+def _one_by_one(study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads) -> Html:
     """One row per class; the second column of the frame names it."""
     kind = frame.columns[1]
 

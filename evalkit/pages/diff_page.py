@@ -134,11 +134,10 @@ def _sizes(row: Mapping[str, Any]) -> Cell:
     return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
 
 
+@page.where(lambda study: len(study.segments))
 def segments(study: Diff) -> Html:
     """The metric that decides in each slice; mix and within of a mean or ratio."""
     frame = study.segments
-    if not len(frame):
-        return Html("")
     additive = frame["mix"].notna().any()
     columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
@@ -151,8 +150,7 @@ def segments(study: Diff) -> Html:
 
 def moved(study: Diff) -> Html:
     """The common units that moved most."""
-    frame = study.moved
-    if not len(frame):
+    if not len(frame := study.moved):
         return tables.paragraph(f"No common {study.unit_name} has another {study.primary.label} in the new report.")
     beside = {name: frame[name].tolist() for name in study.new.segments}
     items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
@@ -167,11 +165,10 @@ def moved(study: Diff) -> Html:
     return explorer.listing(rows)
 
 
+@page.where(lambda study: len(study.series))
 def series(study: Diff) -> figures.Figure | Html:
     """The metric that decides along the reports, with intervals."""
     frame = study.series
-    if not len(frame):
-        return Html("")
     frame = frame.assign(name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"])
     caption = page.said("diff.series", study, level=percent(study.settings.level))
     drawn: dict[str, Any] = {"label": study.primary.label, "zero": False, "height": figures.tall(len(frame))}
@@ -188,12 +185,8 @@ findings, origin = page.findings, page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
-        "most_changed": study.most_changed,
-        "compared": study.new.about["report"],
-        "same": study.same,
-        "not_compared": study.alone,
-    }
+    more: dict[str, Any] = {"most_changed": study.most_changed, "compared": study.new.about["report"]}
+    more |= {"same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
     frames = page.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
     return page.results(study, every_finding(study), more | frames | page.records(changes=study.changes))

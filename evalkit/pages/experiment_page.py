@@ -8,7 +8,7 @@ from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import number, p_value, plural
+from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import page
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import experiment
@@ -27,10 +27,8 @@ def findings(study: Experiment) -> Html:
 @page.of_a_part
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
-    n = study.users
-    return page.estimates(
-        study, f"Arms with their {study.settings.level:.0%} intervals, {n:,} {plural(study.unit_name, n)}"
-    )
+    users = counted(study.users, study.unit_name)
+    return page.estimates(study, f"Arms with their {study.settings.level:.0%} intervals, {users}")
 
 
 @page.of_a_part
@@ -107,7 +105,7 @@ def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     if n := study.crossed:
         severity = WARNING if study.many_crossed else NOTE
-        yield kinds.CROSSED.rated(severity, n, users=f"{n:,} {plural(study.unit_name, n)}")
+        yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
     if study.sample_ratio is None:
         yield kinds.SAMPLE_RATIO.note(None, "unknown")
     else:

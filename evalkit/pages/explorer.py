@@ -118,9 +118,7 @@ def _beside(name: str, value: object) -> Cell:
 def explorer(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
     if study.data is None:
-        return tables.paragraph(
-            f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
-        )
+        return tables.paragraph(page.said("explorer.not_listed", study))
     m = _missed(study)
     several = ([f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()] for row in m.opened(OPENED))
     return listing(_listing(m, list(map("<br>".join, several))))
@@ -132,9 +130,8 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
     slices = ", overall and per segment" if m.study.slices else ""
     unlike = f", and those where the errors of {first} and {others[0]} differ most" if others else ""
-    note = (
-        f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. " if len(m.rows) < total else ""
-    )
+    some = f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. "
+    note = some if len(m.rows) < total else ""
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
     names, note = m.aligned.id[m.rows].tolist(), f"{note}{page.DEFINITIONS['misses'][m.misses.by.name]}"
     of = " and ".join(m.pair)

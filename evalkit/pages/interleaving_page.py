@@ -25,12 +25,11 @@ def title(o: Online) -> Html:
     """The title and what was asked."""
     asked = []
     if o.log:
-        n = o.log.users
-        pair = " or ".join(sorted(o.log.systems))
-        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer in interleaved lists: {pair}?")
+        who, pair = counted(o.log.users, o.log.unit_name), " or ".join(sorted(o.log.systems))
+        asked.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
     if o.users:
-        n, first = o.users.users, o.users.primary.label
-        asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
+        who = counted(o.users.users, o.users.unit_name)
+        asked.append(f"Which arm of {who} is ahead, by {o.users.primary.label}?")
     asked.append("How many users does each design need?" if o.planning else "")
     parts = [name for name, part in (("Interleaving", o.log), ("A/B", o.users)) if part]
     return first_screen.heading(f"{' and '.join(parts)} report", " ".join(asked).strip(), o)
@@ -57,9 +56,9 @@ def findings(study: Interleaving) -> Html:
 @page.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    n, arms = study.users, len(study.systems)
+    users, arms = counted(study.users, study.unit_name), len(study.systems)
     tie = "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
-    caption = f"Preference with its {study.settings.level:.0%} interval, {n:,} {plural(study.unit_name, n)}, {tie}"
+    caption = f"Preference with its {study.settings.level:.0%} interval, {users}, {tie}"
     return page.estimates(study, caption)
 
 
@@ -173,9 +172,7 @@ def balance(study: Interleaving) -> Figure | Html:
     shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
     each = [f", {row.system}" if len(study.systems) > 2 else "" for row in shares.itertuples()]
-    names = [
-        f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, shares.itertuples(), strict=True)
-    ]
+    names = [f"position {r.position}{arm} (n = {r.n:,})" for arm, r in zip(each, shares.itertuples(), strict=True)]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = page.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)

@@ -36,10 +36,8 @@ def curve_plot(study: LabelsStudy) -> figures.Figure | Html:
 
 def curves(study: LabelsStudy) -> Html:
     """AUC and average precision label by label."""
-    areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return classes_page.class_by_class(
-        study, study.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas
-    )
+    caption = "Label by label, whatever the threshold"
+    return classes_page.class_by_class(study, study.by_label, caption, {"n": "true"}, classes_page.AREAS)
 
 
 def threshold_plot(study: LabelsStudy) -> figures.Figure:
@@ -71,8 +69,8 @@ def top(study: LabelsStudy) -> Html:
 def confusion(study: LabelsStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
     counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
-    decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return classes_page.class_by_class(study, study.by_label, "Label by label at the threshold", counted, decided)
+    caption = "Label by label at the threshold"
+    return classes_page.class_by_class(study, study.by_label, caption, counted, classes_page.DECIDED)
 
 
 def definitions(study: LabelsStudy) -> Html:

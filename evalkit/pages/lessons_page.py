@@ -36,10 +36,8 @@ def on_coin() -> Html:
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
-    text = page.said("lessons.on_coin_text")
-    return tables.stack(
-        [tables.table("Ten flips of a fair coin, exactly", heads, rows), coin(), tables.paragraph(text)]
-    )
+    exact = tables.table("Ten flips of a fair coin, exactly", heads, rows)
+    return tables.stack([exact, coin(), tables.paragraph(page.said("lessons.on_coin_text"))])
 
 
 def _rejected(p: float) -> tuple[Cell, Cell]:

@@ -280,11 +280,8 @@ def _best_two(study: Study) -> Html:
 
 def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides; of one system the first screen says it."""
-    if len(study.order) < 2:
-        return Html("")
-    return tables.paragraph(
-        f"{study.primary.label} has no better direction, so {plural(study.compares, 2)} are not compared on it."
-    )
+    several = plural(study.compares, 2)
+    return tables.paragraph(said("page.nothing", study, several=several)) if len(study.order) > 1 else Html("")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
@@ -327,10 +324,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     return [*cells, Cell(diagnostics.verdict_of(row), kind="text")]
 
 
+@where(lambda study: len(study.headline))
 def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
-    if not len(study.headline):
-        return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
     alone, adjusted = (" of each pair alone", ", after adjustment") if len(every) > 1 else ("", "")
     caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}"
@@ -382,10 +378,9 @@ def pair_names(comparisons: pd.DataFrame) -> list[str]:
     return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
 
 
+@where(lambda study: len(study.by_segment))
 def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
-    if not len(study.by_segment):
-        return Html("")
     tested = "difference" in study.by_segment
     frame = drawn(study, study.by_segment)
     systems = study.order[:CURVES]
@@ -395,12 +390,8 @@ def segments(study: Study) -> Html:
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(study, part, same, differ) for part in parts]
-    return tables.table(
-        f"{study.primary.label} by segment with {percent(study.settings.level)} interval",
-        columns,
-        rows,
-        f"{note}{_inside(study)}{few(study)}".strip(),
-    )
+    caption = f"{study.primary.label} by segment with {percent(study.settings.level)} interval"
+    return tables.table(caption, columns, rows, f"{note}{_inside(study)}{few(study)}".strip())
 
 
 def _tests(frame: pd.DataFrame, every: int) -> str:
@@ -426,10 +417,9 @@ def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None
     return cells
 
 
+@where(lambda study: len(study.by_segment))
 def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
-    if not len(study.by_segment):
-        return Html("")
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
     label, level, panels = study.primary.label, percent(study.settings.level), frame["slice"].nunique()
@@ -471,17 +461,14 @@ def _definition(metric: Metric) -> str:
 
 def tiers(study: Study) -> Html:
     """The rank interval and the tier of each of three systems or more."""
-    frame = diagnostics.rank_tiers(study)
-    if not len(frame):
+    if not len(frame := diagnostics.rank_tiers(study)):
         return Html("")
     level, several = percent(study.settings.level), frame["tier"].max()
     ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
     frame = frame.assign(rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str)))
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
-    columns |= {
-        "tier": count("tier", str),
-        f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _two_digits),
-    }
+    apart = f"{plural(study.unit_name, 2)} to tell it from the next"
+    columns |= {"tier": count("tier", str), apart: count("needed", _two_digits)}
     note = said("page.tiers_note", level=level)
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."

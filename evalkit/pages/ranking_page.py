@@ -43,9 +43,8 @@ def estimates(study: Ranking) -> Html:
     unit = f"over queries, clustered by {study.settings.unit}" if study.settings.unit else f"over {counted(n, 'query')}"
     caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
     tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
-    return page.estimates(
-        study, caption, "Ties: the range from the worst to the best order of tied items." if tied else ""
-    )
+    note = "Ties: the range from the worst to the best order of tied items." if tied else ""
+    return page.estimates(study, caption, note)
 
 
 def extremes(study: Ranking) -> Html:
@@ -277,10 +276,7 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     if not tied:
         return
     rows, matters = ranking.ties(study)
-    ends = [
-        f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"
-        for row in rows.to_dict("records")
-    ]
+    ends = [f"{label} of {row.system} lies in {interval(row.worst_ties, row.best_ties)}" for row in rows.itertuples()]
     little = f" Their order changes {label} by less than {VISIBLE:g}."
     moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
     order, rows_tied = "rank" if "rank" in study.runs.columns else "score", total(study.runs.accounts, "tied")
@@ -318,8 +314,7 @@ PLACES = 3  # decimals of a limit at most
 
 def unjudged(study: Ranking) -> Html:
     """The lowest and the highest value of each metric, whatever the unjudged items of each system are."""
-    frame = beyond_relevance.bounds(study)
-    if not len(frame):
+    if not len(frame := beyond_relevance.bounds(study)):
         return Html("")
     labels = dict.fromkeys(frame["metric"])
     wide = frame.pivot(index="system", columns="metric").loc[list(dict.fromkeys(frame["system"]))]

@@ -119,11 +119,8 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     return [kinds.PICKED.note(several, several=several, **facts)]
 
 
-DECIDING = {
-    "better": "it is better by {}",
-    "equivalent": "they are equivalent by {}",
-    "cannot tell": "{} does not tell them apart",
-}
+DECIDING = {"better": "it is better by {}", "equivalent": "they are equivalent by {}"}
+DECIDING |= {"cannot tell": "{} does not tell them apart"}
 MOST_PAIRS = 3  # pairs that a line names
 
 
@@ -169,8 +166,7 @@ def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
 
 def skewed(study: Study) -> list[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
-    skew = diagnostics.skew(study)
-    if skew is None:
+    if (skew := diagnostics.skew(study)) is None:
         return []
     facts = {"pair": " − ".join(skew.pair), "metric": skew.metric, "skewness": signed(skew.skewness, 1)}
     facts |= {"noun": plural(study.unit_name, skew.units)}

@@ -58,9 +58,7 @@ def null_of_shares(study: Shares) -> Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
     n, shares = study.counts(study.opponents[0])[1], study.null_shares()
     if shares is None:
-        return tables.paragraph(
-            f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
-        )
+        return tables.paragraph(page.said("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
     facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
@@ -109,13 +107,8 @@ def every_finding(study: Significance) -> list[Finding]:
         return data
     least = int(study.comparisons["n"].min())
     floor = f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
-    units = [
-        *_clusters(study),
-        *shared_findings.few_units(study, least, floor),
-        *_equal(study),
-        *picked(study),
-        *skewed(study),
-    ]
+    few = shared_findings.few_units(study, least, floor)
+    units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
     return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
 
 
@@ -124,11 +117,8 @@ def _data(study: Significance) -> Iterator[Finding]:
     columns, rows, units = columns_read(study.data.columns), len(study.data), study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    facts = {
-        "systems": counted(len(study.systems), "system"),
-        "metrics": counted(len(study.settings.metrics), "metric"),
-    }
-    yield kinds.ROWS_READ.note(rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **facts)
+    size = {"systems": counted(len(study.systems), "system"), "metrics": counted(len(study.settings.metrics), "metric")}
+    yield kinds.ROWS_READ.note(rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size)
     yield from assumed(study, "set lower_is_better={name!r}")
     yield from [
         *study.data.findings,
@@ -171,11 +161,9 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 def _equal(study: Significance) -> Iterator[Finding]:
     pairs, same = paired.equal_units(study)
     if len(pairs):
-        rows = pairs.head(PAIRS).to_dict("records")
-        of = [f" of {row['of']:,}" for row in rows]
-        each = [
-            f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else o}" for r, o in zip(rows, of, strict=True)
-        ]
+        rows = list(pairs.head(PAIRS).itertuples())
+        of = [f" of {row.of:,}" for row in rows]
+        each = [f"{r.first} and {r.second} on {r.ties:,}{'' if same else o}" for r, o in zip(rows, of, strict=True)]
         units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
         more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
         facts = {"metric": study.primary.label, "pairs": ", ".join(each), "units": units, "more": more}
@@ -218,9 +206,8 @@ def differences(study: Either) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin, level = study.settings.margin, percent(study.settings.level)
     facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
-    return page.forest(
-        study, plots.forest, page.said("significance.differences", study, level=level, **facts), margin=margin
-    )
+    caption = page.said("significance.differences", study, level=level, **facts)
+    return page.forest(study, plots.forest, caption, margin=margin)
 
 
 @also(Shares, page.nothing)
@@ -257,8 +244,7 @@ def null_distribution(study: Significance) -> Figure | Html:
 @also(Shares, page.nothing)
 def ranks(study: Significance) -> Figure | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
-    summary = paired.mean_ranks(study)
-    if summary is None:
+    if (summary := paired.mean_ranks(study)) is None:
         return Html("")
     k, n = len(summary["mean_ranks"]), summary["units"]
     every = summary["mean_ranks"]
@@ -328,9 +314,8 @@ def estimates(study: Either) -> Html:
     """Systems in rows, metrics in columns."""
     units = plural(study.unit_name, 2)
     over = f"rows, whole {units} as units," if study.settings.unit else units
-    return page.estimates(
-        study, f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} interval"
-    )
+    caption = f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} interval"
+    return page.estimates(study, caption)
 
 
 @also(Shares, page.nothing)
@@ -467,9 +452,8 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it is."""
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
     p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})" if len(study.headline) == 1 else ""
-    return first_screen.verdict(
-        study, *(page.said("significance.made", claim=_noun(study, name), p=p) for name in made)
-    )
+    claims = [page.said("significance.made", claim=_noun(study, name), p=p) for name in made]
+    return first_screen.verdict(study, *claims)
 
 
 def _noun(study: Significance, claim: str) -> str:
@@ -520,13 +504,12 @@ def claims(study: Significance) -> Html:
 @also(Shares, page.nothing)
 def logged(study: Significance) -> Html:
     """What the logs state, beside what their rows give, where the two differ."""
-    if not len(frame := _differing(study)):
-        return Html("")
     columns = (
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
         "the log's standard error=stated_error # | of its rows=error # | why w"
     )
-    return of_rows(page.said("significance.logged"), frame, columns, page.said("significance.logged_note"))
+    caption, note = page.said("significance.logged"), page.said("significance.logged_note")
+    return of_rows(caption, _differing(study), columns, note)
 
 
 def _differing(study: Significance) -> pd.DataFrame:
@@ -545,10 +528,7 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
     else:
         yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
     short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(["system", "task"])
-    rows = [
-        f"{r['system']} on {r['task']}: {r['questions']:,} of {r['stated_questions']:,}"
-        for r in short.to_dict("records")
-    ]
+    rows = [f"{r.system} on {r.task}: {r.questions:,} of {r.stated_questions:,}" for r in short.itertuples()]
     if rows:
         yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
 

@@ -110,8 +110,7 @@ def _estimate(study: Validation) -> Cell:
 
 
 def _training_gap(study: Validation) -> list[Cell]:
-    gap = study.training_gap
-    if gap is None:
+    if (gap := study.training_gap) is None:
         return []
     train = study.folds.sizes[0][0]
     text = f"Training gap ({study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
