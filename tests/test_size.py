@@ -19,14 +19,14 @@ LINES = {
     "drawing": 1_466,
     "findings": 81,
     "metrics": 1_962,
-    "offline": 768,
-    "online": 873,
+    "offline": 763,
+    "online": 872,
     "page": 198,
     "pages": 3_609,
     "parameters": 984,
     "reading": 6_158,
     "statistics": 4_107,
-    "studies": 5_986,
+    "studies": 5_959,
     "top": 1_025,
 }
 MODULES = 160

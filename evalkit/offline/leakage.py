@@ -69,8 +69,7 @@ def _beyond_chance(number: Ints, columns: int, measure: str) -> bool:
 
 
 def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
-    missing = column.isna().to_numpy()
-    values = [auc(missing.astype(np.float64), positive)]
+    values = [auc(column.isna().to_numpy(np.float64), positive)]
     if _is_number(column):
         values.append(auc(numeric(column), positive))
     both = [max(value, 1 - value) for value in values]
@@ -373,9 +372,8 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     if min(side.sum(), (~side).sum()) < 20:
         return None
     table = np.column_stack([numeric(features[name]) for name in features])[rows]
-    seed = int(rng.integers(2**31))
     # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out of bag.
-    forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=seed)
+    forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31)))
     value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
     severity = WARNING if value >= 0.75 else NOTE
     return finding(kinds.DRIFT, severity, test, folds.rows, auc=value) if value >= 0.65 else None
@@ -386,8 +384,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 
 def retested(folds: Folds) -> Finding | None:
     """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold predictions."""
-    times = np.bincount(folds.tested)
-    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows)
+    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(np.bincount(folds.tested) > 1), folds.rows)
 
 
 def sizes(folds: Folds) -> Finding | None:

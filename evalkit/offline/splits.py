@@ -464,8 +464,7 @@ class Setting:
             return moment | (own or {"blocks forward in time": chosen}) | blind
         if group is not None:
             whole = (lambda: group_holdout(group, seed=seed, repeats=limits.holdouts),)
-            grouped = {"one holdout of 30% of groups": whole, f"{folds} of groups": (self._group_folds, k)}
-            return own | grouped | blind
+            return own | {"one holdout of 30% of groups": whole, f"{folds} of groups": (self._group_folds, k)} | blind
         several = limits.repeats * limits.averaged
         return own | {
             "one holdout of 30%": (lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),),
@@ -485,8 +484,7 @@ class Setting:
         return Folds(len(self.examples), tuple(pair for folds in drawn for pair in folds.pairs), drawn[0].rule)
 
     def _samples(self) -> Folds:
-        rng = np.random.default_rng([self.seed, 3])
-        drawn = out_of_bag(len(self.examples), rng=rng, repeats=self.limits.samples)
+        drawn = out_of_bag(len(self.examples), rng=np.random.default_rng([self.seed, 3]), repeats=self.limits.samples)
         return replace(drawn, pairs=tuple(pair for pair in drawn.pairs if self.varied(pair[0])))
 
     def varied(self, rows: Ints) -> bool:

@@ -43,8 +43,7 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     """
     same_length(user=np.asarray(user), arm=np.asarray(arm))
     code, names = codes(np.asarray(arm).astype(str))
-    everyone = np.arange(len(code))
-    return assigned(Coded(tuple(names.tolist()), code), arms, everyone, np.asarray(user))
+    return assigned(Coded(tuple(names.tolist()), code), arms, np.arange(len(code)), np.asarray(user))
 
 
 def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:

@@ -302,8 +302,7 @@ class BinaryStudy(RowStudy):
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of one kind of curve for each system: x, y, threshold. change: applied to the table first."""
-        tables = {name: change(self.table(name)) for name in self.order}
-        return score_curves.curve(tables, kind)
+        return score_curves.curve({name: change(self.table(name)) for name in self.order}, kind)
 
     def recorded(self, kind: str) -> pd.DataFrame:
         """Points of a kind of curve for each system; all are exact, and neighbours differ by at most 1/40."""

@@ -263,8 +263,7 @@ class ClassesStudy(EachStudy):
         """The share of rows whose actual class is among the k highest scores."""
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.names)):
-                e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
-                yield {"system": name, "k": k} | limits(e)
+                yield {"system": name, "k": k} | limits(self.estimate(lookup.find(f"top@{k}", "classes"), name))
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
@@ -383,8 +382,7 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
         ways, needs = f"in more than {limit:,} ways", "which needs all rows in memory; choose one system"
         raise ParameterError(f"systems: actual and predicted classes of two systems come {ways}, {needs}")
-    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
-    measured = SummedClasses(t.systems, first, counted, design)
+    measured = SummedClasses(t.systems, first, counted, layout_of(units=t.schema.unit, weights=of.scale is not None))
     measured.refuse_left_out()
     return measured
 
@@ -408,8 +406,7 @@ def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByM
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
             every = [[ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
-    few = measured.first.terms.few
-    return ByMoves(measured.first.told, of.scale, measured.plain, few, means) if means else None
+    return ByMoves(measured.first.told, of.scale, measured.plain, measured.first.terms.few, means) if means else None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

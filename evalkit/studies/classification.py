@@ -224,8 +224,7 @@ NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
 def rarely_positive(study: BinaryStudy) -> bool:
     """True if positive rows are so few and so rare that intervals of average precision are too narrow."""
-    few = study.positives < RARE and study.base_rate < RARELY
-    return few and AVERAGE_PRECISION in study.settings.metrics
+    return study.positives < RARE and study.base_rate < RARELY and AVERAGE_PRECISION in study.settings.metrics
 
 
 class Miscalibration(Enum):

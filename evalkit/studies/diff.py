@@ -46,8 +46,7 @@ def study_of(p: reports.Diff, limits: Limits = USUAL) -> "Diff":
     if p.old is None or p.new is None:
         raise ParameterError(f"old and new: both must be given, got only {'new' if p.old is None else 'old'}")
     earlier = p.earlier if isinstance(p.earlier, list | tuple) else [] if p.earlier is None else [p.earlier]
-    paths = [located(given) for given in (*earlier, p.old, p.new)]
-    return Diff.of(*unit_files.read(paths), p, limits)
+    return Diff.of(*unit_files.read([located(given) for given in (*earlier, p.old, p.new)]), p, limits)
 
 
 read = reports.reader(reports.Diff)(study_of)

@@ -240,8 +240,7 @@ class Experiment(Study):
 
     def cuped(self, share: float | None) -> Comparison:
         """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and too different."""
-        before = self._sides(self.table.numbers[str(self.p.before)])
-        left = experiments.adjusted(*self._capped(share), *before)
+        left = experiments.adjusted(*self._capped(share), *self._sides(self.table.numbers[str(self.p.before)]))
         if independent.fits(*left):
             return self._permuted(*left)
         return experiments.of_adjusted(*left, level=self.settings.level)

@@ -90,8 +90,7 @@ def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
         lists.plan_stock(part, p.columns)
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
-    options = ListOptions.of(p, columns=lists.other_columns(p.columns))
-    ranked = Ranked(run, judged or None, queries or None, options)
+    ranked = Ranked(run, judged or None, queries or None, ListOptions.of(p, columns=lists.other_columns(p.columns)))
     first = ranked.pieces[0]
     if _read(of, run):
         read = runs.of(ranked)

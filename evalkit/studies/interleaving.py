@@ -259,8 +259,7 @@ class Online(Shown):
         for name, of in self.tables_of.items():
             data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
             for own in (own for own in of.slices if own.name == part.name):
-                asked = replace(of.p, segment=part.name)
-                made[name] = read[name](of.only(own, data), of.settings, asked, budget)
+                made[name] = read[name](of.only(own, data), of.settings, replace(of.p, segment=part.name), budget)
         return Online(made.get("log"), made.get("users"), None, p)
 
     def write_units(self, path: Path) -> None:
@@ -320,8 +319,7 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
     [3.5, 1.5]
     """
-    preference = lookup.chosen(p.preference, "interleaving", METRICS)
-    shared = study.settings(p, preference, segments=p.segments, limits=limits)
+    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments, limits=limits)
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     sessions_of, users_of = (sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}

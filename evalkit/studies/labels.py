@@ -231,5 +231,4 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     more: Any = {"limits": limits, "problems": k, "ids": of.table.ids_held, "cuts": cuts, "sliced": kind.totalled}
     more |= {"celled": isinstance(kind, Combined), "ranked": isinstance(kind, Combined) and not kind.decided}
     more |= {"hits": hits | {TOP: top_hits}, "sliced_hits": sliced_hits}
-    counting = Counting(2, of.scale, of.squares, FEW, few)
-    return ByLabel(counting=counting, terms=terms_of(losses, s, few, cuts), **more)
+    return ByLabel(counting=Counting(2, of.scale, of.squares, FEW, few), terms=terms_of(losses, s, few, cuts), **more)

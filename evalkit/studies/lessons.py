@@ -156,9 +156,8 @@ def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
 
 def _signed_ranks(n: int = 500) -> Mistake:
     """Differences of mean 0: 70% zeros, many small losses, a few large gains."""
-    rng = np.random.default_rng(SEED + 3)
 
-    samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
+    samples = np.random.default_rng(SEED + 3).choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
     by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     setting = f"mean difference 0, skewed, n = {n}: a difference is declared"

@@ -189,8 +189,7 @@ class Validation(Shown, Study):
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""
         e = self.examples
-        cluster = None if e.unit is None else e.units_named(self.rows)
-        listed = Listed.of(e.named(self.rows), cluster, self.tests)
+        listed = Listed.of(e.named(self.rows), None if e.unit is None else e.units_named(self.rows), self.tests)
         labels = e.classes if len(e.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
@@ -291,8 +290,7 @@ class Validation(Shown, Study):
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
-            alone = self.interval(self.primary, self.scored[self.subject])
-            yield self._row(what, alone, "row", honest=False)
+            yield self._row(what, self.interval(self.primary, self.scored[self.subject]), "row", honest=False)
 
     @cached_property
     def of_rows(self) -> dict[str, Any]:
@@ -329,8 +327,7 @@ class Validation(Shown, Study):
     @property
     def class_counts(self) -> list[int]:
         """The number of rows of each class."""
-        counts: list[int] = np.bincount(self.examples.label).tolist()
-        return counts
+        return [*map(int, np.bincount(self.examples.label))]
 
     @property
     def times_of_ids(self) -> tuple[int, int]:

@@ -140,8 +140,7 @@ class Significance(Shown, Study):
         sides = self.sides(chosen, pair)
         keep = both(*sides)
         total, count = self.summed(pair, chosen)
-        mean = sides[0].take(keep).value - sides[1].take(keep).value
-        return effect(total / count, np.zeros(total.size)), mean
+        return effect(total / count, np.zeros(total.size)), sides[0].take(keep).value - sides[1].take(keep).value
 
     def joint(self, every: list[Tested]) -> Floats | None:
         """Max-T over the family if all comparisons are defined on the same units; else None."""

@@ -74,8 +74,7 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
-    ranking = Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue)
-    return _check_defined(ranking)
+    return _check_defined(Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue))
 
 
 read = reports.reader(reports.Ranking)(study_of)
@@ -181,8 +180,7 @@ class Ranking(Shown, Study):
 
     def values(self) -> pd.DataFrame:
         """The primary metric of every query (rows) and system (columns); a pooled metric's ratio per query."""
-        label = self.primary.label
-        columns = {name: self.per_query[label, name].per_unit for name in self.order}
+        columns = {name: self.per_query[self.primary.label, name].per_unit for name in self.order}
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
@@ -260,8 +258,7 @@ class Ranking(Shown, Study):
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         for chosen in cuts:
             for name in self.order:
-                values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
-                e = self._with_interval(chosen, values)
+                e = self._with_interval(chosen, self.runs.measure(name, PerQuery(chosen, self.relevance_level)))
                 yield {"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e)
 
     def unjudged(self, system: str) -> tuple[int, float]:

@@ -458,8 +458,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
-    design = layout_of(units=bool(settings.unit), weights=bool(weight))
-    summed = Summed(t.systems, asked.terms, kept, design)
+    summed = Summed(t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight)))
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)

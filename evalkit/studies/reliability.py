@@ -135,8 +135,7 @@ def mean_reliability(
     """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low, high."""
     x, y = calibration.means_curve(table)
     bands = None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
-    parts = calibration.decomposed(table, uncertainty)
-    return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, parts, forecasts)
+    return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, calibration.decomposed(table, uncertainty), forecasts)
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
@@ -174,5 +173,4 @@ def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
 
 def _forecast_spread(forecasts: Counted, ends: tuple[float, float]) -> pd.DataFrame:
     edges = np.linspace(*ends, BINS + 1)
-    weight = forecasts.histogram(edges)
-    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": weight})
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": forecasts.histogram(edges)})

@@ -155,8 +155,7 @@ def _summary(points: pd.DataFrame, chosen: list[Way], fits: Fits) -> Iterator[Ro
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
         spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
         lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
-        mean = float(ratio(values.sum(), values.size))
-        size = {"mean": mean, "sd": spread, "lowest": lowest, "highest": highest}
+        size = {"mean": float(ratio(values.sum(), values.size)), "sd": spread, "lowest": lowest, "highest": highest}
         yield {"way": way.name, "fits": len(fits[way.name]), "estimates": values.size} | size
 
 

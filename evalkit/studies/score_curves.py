@@ -202,8 +202,7 @@ def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
 def at_costs(study: BinaryStudy) -> pd.DataFrame:
     """Net benefit of each line at the threshold probability that the costs imply: system, threshold, value."""
     chance = study.costs.fp / (study.costs.fp + study.costs.fn)
-    frame = benefits(study.counts_by_system, np.array([chance]))
-    return frame.rename(columns={"x": "threshold", "y": "value"})
+    return benefits(study.counts_by_system, np.array([chance])).rename(columns={"x": "threshold", "y": "value"})
 
 
 @cached

@@ -59,8 +59,7 @@ def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance |
     """
     p = p.filled(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
-        ranked = given.name == "ranking"
-        data, metrics = of_lists(given.cells.parts, p) if ranked else given.values(p, limits.reading)
+        data, metrics = of_lists(given.cells.parts, p) if given.name == "ranking" else given.values(p, limits.reading)
     return Shares.of(data, p) if isinstance(data, Trials) else Significance.of(data, metrics, p, limits)
 
 
@@ -124,8 +123,7 @@ class Shares(Shown, Study):
         metric = replace(lookup.named(SHARE, best), kind=Proportion(lookup.absent), **words)
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
-        shared = study.settings(p, [Chosen(metric)]).checked(systems)
-        return cls(shared, systems, {}, p, data.sources, data, null)
+        return cls(study.settings(p, [Chosen(metric)]).checked(systems), systems, {}, p, data.sources, data, null)
 
     @staticmethod
     def label(null: float | None) -> str:

@@ -237,8 +237,7 @@ def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Bl
 
 def _by_label(values: np.ndarray, count: int) -> Floats:
     """1 for each row and class or label that it has, else 0."""
-    every = values if values.ndim > 1 else values[:, None] == np.arange(count)
-    return every.astype(np.float64).ravel()
+    return (values if values.ndim > 1 else values[:, None] == np.arange(count)).astype(np.float64).ravel()
 
 
 # The file -------------------------------------------------------------------------------------------------------------
