@@ -108,10 +108,8 @@ def _loaded(name: Any) -> Chosen:
         return Chosen(load(file[1], file[2]), _cut(file[3], name))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
-        raise ParameterError(
-            "metrics: must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts, "
-            f"got {getattr(name, '__name__', name)!r}"
-        )
+        rule = "must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts"
+        raise ParameterError(f"metrics: {rule}, got {getattr(name, '__name__', name)!r}")
     return chosen
 
 
@@ -121,10 +119,9 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
     if structure not in own.structures:
         has = next(source.reads for source in INPUTS if structure in source.structures)
         near = "".join(did_you_mean(name, has) for name in own.arguments if name not in has)
-        raise ParameterError(
-            f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of "
-            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}{near}"
-        )
+        takes = f"{own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of"
+        known = f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
+        raise ParameterError(f"metrics: {takes} {known}{near}")
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
         raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
     return _checked(own, chosen.k, chosen.label)

@@ -476,9 +476,8 @@ def _rate(function: Function, c: Counts) -> float:
         for times in (1, 2)
     )
     if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
-        raise function.refused(
-            f"must be a rate, the same if all counts double: got {value:g} and {doubled:g}; divide by the rows"
-        )
+        got = f"got {value:g} and {doubled:g}"
+        raise function.refused(f"must be a rate, the same if all counts double: {got}; divide by the rows")
     return function.checked(value, "of the counts")
 
 

@@ -90,9 +90,8 @@ def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
     twice = order[1:][key[order][1:] == key[order][:-1]]
     if twice.size:
         row = rows[twice.min()]
-        raise InputError(
-            f"a list must show an item once, got {str(ids[row])!r} again (list {lists.owner[row]}, row {row})"
-        )
+        where = f"list {lists.owner[row]}, row {row}"
+        raise InputError(f"a list must show an item once, got {str(ids[row])!r} again ({where})")
     return lists
 
 

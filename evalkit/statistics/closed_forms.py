@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ratio
-from evalkit.statistics.intervals import Estimate, check_level, normal_quantile, recovered, wilson
+from evalkit.statistics.intervals import Ends, Estimate, check_level, normal_quantile, recovered, wilson
 from evalkit.statistics.spread import bisect
 
-Ends = tuple[float, float]  # the range of a metric
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"

@@ -51,12 +51,11 @@ def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Gene
     return Perfect(float(drawn.mean()), float((1 + reached) / (1 + draws)))
 
 
+Band = tuple[Floats, Floats, Floats]  # places, lower limits and upper limits
 FINE = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
 
 
-def band(
-    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
-) -> tuple[Floats, Floats, Floats]:
+def band(c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE) -> Band:
     """Scores, lowest first, and pointwise limits of the isotonic shares there if the scores are calibrated.
 
     Labels are drawn from the scores. Rows must be unweighted. If there are more than `most` distinct scores, neighbours
@@ -106,9 +105,7 @@ def by_rank(c: Counts) -> Counts:
 GROUPS = 1_024  # of units that get one sign together where they are more
 
 
-def band_of_means(
-    rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float
-) -> tuple[Floats, Floats, Floats]:
+def band_of_means(rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float) -> Band:
     """Forecasts, lowest first, and pointwise limits of the isotonic means there if the forecasts are calibrated.
 
     table: the `means` of the rows. Each draw adds to the forecasts their own errors times standard normal numbers, one
@@ -134,9 +131,7 @@ def band_of_means(
     return _around(cell, table, rng.normal(size=(draws, groups)) @ sums.T, level)
 
 
-def band_of_independent(
-    table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
-) -> tuple[Floats, Floats, Floats]:
+def band_of_independent(table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float) -> Band:
     """`band_of_means` for independent rows: sums of errors times normal numbers are normal themselves.
 
     squares: the sum of the squared errors, times weights, at each forecast.
@@ -146,7 +141,7 @@ def band_of_independent(
     return _around(cell, table, rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)), level)
 
 
-def _around(cell: Ints, table: Means, noise: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+def _around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
     weight = np.bincount(cell, table.weight)
     x = ratio(np.bincount(cell, table.weight * table.forecast), weight)
     return x, *_limits((x + added / weight for added in noise), weight, level)

@@ -269,9 +269,7 @@ def studentised(
 SIDES = ((0, -1.0), (1, 1.0))  # below and above
 
 
-def permuted_lift(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, unit: str = "user"
-) -> Comparison:
+def permuted_lift(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95) -> Comparison:
     """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is that of `studentised`.
 
     A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is 0.
@@ -291,7 +289,7 @@ def permuted_lift(
         ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
         return Estimate(value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD)
 
-    return compare(interval, p, level=level, unit=unit, method=METHOD)
+    return compare(interval, p, level=level, unit="user", method=METHOD)
 
 
 def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:

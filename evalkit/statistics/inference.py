@@ -281,6 +281,7 @@ class Method:
     test_is: str
 
 
+Side = Callable[[Method], str]  # the name of the interval, or of the test
 RECHOSEN = Method(
     interval_methods.chosen, f"t on the logit scale, error from {SAMPLES}", methods.chosen, f"t, error from {SAMPLES}"
 )
@@ -317,14 +318,7 @@ def flipped(a: Any, b: Any) -> Floats | None:
     return d if d.size else None
 
 
-def words(
-    metrics: Iterable[Chosen],
-    layout: Layout,
-    side: Callable[[Method], str],
-    *,
-    held: bool = True,
-    rechosen: bool = False,
-) -> str:
+def words(metrics: Iterable[Chosen], layout: Layout, side: Side, *, held: bool = True, rechosen: bool = False) -> str:
     """The methods as text, metrics with the same method together; `side` selects interval or test.
 
     held: True if the values of every unit are in memory. rechosen: True if thresholds are chosen again on each sample.

@@ -312,12 +312,11 @@ SURE = "paired t, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
 BEND, SLOPE = 0.5, 0.3  # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
+Ends = tuple[float, float]  # the range of a metric
 ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
-def mean(
-    values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: tuple[float, float] = ANY
-) -> Estimate:
+def mean(values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = ANY) -> Estimate:
     """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of `of_spread`.
 
     rows: the number of times that each value occurs, None for once. ends: the bounds of the values. The limits are NaN
@@ -339,15 +338,13 @@ def mean(
     return of_spread(value, Spread.of((units - value) / max(n, 1), times=times), level=level, ends=ends)
 
 
-def of_spread(value: float, spread: Spread, *, level: float, ends: tuple[float, float] = ANY) -> Estimate:
+def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -> Estimate:
     """The interval of a mean from the spread of its influence values: `bounded` if the range is finite, else `hall`."""
     moments: Any = {"error": spread.error, "skew": spread.skewness, "n": int(spread.n), "level": level}
     return bounded(value, ends=ends, **moments) if np.isfinite(ends[1] - ends[0]) else hall(value, **moments)
 
 
-def mean_of_losses(
-    values: ArrayLike, *, worst: float, level: float = 0.95, ends: tuple[float, float] = ANY
-) -> Estimate:
+def mean_of_losses(values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = ANY) -> Estimate:
     """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong prediction of 0 or 1.
 
     A sample may have none of these. Predictions of 0 or 1 have a loss of 0 or `worst`: Wilson's limits of the share of
@@ -401,9 +398,7 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     return Estimate(value, *recovered(value, *reach), level, n, SURE)
 
 
-def bounded(
-    value: float, error: float, skew: float, *, n: int, level: float, ends: tuple[float, float] = (0.0, 1.0)
-) -> Estimate:
+def bounded(value: float, error: float, skew: float, *, n: int, level: float, ends: Ends = (0.0, 1.0)) -> Estimate:
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
     The effective sample size is the number of zeros and ones whose share would have the same variance (Korn and

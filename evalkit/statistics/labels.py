@@ -210,11 +210,9 @@ class SummedLabels(Several):
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
-        i, moments = self.second.system, self.moved.alone[number].moments.around_zero
-        parts = [
-            (share, self.area(Chosen(kind.of), 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j))
-            for j, share in enumerate(self.shares_in(kind, 0).tolist())
-        ]
+        i, of, moments = self.second.system, Chosen(kind.of), self.moved.alone[number].moments.around_zero
+        each = [self.area(of, 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j) for j in self.problems]
+        parts = list(zip(self.shares_in(kind, 0).tolist(), each, strict=True))
         return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
     def _alone(self, number: int, chosen: Chosen) -> OfMoments:

@@ -188,6 +188,7 @@ APART = 0.01  # pairs closer than this share of their systems' size are flipped 
 TOGETHER = 2**16  # drawn sums that are compared at once, so that they stay in the processor's cache
 MADE = 2**21  # differences of units that are made at once
 
+AddUp = Callable[[Floats], Floats]  # rows, (rows, k) -> the sums of each unit, (n, k)
 Summed = Callable[[Floats], Floats]  # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
 
 
@@ -206,13 +207,7 @@ class Pairs:
 
     @classmethod
     def of(
-        cls,
-        table: Floats,
-        first: Ints,
-        second: Ints,
-        *,
-        metric: Ints | None = None,
-        added: Callable[[Floats], Floats] = lambda rows: rows,
+        cls, table: Floats, first: Ints, second: Ints, *, metric: Ints | None = None, added: AddUp = lambda rows: rows
     ) -> "Pairs":
         """The pairs of columns of a table, (rows, columns).
 

@@ -18,6 +18,7 @@ from evalkit.statistics.significance import ByT, Comparison, compare
 from evalkit.statistics.spread import bisect, inverted
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
+Hits = tuple[int, int]  # hits, and rows predicted positive
 EXACT = 1_000_000_000  # trials up to which doubles hold the logarithm of a chance to six digits
 PREDICTIVE = "weighted generalised score test"
 COUNTS = 45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
@@ -51,20 +52,13 @@ def mcnemar_p(first_only: int, second_only: int) -> float:
 
 
 def predictive_values(
-    first: tuple[int, int],
-    second: tuple[int, int],
-    shared: Ints,
-    *,
-    n: int,
-    more: float = 0.0,
-    level: float = 0.95,
-    unit: str = "row",
+    first: Hits, second: Hits, shared: Ints, *, n: int, more: float = 0.0, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
     """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score test.
 
-    first, second: (hits, rows predicted positive). shared: a 2 × 2 table of the rows that both predict positive, by hit
-    or not of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if all
-    rows of one system are hits. more: is added to the variance, which is 0 if all predictions agree. Kosinski 2013,
+    first, second: hits, and rows predicted positive. shared: a 2 × 2 table of the rows that both predict positive, by
+    hit or not of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if
+    all rows of one system are hits. more: is added to the variance, which is 0 if all predictions agree. Kosinski 2013,
     doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)

@@ -23,6 +23,7 @@ from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.system import cached
 
 HOW = "influence sums"
+UNLIKE = "leaves rows out that differ by system, which needs all rows in memory; choose the systems one by one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,10 +417,7 @@ class Summed:
             if isinstance(chosen.metric.kind, Loss):
                 every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
                 if len({one.totals[1] for one in every}) > 1:
-                    raise ParameterError(
-                        f"metrics: {chosen.label} leaves rows out that differ by system, which needs all rows in "
-                        "memory; choose the systems one by one"
-                    )
+                    raise ParameterError(f"metrics: {chosen.label} {UNLIKE}")
 
 
 def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
