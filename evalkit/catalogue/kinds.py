@@ -71,9 +71,9 @@ class Kind(ABC):
         """The upward bias of the value in a small sample, which adds up in a mean of several metrics."""
         return 0.0
 
-    @abstractmethod
     def value(self, rows: Rows, k: int | None) -> float:
         """The metric of all rows."""
+        return self.effects(rows, k).value
 
     @abstractmethod
     def effects(self, rows: Rows, k: int | None) -> Effects:
@@ -310,10 +310,6 @@ class Smooth(Kind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
         return self.of(rows, k)
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The value."""
-        return self.of(rows, k).value
 
 
 class Agreement(Smooth):

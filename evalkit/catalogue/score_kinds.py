@@ -288,10 +288,6 @@ class OfMeans(Kind):
         """The means of actual values and forecasts."""
         return _centre(rows.actual, rows.shares), _centre(rows.scores, rows.shares)
 
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The value."""
-        return self.effects(rows, k).value
-
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """1 and the numbers of each row, unweighted."""
         return [np.ones(len(rows)), *self.of(rows, centre)]
@@ -340,10 +336,6 @@ class Quantile(Kind):
         middle = float(np.median(size)) if rows.weight is None else _median(size, share)
         excess = float(share[size <= middle].sum() - 0.5)  # with it the effects add up to 0
         return Effects(middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide))
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The median."""
-        return self.effects(rows, k).value
 
     def middle(self, table: Counted, squares: float, *, weighted: bool) -> Middle:
         """The median of counted numbers. squares: the sum of the squared weights of the rows."""

@@ -155,7 +155,7 @@ UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
 EVERY = (*ROWS, *UNITS)
 PARTS = (Combined, Harmonic)  # kinds that combine other metrics
 
-SAMPLES = "bootstrap samples on each of which the threshold is chosen again"
+SAMPLES = "error from bootstrap samples on each of which the threshold is chosen again"
 DELTA = "delta method"
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
 HALL = "skewness-corrected t (Hall)"
@@ -188,7 +188,6 @@ INTERVALS = (
     Rule(Combined, EVERY, _combined, BY_PARTS),
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
-    Rule(scores.Quantile, EVERY, interval_methods.delta, DELTA),
     Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT, held=True),
     Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
@@ -197,7 +196,7 @@ INTERVALS = (
     Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, held=True),
     Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss), UNITS, interval_methods.delta, DELTA),
+    Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), EVERY, interval_methods.delta, DELTA),
     Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
@@ -255,8 +254,7 @@ TESTS = (
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA, held=True),
-    Rule((kinds.PerUnit, kinds.Loss), UNITS, methods.influence, DELTA),
-    Rule((kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
+    Rule((kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
     Rule(kinds.Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
@@ -282,9 +280,7 @@ class Method:
 
 
 Side = Callable[[Method], str]  # the name of the interval, or of the test
-RECHOSEN = Method(
-    interval_methods.chosen, f"t on the logit scale, error from {SAMPLES}", methods.chosen, f"t, error from {SAMPLES}"
-)
+RECHOSEN = Method(interval_methods.chosen, f"t on the logit scale, {SAMPLES}", methods.chosen, f"t, {SAMPLES}")
 
 
 @cache

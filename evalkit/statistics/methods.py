@@ -21,9 +21,7 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "greater": proportions.binomial_greater,
     "less": proportions.binomial_less,
 }
-GAPS = "Agresti–Min, Welch t"
 BY_CLASS = "delta method by class, Welch t"
-BY_ROWS = "influence of rows, t"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
@@ -246,7 +244,7 @@ def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
     Half a row is added in each class and direction, after Agresti and Min, doi:10.1002/sim.1781; otherwise a few rows
     on which both systems agree would have a variance of 0.
     """
-    return welch(a, b, o, lambda rows: 1.0 / np.maximum(rows, 1) ** 2, method=GAPS)
+    return welch(a, b, o, lambda rows: 1.0 / np.maximum(rows, 1) ** 2, method="Agresti–Min, Welch t")
 
 
 def two_areas(a: Any, b: Any, o: Options) -> Comparison:
@@ -257,7 +255,7 @@ def two_areas(a: Any, b: Any, o: Options) -> Comparison:
 def by_rows(a: Any, b: Any, o: Options) -> Comparison:
     """The variance of `welch`, with t on (rows − 1) degrees of freedom: with fewer, few positives never reject."""
     variance, rows = by_stratum(a, b)
-    return by_t(a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, BY_ROWS)
+    return by_t(a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, "influence of rows, t")
 
 
 def predictive_values(a: Any, b: Any, o: Options) -> Comparison:

@@ -325,7 +325,8 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
     sizes, rows = remembered(_sizes, count.size)(count.tobytes(), bits), float(count.sum())
     mean, rounding = float(total.sum()) / rows, TIE * float(np.abs(total).sum()) / rows
-    (low, high), start = np.empty((2, sizes.draws)), 0
+    every = sizes.kept.size + bool(bits)  # beside random draws the last of all is the data's own
+    (low, high), start = np.full((2, every), [[-np.inf], [np.inf]]), 0
     for drawn in sums(total - mean * count, bits):
         part = slice(start, start := start + drawn.size)
         flipped, kept = drawn * sizes.flipped[part], drawn * sizes.kept[part]
@@ -333,7 +334,7 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
         np.maximum(flipped, kept, out=high[part])
     low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
     if own_mirror and bits:
-        half = slice(sizes.draws // 2)
+        half = slice(every // 2)
         low[half], high[half] = -high[half.stop : 2 * half.stop], -low[half.stop : 2 * half.stop]
     return Ranges(low, high, rounding, mean)
 
@@ -356,14 +357,12 @@ def _drawn_order(total: Floats, count: Floats) -> tuple[Ints, bool]:
 class _Sizes:
     """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 if there are none.
 
-    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean. Beside
-    random draws the last of all is the data's own.
+    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean.
     """
 
     flipped: Floats
     kept: Floats
     everywhere: Ints
-    draws: int
 
 
 @lru_cache(REMEMBERED)
@@ -372,10 +371,7 @@ def _sizes(count: bytes, bits: bytes) -> _Sizes:
     values = np.frombuffer(count)
     size, n = np.concatenate(list(sums(values, bits))), values.sum()
     # Counts that are not whole, such as the actual values below a WAPE, add up to n but for rounding.
-    everywhere, draws = np.flatnonzero(np.abs(size) >= n * (1 - TIE)), size.size
-    if bits:
-        everywhere, draws = np.append(everywhere, draws), draws + 1
-    return _Sizes(-_inverse(n - size), _inverse(n + size), everywhere, draws)
+    return _Sizes(-_inverse(n - size), _inverse(n + size), np.flatnonzero(np.abs(size) >= n * (1 - TIE)))
 
 
 def _inverse(size: Floats) -> Floats:
