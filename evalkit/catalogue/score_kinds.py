@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.kinds import Centre, Effects, Kind, OfTable
 from evalkit.metrics import counts, curves, influence
-from evalkit.metrics.counts import Counts, Step, steps
+from evalkit.metrics.counts import Counts, Step, runs, steps
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Rows
 
@@ -77,12 +77,7 @@ class Curve(OfTable):
         if self.moves is not None:
             yield from self.moves(c, value)
             return
-        bins = self.bins(c)
-        stop = bins.shape[1]
-        for step in steps(c, backwards=True):
-            start = stop - len(step.p)
-            yield step, bins[:, start:stop]
-            stop = start
+        yield from zip(steps(c, backwards=True), reversed(runs(self.bins(c))), strict=False)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""

@@ -316,6 +316,11 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
         yield Step(_each(tp, before_tp), _each(fp, before_fp), tp, fp)
 
 
+def runs(values: NDArray[Any]) -> list[NDArray[Any]]:
+    """The values of the thresholds, along the last axis, in the runs of `steps`."""
+    return np.split(values, range(STEP, values.shape[-1], STEP), axis=-1)
+
+
 def blocks(c: Counts) -> Iterator[Counts]:
     """Yield the table in runs of `STEP` thresholds, as the metrics of a threshold take it."""
     for start in range(0, len(c.threshold), STEP):

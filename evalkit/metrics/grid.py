@@ -7,7 +7,7 @@ score.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.limits import USUAL
-from evalkit.metrics.counts import Counts, Step, Weights, ordered, steps, with_label
+from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_label
 
 MOST = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
@@ -270,16 +270,9 @@ def auc_width(c: Counts, spread: Bools) -> float:
     >>> auc_width(c, np.array([False, True]))
     0.25
     """
-    pairs = sum(np.dot(np.where(mixed, step.p, 0.0), step.n) for step, mixed in _with(c, spread))
+    each = zip(steps(c), runs(spread), strict=False)
+    pairs = sum(np.dot(np.where(mixed, step.p, 0.0), step.n) for step, mixed in each)
     return float(ratio(pairs, 2.0 * c.positives * c.negatives))
-
-
-def _with(c: Counts, spread: Bools) -> Iterator[tuple[Step, Bools]]:
-    """The steps of the table, each with its part of `spread`."""
-    start = 0
-    for step in steps(c):
-        yield step, spread[start : start + len(step.p)]
-        start += len(step.p)
 
 
 def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
@@ -293,7 +286,7 @@ def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
     [0.75, 1.0]
     """
     low = high = 0.0
-    for step, mixed in _with(c, spread):
+    for step, mixed in zip(steps(c), runs(spread), strict=False):
         rows, precision = step.tp + step.fp, step.tp / (step.tp + step.fp)
         # Where no other row is at or above, the positives of the bin have precision 1.
         worst = np.where(mixed & (rows > step.p), ratio(step.tp - step.p, rows - step.p), precision)

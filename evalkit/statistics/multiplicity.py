@@ -35,11 +35,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     array([0.03, 0.04, 0.04])
     """
-
-    def ordered(p: Floats) -> Floats:
-        return np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1]
-
-    return _stepwise(p_values, ordered)
+    return _stepwise(p_values, lambda p: np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1])
 
 
 def unadjusted(p_values: ArrayLike) -> Floats:
@@ -431,8 +427,7 @@ def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:
     >>> tiers(better, [0, 1, 2])
     array([1, 1, 2])
     """
-    tier, run = np.empty(len(order), np.int64), list[int]()
-    number = 1
+    tier, run, number = np.empty(len(order), np.int64), list[int](), 1
     for system in order:
         if any(better[member, system] for member in run):
             number, run = number + 1, []
@@ -545,10 +540,9 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     from scipy.stats import studentized_range
 
     table = _unit_table(values)
-    n = len(table)
+    n, k = table.shape
     mean = table.mean(axis=0)
     residual = table - mean - table.mean(axis=1, keepdims=True) + table.mean()
-    k = len(mean)
     freedom = (n - 1) * (k - 1)
     error = np.sqrt(float(np.sum(residual**2)) / freedom / n)
     first, second = np.triu_indices(k, 1)  # each pair once: an integral takes 30 ms
