@@ -103,8 +103,7 @@ def engine() -> Any:
                     nb_man.cell_start(cell, i)
                     if cell.cell_type == "code":
                         sources.append(cell.source)
-                        failed = _run_cell(cell, len(sources), variables)
-                        if failed:
+                        if failed := _run_cell(cell, len(sources), variables):
                             nb_man.cell_exception(cell, i, exception=failed)
                             break
                     nb_man.cell_complete(cell, i)

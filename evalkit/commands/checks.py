@@ -97,9 +97,8 @@ def _machine() -> Iterator[Check]:
 def _spark() -> Iterator[Check]:
     """What Spark tables need."""
     there = importlib.util.find_spec("pyspark") is not None
-    yield Check(
-        _mark(there, OPTIONAL), "pyspark", version("pyspark") if there else "not installed; only for Spark tables"
-    )
+    seen = version("pyspark") if there else "not installed; only for Spark tables"
+    yield Check(_mark(there, OPTIONAL), "pyspark", seen)
     java = shutil.which("java")
     yield Check(_mark(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 

@@ -26,8 +26,7 @@ SERIES = ["report", "metric"]  # reports of one kind and metric, whose values ov
 
 def main(options: Any) -> int:
     """Write the index of a folder and print where it is. Raises Refused where no report is."""
-    path = write(options.folder)
-    if path is None:
+    if (path := write(options.folder)) is None:
         raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
     print(path)
     return DONE
@@ -35,8 +34,7 @@ def main(options: Any) -> int:
 
 def write(folder: Path) -> Path | None:
     """Write the page of all reports in a folder and below; nothing, and None, where there are none."""
-    frame = read(folder)
-    if not len(frame):
+    if not len(frame := read(folder)):
         return None
     frame = frame.astype(dict.fromkeys(ENDS, float)).sort_values([*SERIES, "date", "place"], ignore_index=True)
     return report.write(folder, NAME, {".html": page(frame, folder.resolve().name)})[0]

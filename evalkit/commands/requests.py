@@ -149,8 +149,7 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
     from evalkit.parameters.kinds import refuse_unknown
 
     names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise Refused(f"parameter {twice[0]!r} is given twice")
     with one_line():
         refuse_unknown([*file.values, *names], known)

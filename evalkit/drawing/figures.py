@@ -529,12 +529,9 @@ def _scales(ax: Any) -> str:
     """What each axis is; of linear ones the number at the edge of the figure, that of a point more, the decimals."""
     box, (width, height) = ax.get_position(), 72 * ax.figure.get_size_inches()
     ends = {"x": (box.x0 * width, box.x1 * width), "y": (height - box.y0 * height, height - box.y1 * height)}
-    axes = {
-        "x": (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()),
-        "y": (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel()),
-    }
+    x, y = (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()), (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel())
     texts = {}
-    for name, (kind, limits, label) in axes.items():
+    for name, (kind, limits, label) in (("x", x), ("y", y)):
         if kind == "linear":
             (low, high), (start, end) = limits, ends[name]
             step = (high - low) / (end - start)

@@ -111,8 +111,7 @@ class ReportExporter(TemplateExporter):
         """The page of a notebook; of one that failed, up to the cell that failed."""
         notebook = copy.deepcopy(nb)
         notebook.cells = [c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])]
-        failed = failure(notebook)
-        if failed:
+        if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = without_empty(notebook.cells)
         resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
@@ -121,8 +120,7 @@ class ReportExporter(TemplateExporter):
 
 def failure(notebook: Any) -> dict[str, Any] | None:
     """Name, message and cell of the error that ended the run: as `evalkit` recorded it, or the first one displayed."""
-    recorded = notebook.metadata.get("evalkit", {}).get("failed")
-    if recorded:
+    if recorded := notebook.metadata.get("evalkit", {}).get("failed"):
         return dict(recorded)
     for i, cell in enumerate(notebook.cells):
         if "raises-exception" not in cell.metadata.get("tags", []):
@@ -370,9 +368,7 @@ def _glossary(terms: list[Term]) -> str:
     """These terms, folded; a link to a term opens them."""
     if not terms:
         return ""
-    items = "".join(
-        f'<dt id="{term.id}">{html.escape(term.name)}</dt><dd>{html.escape(term.meaning)}</dd>' for term in terms
-    )
+    items = "".join(f'<dt id="{t.id}">{html.escape(t.name)}</dt><dd>{html.escape(t.meaning)}</dd>' for t in terms)
     summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
     return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
 

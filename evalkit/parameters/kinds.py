@@ -234,8 +234,7 @@ def size(name: str, value: Any, least: int) -> int | None:
     >>> size("memory", "1.5GB", least=0), size("memory", "1GiB", least=0)
     (1500000000, 1073741824)
     """
-    stated = text(name, value)
-    if stated is None:
+    if (stated := text(name, value)) is None:
         return None
     parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?)b?", stated.strip().lower())
     read = int(float(parts[1]) * UNITS.get(parts[2], 0)) if parts else -1
@@ -395,8 +394,7 @@ def costs(name: str, value: Any) -> Costs | None:
     >>> costs("costs", "fp=1,fn=5")
     Costs(fp=1.0, fn=5.0)
     """
-    pairs = mapping(name, value)
-    if not pairs:
+    if not (pairs := mapping(name, value)):
         return None
     if set(pairs) != {"fp", "fn"}:
         raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")

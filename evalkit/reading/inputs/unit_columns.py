@@ -258,9 +258,7 @@ class Cells:
         for i, part in enumerate(self.parts):
             text = {f"text {name}": name for name in self._names}
             kinds = part.select(text, {}, dialect).types
-            numeric = [
-                name for name, kind in kinds.items() if dialect.holds_numbers(kind) and not dialect.is_text(kind)
-            ]
+            numeric = [name for name, of in kinds.items() if dialect.holds_numbers(of) and not dialect.is_text(of)]
             others = [name for name in self._names if name not in numeric]
             said = [f"{self._said(name)} AS {dialect.quote(f'number {name}')}" for name in others]
             own = part.select(text, {f"number {name}": name for name in numeric}, dialect, f"frame{i}")

@@ -193,9 +193,8 @@ MOST = 4_096  # distinct texts of a column of classes
 def wide(reading: Reading, columns: int) -> Reading:
     """The limits on rows in memory, for a table with this many numeric columns."""
     times = max(1.0, columns * SCORE / reading.row)
-    return replace(
-        reading, row=int(reading.row * times), shard=int(reading.shard / times), worker=int(reading.worker / times)
-    )
+    shard, worker = int(reading.shard / times), int(reading.worker / times)
+    return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
 
 
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:

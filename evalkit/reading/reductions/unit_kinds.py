@@ -248,11 +248,9 @@ def opened(p: Significance, reading: Reading) -> Iterator[Given]:
         yield Given.of(parts, p, engine)
 
 
-def check_named(
-    parts: Sequence[Part], chosen: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()
-) -> None:
+def check_named(parts: Sequence[Part], roles: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()) -> None:
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
-    named = {name: f"columns: {role}" for role, name in chosen.items()} | ({unit: "unit"} if unit else {})
+    named = {name: f"columns: {role}" for role, name in roles.items()} | ({unit: "unit"} if unit else {})
     named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
         columns.match(part.columns, (), {}, part.name, named=named).resolved()

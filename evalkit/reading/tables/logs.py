@@ -199,8 +199,7 @@ UNREADABLE = (zipfile.BadZipFile, OSError, EOFError, LookupError, TypeError, Val
 
 def opened(path: Path, where: str) -> Log | None:
     """The log in a file, None where it holds none; raises InputError with one line for a log that cannot be read."""
-    kind = next((kind for kind in KINDS if kind.holds(path)), None)
-    if kind is None:
+    if (kind := next((kind for kind in KINDS if kind.holds(path)), None)) is None:
         return None
     try:
         content = kind.read(path)
