@@ -16,7 +16,7 @@ FLOORS = {
     1: "metrics report page running",
     2: "catalogue",
     3: "statistics",
-    4: "reading",
+    4: "measured reading",
     5: "offline online",
     6: "drawing",
     7: "studies",

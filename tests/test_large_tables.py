@@ -21,6 +21,8 @@ from evalkit.catalogue import lookup, tables
 from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.measured.readings import ByScore
+from evalkit.measured.rows import Terms
 from evalkit.metrics import influence
 from evalkit.pages import classification_page, significance_page
 from evalkit.pages.shared_findings import power
@@ -30,8 +32,6 @@ from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.readings import ByScore
-from evalkit.statistics.summed import Terms
 from evalkit.studies import classification, reliability, units
 
 

@@ -1,12 +1,12 @@
 """Statistic: one metric of one system on a sample, with the quantities that intervals and tests need.
 
 It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`), or from sums over blocks (`summed`,
-`classes`).
+`class_cells`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -21,8 +21,6 @@ from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
-
-KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memory
 
 
 class Layout(Enum):
@@ -395,35 +393,3 @@ def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
 def layout_of(*, units: bool, weights: bool) -> Layout:
     """The layout of rows with or without units and weights."""
     return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
-
-
-@dataclass(frozen=True, eq=False)
-class HeldRows:
-    """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are needed."""
-
-    rows: Mapping[str, Rows]
-    ids: Callable[[], np.ndarray]
-
-    held: ClassVar[bool] = True
-
-    @property
-    def layout(self) -> Layout:
-        """True if rows are independent and unweighted."""
-        rows = next(iter(self.rows.values()))
-        return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
-
-    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
-        """The metric of a system; a slice is all rows."""
-        if not isinstance(member, slice):
-            return OfRows(chosen, self.rows[system].take(member))
-        kept = self._kept  # until another metric is measured: what is computed of a system serves all pairs
-        if any(of != chosen for of, _ in list(kept)[:1]):
-            kept.clear()
-        statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))
-        if (len(kept) + 1) * len(statistic.rows) <= KEPT:
-            kept[chosen, system] = statistic
-        return statistic
-
-    @cached_property
-    def _kept(self) -> dict[tuple[Chosen, str], OfRows]:
-        return {}

@@ -17,6 +17,8 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
+from evalkit.measured.classes import SummedRows
+from evalkit.measured.readings import Binned
 from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block
@@ -25,10 +27,8 @@ from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, Reach
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, inference, interval_methods, methods
-from evalkit.statistics.classes import SummedRows
 from evalkit.statistics.consistency import UNKNOWN
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.readings import Binned
 from evalkit.statistics.statistic import Known, Statistic
 from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability

@@ -18,6 +18,9 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
+from evalkit.measured.classes import SHARE, HeldClasses, SummedClasses
+from evalkit.measured.readings import ByClass, ByMoves, Mean, class_rows, ranked
+from evalkit.measured.rows import Terms
 from evalkit.metrics import calibration, influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block
@@ -27,11 +30,8 @@ from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import SHARE, HeldClasses, SummedClasses
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.readings import ByClass, ByMoves, Mean, class_rows, ranked
 from evalkit.statistics.statistic import Statistic, layout_of
-from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits

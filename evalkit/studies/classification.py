@@ -19,6 +19,9 @@ from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import USUAL, Limits
+from evalkit.measured.classes import SummedRows
+from evalkit.measured.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
+from evalkit.measured.rows import HeldRows, Terms
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
@@ -31,11 +34,8 @@ from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import SummedRows
-from evalkit.statistics.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import HeldRows, layout_of
-from evalkit.statistics.summed import Terms
+from evalkit.statistics.statistic import layout_of
 from evalkit.studies import classes, labels as labels_study, row_study, study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy

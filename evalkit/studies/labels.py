@@ -18,6 +18,9 @@ from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
+from evalkit.measured.classes import SHARE
+from evalkit.measured.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
+from evalkit.measured.readings import ByLabel, Hits, label_rows
 from evalkit.metrics import counts, curves
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
@@ -26,9 +29,6 @@ from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import SHARE
-from evalkit.statistics.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
-from evalkit.statistics.readings import ByLabel, Hits, label_rows
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among

@@ -19,6 +19,7 @@ from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Quantile
 from evalkit.limits import USUAL, Limits
+from evalkit.measured.rows import HeldRows, Kept, Summed, Terms, refuse_unsummed
 from evalkit.metrics import calibration
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
@@ -31,8 +32,8 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.statistic import HeldRows, OfRows, Statistic, layout_of
-from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
+from evalkit.statistics.statistic import OfRows, Statistic, layout_of
+from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.study import Row, Settings, frame
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from evalkit.arrays import ROUNDING, Floats, Ints, ratio
 from evalkit.catalogue import lookup
+from evalkit.measured.rows import HeldRows
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, treat_all
@@ -25,7 +26,6 @@ from evalkit.statistics import bootstrap, closed_forms, inference
 from evalkit.statistics.class_cells import MovingCut, of_system, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.spread import kish
-from evalkit.statistics.statistic import HeldRows
 from evalkit.studies.study import Row, framed
 from evalkit.system import cached, progress
 

@@ -20,12 +20,12 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Curve
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
+from evalkit.measured.rows import Terms
 from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import CellCounts, Counting
-from evalkit.statistics.summed import Terms
 
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
 

@@ -17,14 +17,15 @@ from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric, Weighted
 from evalkit.catalogue.tables import against_rest
+from evalkit.measured.readings import WHOLE, Binned, Place, highest
+from evalkit.measured.rows import HeldRows
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
-from evalkit.statistics.readings import WHOLE, Binned, Place, highest
-from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
+from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
 from evalkit.statistics.summed import OfMoments, at_hand
 from evalkit.system import cached
 

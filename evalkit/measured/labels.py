@@ -12,15 +12,16 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_label
+from evalkit.measured.classes import SHARE, Change, HeldSeveral, Several, key_of
+from evalkit.measured.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
+from evalkit.measured.rows import Terms
 from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, of_system
-from evalkit.statistics.classes import SHARE, Change, HeldSeveral, Several, key_of
-from evalkit.statistics.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
 from evalkit.statistics.statistic import OfRows, Statistic
-from evalkit.statistics.summed import OfMoments, Terms
+from evalkit.statistics.summed import OfMoments
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
