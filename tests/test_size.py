@@ -14,23 +14,24 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_368,
-    "commands": 655,
-    "drawing": 1_463,
+    "catalogue": 1_366,
+    "commands": 651,
+    "drawing": 1_462,
     "findings": 81,
-    "metrics": 1_959,
+    "measured": 930,
+    "metrics": 1_957,
     "offline": 763,
-    "online": 872,
+    "online": 868,
     "page": 194,
-    "pages": 3_609,
+    "pages": 3_581,
     "parameters": 982,
-    "reading": 6_151,
-    "statistics": 3_135,
-    "studies": 5_960,
+    "reading": 6_129,
+    "statistics": 3_124,
+    "studies": 5_901,
     "top": 1_024,
 }
 MODULES = 162
-TESTS = 18_997
+TESTS = 18_998
 
 
 @cache

@@ -30,8 +30,7 @@ from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Ratio, RatioOfRows, Share
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Decision
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.rankings import Rankings
+from evalkit.metrics import counts, rankings
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import plural
 from evalkit.parameters.kinds import did_you_mean
@@ -275,13 +274,13 @@ class OfLists(Input):
     reads: ClassVar = {name: attrgetter(name) for name in RankedList._fields}
     cut = "may"
 
-    def sides(self, function: Function, r: Rankings, k: int | None, level: float, sides: int) -> list[Floats]:
+    def sides(self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int) -> list[Floats]:
         """One array with a number per query, or two."""
         calls = (self.values(each, function) for each in _lists(r, k, level))
         return function.rows(calls, len(r), sides, self.unit)
 
 
-def _lists(r: Rankings, k: int | None, level: float) -> Iterator[RankedList]:
+def _lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
     retrieved, ideal = r.retrieved, r.ideal
     for i in range(len(r)):
         here = slice(retrieved.offset[i], retrieved.offset[i + 1])
@@ -469,7 +468,7 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
     return rule
 
 
-def _rate(function: Function, c: Counts) -> float:
+def _rate(function: Function, c: counts.Counts) -> float:
     """The function of the counts. Raises ParameterError if it changes with the number of rows."""
     value, doubled = (
         function.number(function({name: np.float64(times * getattr(c, name)) for name in COUNTS}), "of the counts")

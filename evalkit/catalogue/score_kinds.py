@@ -10,9 +10,8 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.kinds import Centre, Effects, Kind, OfTable
-from evalkit.metrics import counts, curves, influence
+from evalkit.metrics import counts, curves, grid, influence
 from evalkit.metrics.counts import Counts, Step, runs, steps
-from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Rows
 
 if TYPE_CHECKING:
@@ -332,7 +331,7 @@ class Quantile(Kind):
         excess = float(share[size <= middle].sum() - 0.5)  # with it the effects add up to 0
         return Effects(middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide))
 
-    def middle(self, table: Counted, squares: float, *, weighted: bool) -> Middle:
+    def middle(self, table: grid.Counted, squares: float, *, weighted: bool) -> Middle:
         """The median of counted numbers. squares: the sum of the squared weights of the rows."""
         total = float(table.weight.sum())
         share = table.weight / total

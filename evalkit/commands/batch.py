@@ -13,10 +13,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from evalkit import report, system
+from evalkit import numbers, report, system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
-from evalkit.numbers import cut
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -205,7 +204,7 @@ ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"
 
 
 def _said_of(outcome: Outcome) -> str:
-    return cut(" ".join(outcome.messages), WIDEST) if outcome.results is None else verdict(outcome.results)
+    return numbers.cut(" ".join(outcome.messages), WIDEST) if outcome.results is None else verdict(outcome.results)
 
 
 def verdict(results: Mapping[str, Any]) -> str:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from evalkit import system
 from evalkit.commands import requests
-from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
 SPACE = 10**9  # bytes that a large table may spill
 
@@ -40,7 +39,7 @@ def doctor(options: Any) -> int:
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
         print(f"{check.mark:<8} {check.what}: {check.seen}")
-    return FAILED if any(check.mark == MISSING for check in checks) else DONE
+    return requests.FAILED if any(check.mark == MISSING for check in checks) else requests.DONE
 
 
 def _python() -> Iterator[Check]:
@@ -115,7 +114,7 @@ def inspect(options: Any) -> int:
         print(_table(options.files))
     names = [options.report] if options.report else list(REPORTS)
     if unknown := [name for name in names if name not in REPORTS]:
-        raise Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
+        raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
     refused = 0
     for name in names:
         try:
@@ -123,7 +122,7 @@ def inspect(options: Any) -> int:
         except InputError as error:
             refused += 1
             print(f"{name}: refused: {error}")
-    return REFUSED if refused == len(names) else DONE
+    return requests.REFUSED if refused == len(names) else requests.DONE
 
 
 def _table(files: list[str]) -> str:

@@ -12,8 +12,7 @@ from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
-from evalkit.studies import diff, policy, unit_files
-from evalkit.studies.study import Study
+from evalkit.studies import diff, policy, study, unit_files
 
 
 def main(options: Any) -> int:
@@ -30,7 +29,7 @@ def main(options: Any) -> int:
     return requests.DONE if judged.passed else requests.GATE
 
 
-def of_report(path: Path) -> tuple[list[Study], list[dict[str, Any]]]:
+def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     """The studies of a report, one for each of its tables, and its findings. path: of any of its files.
 
     Raises InputError where the JSON or the units are missing, or are not of one run.

@@ -9,13 +9,12 @@ from urllib.parse import quote
 import nbformat.v4 as notebooks
 import pandas as pd
 
-from evalkit import report
+from evalkit import numbers, report
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
 from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
 from evalkit.findings.kinds import Severity
-from evalkit.numbers import decimals, signed
 from evalkit.studies.study import framed
 
 NAME = "index"
@@ -120,7 +119,7 @@ def _change(row: Mapping[str, Any]) -> Cell:
     """The change since the report before, with a link to the diff of both where there is one."""
     if row["change"] != row["change"]:
         return Cell("")
-    change = tables.number_cell(row["change"], decimals(*([row[end]] for end in ENDS)), signed)
+    change = tables.number_cell(row["change"], numbers.decimals(*([row[end]] for end in ENDS)), numbers.signed)
     return _to(row["diff"], change.text) if row["diff"] else change
 
 

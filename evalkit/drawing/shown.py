@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
-from evalkit import report, running, system
+from evalkit import numbers, report, running, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
-from evalkit.numbers import counted, link
 from evalkit.parameters.kinds import did_you_mean
 
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
@@ -187,11 +186,11 @@ def _counted(several: Sequence[Finding]) -> str:
     many = Counter(finding.kind for finding in several)
     names = (
         f"<li{WARN if any(f.matters for f in several if f.kind is kind) else ''}>"
-        f"{link(kind.name, kind.code)}{f' ({n})' if n > 1 else ''}</li>"
+        f"{numbers.link(kind.name, kind.code)}{f' ({n})' if n > 1 else ''}</li>"
         for kind, n in many.items()
     )
-    warnings = f", {counted(warned, 'warning')} among them" if warned else ""
-    summary = f"<summary>{counted(len(several), 'finding')}{warnings}</summary>"
+    warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
+    summary = f"<summary>{numbers.counted(len(several), 'finding')}{warnings}</summary>"
     return f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>' if several[1:] else ""
 
 

@@ -19,10 +19,7 @@ from evalkit.catalogue.metric import Chosen, Metric, Weighted
 from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import WHOLE, Binned, Place, highest
 from evalkit.measured.rows import HeldRows
-from evalkit.metrics import grid
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Moments
-from evalkit.metrics.labels import Confusion
+from evalkit.metrics import counts, grid, kept, labels
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
@@ -98,7 +95,7 @@ class Several:
         """The scores of a class or label."""
         return Binned(self.counted.scores[group, system, c].whole, self.scale)
 
-    def table(self, system: str, c: int) -> Counts:
+    def table(self, system: str, c: int) -> counts.Counts:
         """The table of a class against the rest, or of a label."""
         return self.scores(0, self.systems.index(system), c).chances
 
@@ -116,7 +113,7 @@ class Several:
     # How much rows move them
 
     @cached_property
-    def means(self) -> dict[Place, Moments]:
+    def means(self) -> dict[Place, kept.Moments]:
         """The moments of the influence values on each mean, by group and metric."""
         return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
 
@@ -184,7 +181,7 @@ class Several:
         of = of_system(Chosen(metric), self.problem(0, c)[0], self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
-    def one(self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None, **more: Any) -> Any:
+    def one(self, chosen: Chosen, group: int, i: int, c: int, moments: kept.Moments | None = None, **more: Any) -> Any:
         """A metric of one class or label. moments: of the rows' influence on the metric of each class, if known."""
         if chosen.decided:
             return of_system(chosen, self.problem(group, c)[0], i)
@@ -215,7 +212,7 @@ def key_of(chosen: Chosen) -> str:
     return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
 
 
-def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
+def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
     """The multiples of the columns; nothing if these were not added up."""
     form = np.zeros(0 if moments is None else len(moments.mean))
     for column, times in of.items() if len(form) else ():
@@ -230,7 +227,7 @@ def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
 class SummedRows(Several):
     """Two classes. cut: a function from a system and its table to the threshold."""
 
-    cut: Callable[[str, Counts], float]
+    cut: Callable[[str, counts.Counts], float]
 
     @property
     def held(self) -> bool:
@@ -289,7 +286,7 @@ class HeldSeveral(HeldRows):
     def against(self, rows: Rows, c: int) -> Rows:
         """The rows of one class against the others, or of one label."""
 
-    def table(self, system: str, c: int) -> Counts:
+    def table(self, system: str, c: int) -> counts.Counts:
         """The table of a class against the rest, or of a label."""
         return self.against(self.rows[system], c).counts
 
@@ -315,7 +312,7 @@ class HeldClasses(HeldSeveral):
         """The total weight of the rows of each class; without weights their number."""
         return np.asarray(np.bincount(self._any.actual, self._any.weight, self._any.classes), np.float64)
 
-    def confusion(self, system: str) -> Confusion:
+    def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
         return self.rows[system].confusion
 
@@ -327,7 +324,7 @@ class HeldClasses(HeldSeveral):
         """A metric of a system's rows after `change` has replaced their actual values and predictions."""
         return OfRows(Chosen(metric), change(self.rows[system]))
 
-    def top(self, system: str) -> Counts:
+    def top(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
         rows = self.rows[system]
         right = (rows.predicted == rows.actual).astype(np.int64)
@@ -375,19 +372,19 @@ class SummedClasses(Several):
         """The total weight of the rows of each class; without weights their number."""
         return np.asarray(self.confusion(self.systems[0]).table.sum(axis=1), np.float64)
 
-    def confusion(self, system: str) -> Confusion:
+    def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
         cells, k = self.cells(0).each[self.systems.index(system)], len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
         table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
-        return Confusion(table, np.arange(k))
+        return labels.Confusion(table, np.arange(k))
 
     def said(self, system: str) -> Ints:
         """The number of rows for which a system predicts each class."""
         cells = self.read(self.systems.index(system))
         return np.bincount(cells.said[0], cells.n, len(self.problems)).astype(np.int64)
 
-    def top(self, system: str) -> Counts:
+    def top(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
         return Binned(self.counted.more["top", self.systems.index(system)].whole, self.scale).chances
 

@@ -15,13 +15,10 @@ from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_
 from evalkit.measured.classes import SHARE, Change, HeldSeveral, Several, key_of
 from evalkit.measured.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
 from evalkit.measured.rows import Terms
-from evalkit.metrics import curves, grid
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block
+from evalkit.metrics import counts, curves, grid, kept
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.class_cells import Group, OfCells, of_system
+from evalkit.statistics import class_cells, summed
 from evalkit.statistics.statistic import OfRows, Statistic
-from evalkit.statistics.summed import OfMoments
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
@@ -87,7 +84,7 @@ class HeldLabels(HeldSeveral):
         """A metric of one label after `change` has replaced its actual values and predictions."""
         return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
 
-    def pooled(self, system: str) -> Counts:
+    def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
         rows = self.rows[system]
         weight = None if rows.weight is None else np.repeat(rows.weight, rows.actual.shape[1])
@@ -123,7 +120,7 @@ class HeldLabels(HeldSeveral):
 
 
 @dataclass(frozen=True, eq=False)
-class OfShared(OfMoments):
+class OfShared(summed.OfMoments):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out different rows.
 
     number: of the system. shared: for each pair of systems the rows that both have, and their differences. columns: the
@@ -161,12 +158,12 @@ class OfShared(OfMoments):
 class SummedLabels(Several):
     """Multi-label metrics of a table that was read twice in blocks."""
 
-    def problem(self, group: int, c: int) -> tuple[Group, int]:
+    def problem(self, group: int, c: int) -> tuple[class_cells.Group, int]:
         return self.cells(group, c), 1
 
     # Metrics
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+    def loss(self, chosen: Chosen, group: int, i: int) -> summed.OfMoments:
         """A metric computed from sums over rows."""
         whole = super().loss(chosen, group, i)
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
@@ -181,7 +178,7 @@ class SummedLabels(Several):
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
         named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
-        return of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
+        return class_cells.of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
 
     def shares_in(self, kind: Any, group: int) -> Floats:
         if not isinstance(kind, Weighted):
@@ -200,7 +197,7 @@ class SummedLabels(Several):
         """The share of rows whose highest-scored label is true."""
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
-    def off(self, system: str, label: int) -> OfMoments:
+    def off(self, system: str, label: int) -> summed.OfMoments:
         """By how much the mean score of a label exceeds the share of rows that have it; for the swept system."""
         return self._alone(-1, self.second.alone[-1].metrics[label])
 
@@ -216,10 +213,10 @@ class SummedLabels(Several):
         parts = list(zip(self.shares_in(kind, 0).tolist(), each, strict=True))
         return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
-    def _alone(self, number: int, chosen: Chosen) -> OfMoments:
+    def _alone(self, number: int, chosen: Chosen) -> summed.OfMoments:
         """A metric of the system for which more is computed than for the others."""
         terms, moments = self.second.alone[number], self.moved.alone[number].moments
-        return OfMoments(chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout)
+        return summed.OfMoments(chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout)
 
     # Tables
 
@@ -259,7 +256,7 @@ class SummedLabels(Several):
         i = self.systems.index(system)
         return grid.merge([self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins())
 
-    def pooled(self, system: str) -> Counts:
+    def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
         return grid.counts(self._together(system), self.scale or 1.0)
 
@@ -348,7 +345,7 @@ def _of_label(of: Any, cut: float) -> Any:
     return Cut(float(cut), moved)
 
 
-def _apart(first: OfCells, second: OfCells) -> Floats:
+def _apart(first: class_cells.OfCells, second: class_cells.OfCells) -> Floats:
     """The influence of a row on the difference of two systems, by 4 · true + 2 · first + second."""
     moved = np.zeros(8)
     a, b, _ = first.pair(second)
@@ -366,7 +363,7 @@ def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
         yield replace(terms, more=partial(_moved, f1=f1, threshold=t), width=len(f1))
 
 
-def _moved(block: Block, f1: Sequence[Floats], threshold: float) -> Floats:
+def _moved(block: kept.Block, f1: Sequence[Floats], threshold: float) -> Floats:
     """The influence of each row on the F1 of each label."""
     cell = 2 * block.truth.view(np.int8) + (block.said[0] >= threshold)
     return np.array([moved.take(own) for moved, own in zip(f1, cell, strict=True)])

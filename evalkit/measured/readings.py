@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import Curve
+from evalkit.catalogue import metric, score_kinds
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.measured.rows import Terms
@@ -83,10 +82,10 @@ class Binned:
         """By how much bins with several scores may change AUC, and the lower and upper bound of average precision."""
         return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
 
-    def changed(self, chosen: Chosen) -> float:
+    def changed(self, chosen: metric.Chosen) -> float:
         """By how much bins with several scores may change a metric of the table; NaN if no bound is known."""
         kind = chosen.base.metric.kind
-        if not isinstance(kind, Curve) or not kind.rises:
+        if not isinstance(kind, score_kinds.Curve) or not kind.rises:
             return np.nan
         value, tables = chosen.at(self.chances), [replace(self, bins=bins) for bins in grid.ends(self.bins)]
         ends = [chosen.at(t.chances) for t in tables]
@@ -114,7 +113,7 @@ class Ranked:
         return np.maximum(place, 0) + np.where(actual, 0, len(self.low))  # lower are only rows without weight
 
 
-def ranked(chosen: Chosen, table: Binned) -> Ranked:
+def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
     """The influence of the rows of each bin on the metric of one class or label."""
     moved = np.ascontiguousarray(chosen.metric.kind.bins(table.chances)[:, ::-1])
     return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
@@ -235,7 +234,7 @@ class ByScore(Asked):
     It also counts the positive rows and, per system, the scores outside 0..1 and those of 0 or 1 that are wrong.
     """
 
-    within: Sequence[Chosen] = ()
+    within: Sequence[metric.Chosen] = ()
     within_slices: bool = False
 
     def __call__(self, block: Block) -> Counted:
@@ -458,7 +457,7 @@ class ByMoves:
     plain: bool
     few: int
     means: Mapping[Place, Mean]
-    shared: Mapping[Place, Chosen] | None = None
+    shared: Mapping[Place, metric.Chosen] | None = None
     cuts: Sequence[Floats] = ()
     decided: Collection[int] = ()
     counting: Any = None
@@ -499,7 +498,7 @@ class ByMoves:
 
         return kept.summed(mean.placed(part, found), columns, self.few), powers
 
-    def _shared(self, part: Block, chosen: Chosen) -> Moments | Parted:
+    def _shared(self, part: Block, chosen: metric.Chosen) -> Moments | Parted:
         kind: Any = chosen.metric.kind
 
         def columns(some: Block) -> Floats:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
-from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue import kinds, metric
 from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample, summed
@@ -37,7 +36,7 @@ class HeldRows:
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
-    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
+    def measure(self, chosen: metric.Chosen, system: str, member: Bools | slice) -> OfRows:
         """The metric of a system; a slice is all rows."""
         if not isinstance(member, slice):
             return OfRows(chosen, self.rows[system].take(member))
@@ -50,7 +49,7 @@ class HeldRows:
         return statistic
 
     @cached_property
-    def _kept(self) -> dict[tuple[Chosen, str], OfRows]:
+    def _kept(self) -> dict[tuple[metric.Chosen, str], OfRows]:
         return {}
 
 
@@ -78,8 +77,8 @@ class Terms:
     a system's predictions, if they are more than one number or come with further columns.
     """
 
-    metrics: tuple[Chosen, ...]
-    centres: Sequence[Centre]
+    metrics: tuple[metric.Chosen, ...]
+    centres: Sequence[kinds.Centre]
     near: Mapping[tuple[int, int], Floats]
     few: int
     more: Callable[[Block], Floats] | None = None
@@ -87,7 +86,7 @@ class Terms:
     rows: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
-    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> "Terms":
+    def of(metrics: Sequence[metric.Chosen], heads: Sequence[Block], few: int, **more: Any) -> "Terms":
         """The terms of these metrics. heads: some first rows of each system, from which the centres are computed."""
         every = np.concatenate([head.truth for head in heads])
         own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
@@ -103,7 +102,7 @@ class Terms:
 
     @staticmethod
     def alone(
-        metrics: Sequence[Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
+        metrics: Sequence[metric.Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
     ) -> "Terms":
         """The terms of losses and ratios, without centres."""
         near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
@@ -124,7 +123,7 @@ class Terms:
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
         """The moments of the products of two terms, for metrics whose limits use fourth powers."""
-        asked = [m for m in self._of(group) if isinstance(self.metrics[m].metric.kind, OfMeans | RatioOfRows)]
+        asked = [m for m in self._of(group) if isinstance(self.metrics[m].metric.kind, OfMeans | kinds.RatioOfRows)]
         every = [] if block.parted else [(m, i) for m in asked for i in range(len(block.said))]
         return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
 
@@ -186,7 +185,7 @@ class Summed:
         """True if every unit is in memory."""
         return at_hand(self.kept.moments[0].moments)
 
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+    def measure(self, chosen: metric.Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
         m = self.terms.metrics.index(chosen.base)
@@ -200,7 +199,7 @@ class Summed:
         return OfMoments(chosen, moments, self.terms.place(group, m, i), self.layout, of_squares)
 
     @cached
-    def middle(self, chosen: Chosen, group: int, i: int) -> Middle:
+    def middle(self, chosen: metric.Chosen, group: int, i: int) -> Middle:
         """The median of the absolute errors."""
         c, kind = self.kept.errors[group, i], chosen.base.metric.kind
         rows, *sums = c.whole.sums
@@ -215,13 +214,13 @@ class Summed:
     def refuse_unlike(self) -> None:
         """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs the rows."""
         for chosen in self.terms.metrics:
-            if isinstance(chosen.metric.kind, Loss):
+            if isinstance(chosen.metric.kind, kinds.Loss):
                 every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
                 if len({one.totals[1] for one in every}) > 1:
                     raise ParameterError(f"metrics: {chosen.label} {UNLIKE}")
 
 
-def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
+def refuse_unsummed(metrics: Sequence[metric.Chosen], rows: int) -> None:
     """Raise ParameterError for a metric that cannot be computed from sums and counted errors."""
     for chosen in metrics:
         kind = chosen.base.metric.kind

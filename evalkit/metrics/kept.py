@@ -17,7 +17,6 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, minus, ratio
 from evalkit.metrics import grid
-from evalkit.metrics.grid import Counted, Grid
 from evalkit.metrics.rows import Rows
 
 STEP = 2**14  # rows that are looked at together: what is made of them stays in the cache
@@ -344,7 +343,7 @@ class Tally:
     """Rows of two classes by score in the bins of `grid`, counted exactly in each. most: the largest number of bins."""
 
     most: int
-    parts: tuple[Grid, ...]
+    parts: tuple[grid.Grid, ...]
 
     @property
     def room(self) -> int:
@@ -360,7 +359,7 @@ class Tally:
         return replace(both, parts=(both.whole,)) if sum(len(part.low) for part in both.parts) > 2 * most else both
 
     @cached_property
-    def whole(self) -> Grid:
+    def whole(self) -> grid.Grid:
         """The parts merged into one."""
         return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.room)
 
@@ -389,7 +388,7 @@ class Counts(Tally):
             code, sums = code[order], [column[order] for column in columns]
         else:
             code.sort()
-        rows = Grid(0, code, code, (np.broadcast_to(np.int64(1), len(code)), *sums))
+        rows = grid.Grid(0, code, code, (np.broadcast_to(np.int64(1), len(code)), *sums))
         counts = Counts(most, (rows,), not np.any(values != np.rint(values)))
         return replace(counts, parts=(grid.pooled(rows, counts.room),))
 
@@ -401,7 +400,7 @@ class Counts(Tally):
     def __add__(self, other: Self) -> Self:
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
-    def counted(self, *, weighted: bool) -> Counted:
+    def counted(self, *, weighted: bool) -> grid.Counted:
         """The distribution of the values. weighted: True if the first of the further columns is their weight."""
         c = self.whole
         low = high = middle = grid.scores(c.low)
@@ -411,7 +410,7 @@ class Counts(Tally):
             middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
         rows = np.asarray(c.sums[0], np.int64)
         weight = c.sums[1] if weighted else rows.astype(np.float64)
-        return Counted(middle, rows, weight, self.integers, float(low[0]), float(high[-1]), half)
+        return grid.Counted(middle, rows, weight, self.integers, float(low[0]), float(high[-1]), half)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
-from evalkit.metrics import influence
+from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import place
-from evalkit.metrics.labels import Confusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +126,11 @@ class Rows:
     # Of several classes
 
     @cached_property
-    def confusion(self) -> Confusion:
+    def confusion(self) -> labels.Confusion:
         """The table of actual and predicted classes."""
         cell = self.actual * self.classes + self.predicted
         table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
-        return Confusion(table if self.weight is not None else table.astype(np.int64), np.arange(self.classes))
+        return labels.Confusion(table if self.weight is not None else table.astype(np.int64), np.arange(self.classes))
 
 
 def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:

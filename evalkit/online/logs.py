@@ -21,7 +21,6 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, names
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
-from evalkit.reading.tables.table import Coded, Table
 
 LOG = (
     Role("session", required=True),
@@ -183,7 +182,7 @@ class Users:
     user: Any
     assigned: experiments.Assignment
     numbers: Mapping[str, Floats]
-    attributes: Mapping[str, Coded]
+    attributes: Mapping[str, table.Coded]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
 
@@ -205,15 +204,15 @@ def read_users(
     """
     engine, fields = engine or AtHand.opened(), user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
-    user = rows.released("user", Table.column) if "user" in fields[0] else None
-    arm, column = rows.released("arm", Table.coded), fields[0]["arm"].column
+    user = rows.released("user", table.Table.column) if "user" in fields[0] else None
+    arm, column = rows.released("arm", table.Table.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
         way = f"for totals use the significance report with columns='system={column},successes=COLUMN,trials=COLUMN'"
         raise InputError(f"{parts[0].name}: users must have one row per user, got one per {column}; {way}")
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
-        values = {name: rows.released(f"number {name}", Table.numbers)[assigned.rows] for name in numbers}
-        texts = {name: rows.released(f"attribute {name}", Table.coded).take(assigned.rows) for name in attributes}
+        values = {name: rows.released(f"number {name}", table.Table.numbers)[assigned.rows] for name in numbers}
+        texts = {name: rows.released(f"attribute {name}", table.Table.coded).take(assigned.rows) for name in attributes}
         if p.strata:
             _check_strata(p.strata, texts[p.strata], assigned)
     except InputError as error:
@@ -222,7 +221,7 @@ def read_users(
     return Users(user, assigned, values, texts, named(fields[0]), rows.sources)
 
 
-def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> experiments.Assignment:
+def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
     """The users, arm by arm. user: None where each row is one."""
     import pyarrow.compute as pc
 
@@ -236,7 +235,7 @@ def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> experiments.Assignm
     return replace(users, arm=users.arm[order], rows=users.rows[order])
 
 
-def _check_strata(name: str, strata: Coded, assigned: experiments.Assignment) -> None:
+def _check_strata(name: str, strata: table.Coded, assigned: experiments.Assignment) -> None:
     """Raises InputError unless every stratum has users in every arm."""
     arms = len(assigned.arms)
     users = np.bincount(strata.code * arms + assigned.arm, minlength=len(strata.names) * arms).reshape(-1, arms)

@@ -17,10 +17,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
 from evalkit.metrics.rows import Side
 from evalkit.reading.tables import table
-from evalkit.reading.tables.table import Coded
-from evalkit.statistics import interval_methods
-from evalkit.statistics.independent import Arm
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
 
 NEUTRAL, UNKNOWN = -1, -2
@@ -52,13 +49,13 @@ class Log:
     names: Any
     user: Ints
     users: Any
-    team: Coded
+    team: table.Coded
     position: Floats
     outcome: Floats
     arms: tuple[str, ...]
     neutral: str | None
     item: Ints | None = None
-    attributes: Mapping[str, Coded] = field(default_factory=dict)
+    attributes: Mapping[str, table.Coded] = field(default_factory=dict)
 
     @cached_property
     def owner(self) -> Ints:
@@ -160,7 +157,7 @@ class Sessions:
     users: Any
     arms: tuple[str, ...]
     credit: Floats
-    attributes: Mapping[str, Coded]
+    attributes: Mapping[str, table.Coded]
     shown: Ints
     counted: Floats
     repeated: int | None
@@ -181,7 +178,7 @@ class Sessions:
         counted = [uneven, (~owned).sum(), outcome[~owned].sum(), silent]
         checked = np.array([counted, [count, len(owned), outcome.sum(), count]], dtype=np.float64).T
         first = {name: (column.names, column.code[log.first]) for name, column in log.attributes.items()}
-        attributes = {name: Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()}
+        attributes = {name: table.Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()}
         user = log.user[log.first].astype(np.int32)
         repeated = None if log.item is None else _repeated(log.session, log.item)
         outcomes = Outcomes.of((place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users))
@@ -318,7 +315,7 @@ class Outcomes:
         sums = np.array([np.bincount(code, column, names.size) for column in every.sums])
         return cls(names // most, names % most, sums)
 
-    def per_item(self, place: int, most: float, level: float) -> Estimate:
+    def per_item(self, place: int, most: float, level: float) -> intervals.Estimate:
         """Outcome per item at a place by the jackknife.
 
         The degrees of freedom follow from the kurtosis of the users' influence. most: the largest possible outcome.
@@ -332,7 +329,7 @@ class Outcomes:
         squares, fourths = _centred(n, *(float(column.sum()) for column in moved))
         fourth = float(ratio(fourths, squares**2))
         spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: fourth)
-        arm = Arm(value, spread, float(ratio(size**2, items**2 @ users)))
+        arm = independent.Arm(value, spread, float(ratio(size**2, items**2 @ users)))
         return interval_methods.arm_within(arm, 0.0, most, level=level)
 
 

@@ -16,10 +16,8 @@ from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits,
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
-from evalkit.pages import first_screen, page, shared_findings
-from evalkit.pages.explorer import recorded
+from evalkit.pages import explorer, first_screen, page, shared_findings, threshold_page
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
-from evalkit.pages.threshold_page import both_classes
 from evalkit.report import Results
 from evalkit.studies import classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.binary import FITTED, BinaryStudy
@@ -59,7 +57,7 @@ def title(study: BinaryStudy) -> Html:
     return first_screen.title("two", study, rows, f"{study.account.columns['label']} = {study.positive}")
 
 
-@both_classes
+@threshold_page.both_classes
 def top(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
 
@@ -105,7 +103,7 @@ def results(study: BinaryStudy) -> Results:
         "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
         **page.records(decisions=study.decisions),
         "thresholds": [],
-        **recorded(study),
+        **explorer.recorded(study),
     }
     if study.binned:
         names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
@@ -252,7 +250,7 @@ CROSSINGS = 3  # crossings of two curves that a reader may want one by one
 ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everywhere
 
 
-@both_classes
+@threshold_page.both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     c = study.table(study.order[0])
@@ -287,7 +285,7 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return frame[frame["system"] == name]
 
 
-@both_classes
+@threshold_page.both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
     name = study.leader
@@ -305,7 +303,7 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     return curves.folded("Curves at another base rate")
 
 
-@both_classes
+@threshold_page.both_classes
 def top_plot(study: BinaryStudy) -> Figure | Html:
     """Share of the positives found against the share of rows looked at."""
     x = f"share of rows, highest scores first (n = {_weight(study.table(study.leader).total, 1)})"
@@ -350,7 +348,7 @@ def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
 
 
-@both_classes
+@threshold_page.both_classes
 def base_rate(study: BinaryStudy) -> Html:
     """Precision, F1 and average precision in the data and at another base rate."""
     rows = []
@@ -439,7 +437,7 @@ def _part(rows: tables.Rows) -> list[Cell]:
     return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]
 
 
-@both_classes
+@threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
     names, c = study.order[:DRAWN], study.table(study.order[0])
@@ -451,7 +449,7 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     return figures.row(curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels)
 
 
-@both_classes
+@threshold_page.both_classes
 def ks_plot(study: BinaryStudy) -> Figure | Html:
     """The distribution function of the leader's scores of each class, with the largest distance marked."""
     name = study.leader

@@ -11,18 +11,15 @@ from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, listed, number, plural
-from evalkit.pages import explorer, first_screen, page
+from evalkit.pages import explorer, first_screen, page, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
-from evalkit.pages.threshold_page import THRESHOLD
 from evalkit.report import Results
-from evalkit.studies import classes, classification as diagnostics, score_curves, score_curves as net_benefit
+from evalkit.studies import classes, classification as diagnostics, row_study, score_curves, score_curves as net_benefit
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
-from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
 
 one_by_one = page.where(lambda study: study.one_by_one)
 probabilities = page.where(lambda study: study.probabilities)
@@ -154,30 +151,30 @@ def results(study: ClassesStudy) -> Results:
     return page.results(study, every_finding(study), more)
 
 
-def every_finding(study: ClassesStudy) -> list[Finding]:
+def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
     """Every finding of a multi-class report."""
     few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
     scores = [*beaten(study), *_decisions(study), *_probabilities(study), *_incomplete(study), *binned(study, "class")]
     return [*rows_read(study.account), *_classes(study), *scores, *few, *of_sample(study)]
 
 
-def _classes(study: ClassesStudy) -> Iterator[Finding]:
+def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     rows, majority = study.rows_by_name, float(study.shares.max())
-    severity = WARNING if majority > diagnostics.DOMINANT else NOTE
+    severity = kinds.WARNING if majority > diagnostics.DOMINANT else kinds.NOTE
     yield kinds.CLASS_SHARES.rated(severity, len(rows), "several", rows=counts(rows), majority=majority)
     yield from weights(study.weighted)
     if absent := [name for name, n in rows.items() if n == 0]:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
 
 
-def _decisions(study: ClassesStudy) -> Iterator[Finding]:
+def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
     for name, lacking in diagnostics.never_predicted(study).items():
         yield kinds.NEVER_PREDICTED.warning(len(lacking), system=name, classes=listed(lacking))
     if lower := diagnostics.not_highest(study):
         yield kinds.NOT_HIGHEST.note(max(lower.values()), counts=counts(lower))
 
 
-def _probabilities(study: ClassesStudy) -> Iterator[Finding]:
+def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if study.scored and not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="log loss, Brier and calibration are")
     elif study.scored and (far := diagnostics.unnormalised(study)):
@@ -185,7 +182,7 @@ def _probabilities(study: ClassesStudy) -> Iterator[Finding]:
         yield kinds.UNNORMALISED.warning(len(far), sums=sums)
 
 
-def _incomplete(study: ClassesStudy) -> Iterator[Finding]:
+def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if lacking := diagnostics.incomplete_slices(study):
         yield kinds.INCOMPLETE_SLICES.warning(len(lacking), slices=listed(lacking))
 
@@ -244,7 +241,7 @@ def decision_curve(study: Either) -> Figure | Html:
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
     frame = net_benefit.decision_curves({leader: c}, classes.SMALL.curve)
-    return Panel(frame, THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
+    return Panel(frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
 
 
 def _corners(tables: Any) -> dict[str, list[str]]:
@@ -312,7 +309,7 @@ def curves_of_each(study: Either, each: str, many: int, bands: Mapping[str, pd.D
     """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
     if not study.drawn:
         return Html("")
-    few = f", the {CLASSES_DRAWN} most frequent" if len(study.drawn) == CLASSES_DRAWN < many else ""
+    few = f", the {row_study.DRAWN} most frequent" if len(study.drawn) == row_study.DRAWN < many else ""
     limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
     caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
     x, y = "false positive rate", f"recall (n = {counted(study.account.used, 'row')})"

@@ -5,23 +5,18 @@ from typing import Any
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html
 from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, threshold_page
 from evalkit.pages.explorer import explorer
-from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.labels import LabelsStudy
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies import binary, classes, labels, row_study
 from evalkit.studies.study import Study
 
 page.offered(__name__)
 
 ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    BinaryStudy: (binary_page, threshold_page, page),
-    ClassesStudy: (classes_page, page),
-    LabelsStudy: (labels_page, page),
+    binary.BinaryStudy: (binary_page, threshold_page, page),
+    classes.ClassesStudy: (classes_page, page),
+    labels.LabelsStudy: (labels_page, page),
 }
 
 
@@ -55,7 +50,7 @@ SHARES = "(labels' shares): every row has each label's share of true rows as its
 UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
 
 
-def estimates(study: RowStudy) -> Html:
+def estimates(study: row_study.RowStudy) -> tables.Html:
     """The metrics, of two classes those without a threshold and those at it, above what needs no model."""
     sample = f"with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     pieces = []
@@ -67,32 +62,32 @@ def estimates(study: RowStudy) -> Html:
 
 def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
     """Of each table of metrics what they are, which, the prediction without a model below them, and a note."""
-    if isinstance(study, BinaryStudy):
+    if isinstance(study, binary.BinaryStudy):
         order, decided = ([c for c in study.settings.metrics if c.decided == at] for at in (False, True))
         rule = f"Metrics at the threshold ({study.rule.text}),"
         both = [("Metrics that need no threshold,", order, "(a constant score)", "")]
         both += [(rule, decided, "(always the larger class)", "")]
         return [table for table in both if table[1]]
-    note = SHARES if isinstance(study, LabelsStudy) else LARGEST
-    if isinstance(study, LabelsStudy) and not (study.probabilities and study.measured.together):
+    note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
+    if isinstance(study, labels.LabelsStudy) and not (study.probabilities and study.measured.together):
         return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]
     constant = note.split(":")[0]
     return [("Metrics", study.settings.metrics, constant, note if study.probabilities else "")]
 
 
-def roc(study: Study) -> Figure | Html:
+def roc(study: Study) -> figures.Figure | tables.Html:
     """The ROC curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 0)
 
 
-def precision_recall(study: Study) -> Figure | Html:
+def precision_recall(study: Study) -> figures.Figure | tables.Html:
     """The precision-recall curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 1)
 
 
-def _panel(curves: Figure | Html, number: int) -> Figure | Html:
+def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure | tables.Html:
     """One of the panels of a figure; what says that there is no figure stays."""
-    if isinstance(curves, Html):
+    if isinstance(curves, tables.Html):
         return curves
     panel, says = curves.data[0][number], curves.alt.removeprefix(curves.caption).strip()
     return figures.picture(curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE)

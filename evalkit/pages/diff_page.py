@@ -9,7 +9,6 @@ import pandas as pd
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
 from evalkit.pages import explorer, first_screen, page
 from evalkit.report import Results
@@ -46,12 +45,12 @@ def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
     return [f"{where}: {by}, adjusted p {p_value(row['adjusted'])}."]
 
 
-def every_finding(study: Diff) -> list[Finding]:
+def every_finding(study: Diff) -> list[kinds.Finding]:
     """Every finding of a diff."""
     return [*_causes(study), *_units(study), *_alone(study)]
 
 
-def _causes(study: Diff) -> Iterator[Finding]:
+def _causes(study: Diff) -> Iterator[kinds.Finding]:
     """What the files prove of the cause: what differs in what made both reports."""
     differs = study.changes[~study.changes["same"]]
     rows = {kind: part.to_dict("records") for kind, part in differs.groupby("kind", sort=False)}
@@ -65,7 +64,7 @@ def _causes(study: Diff) -> Iterator[Finding]:
     else:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
         same = listed(f"{kind}s" for kind in study.changes["kind"].unique() if kind not in {*causes, "unit"})
-        severity = WARNING if {"definition", "unit"} & {*causes} else NOTE
+        severity = kinds.WARNING if {"definition", "unit"} & {*causes} else kinds.NOTE
         yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
     if study.relabelled:
         yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
@@ -77,7 +76,7 @@ def _cause(row: Mapping[str, Any]) -> str:
     return f"{row['what']} ({old} → {new})" if row["kind"] == "input" else str(row["what"])
 
 
-def _units(study: Diff) -> Iterator[Finding]:
+def _units(study: Diff) -> Iterator[kinds.Finding]:
     """How many units are common, left and came; that there are none, or that they have no names."""
     row, units = study.account.iloc[0], plural(study.unit_name, 2)
     if row["common"]:
@@ -88,7 +87,7 @@ def _units(study: Diff) -> Iterator[Finding]:
         yield kinds.NO_COMMON_UNITS.warning(0, "apart" if has_names else "unnamed", units=units)
 
 
-def _alone(study: Diff) -> Iterator[Finding]:
+def _alone(study: Diff) -> Iterator[kinds.Finding]:
     if study.alone:
         yield kinds.NOT_COMPARED.warning(len(study.alone), names=listed(study.alone))
 

@@ -11,8 +11,7 @@ from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import page
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
-from evalkit.studies import experiment
-from evalkit.studies.diagnostics import alpha
+from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
 page.offered(__name__)
@@ -116,7 +115,7 @@ def design(study: Experiment) -> Iterator[Finding]:
         yield kinds.SAMPLE_RATIO.rated(WARNING if misassigned else NOTE, None, "tested", **facts)
     if cost := study.looks:
         bounds = {"obrien_fleming": number(cost["obrien_fleming"], 4), "pocock": number(cost["pocock"], 4)}
-        looks = {"looks": cost["looks"], "alpha": alpha(study), "rate": cost["false_positive_rate"]}
+        looks = {"looks": cost["looks"], "alpha": diagnostics.alpha(study), "rate": cost["false_positive_rate"]}
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
 

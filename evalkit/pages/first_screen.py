@@ -11,13 +11,11 @@ import pandas as pd
 
 from evalkit import numbers
 from evalkit.drawing import strips, tables
-from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
 from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
 from evalkit.pages import page
-from evalkit.studies import diagnostics
+from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
-from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
 page.offered(__name__)
@@ -238,7 +236,7 @@ def gate(study: Any) -> list[Html]:
     return [words, *([tables.folded("Each rule", rules(judged))] if judged.level else [])]
 
 
-def rules(judged: Judged) -> Html:
+def rules(judged: policy.Judged) -> Html:
     """The statements of rules: each number with the limits of the report and those that decide, and the result."""
     frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
     columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_of)}
@@ -294,13 +292,13 @@ def strip(study: Study) -> Html:
     if math.isfinite(constant):
         point = (constant, math.nan, math.nan)
         cells = [number(constant, page.places(study, label)), *["" for _ in heads[2:]]]
-        rows.append(Result(Cell("(a constant)"), [("a constant", point)], cells, "constant"))
+        rows.append(strips.Result(Cell("(a constant)"), [("a constant", point)], cells, "constant"))
     n = numbers.sample_sizes(study.estimates[study.estimates["metric"] == label]["n"], study.unit_name)
     caption = f"{label} with its {percent(study.settings.level)} interval, {n}"
     return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
 
 
-def _result(study: Study, name: str, against: Against) -> Result:
+def _result(study: Study, name: str, against: Against) -> strips.Result:
     """The row of one system."""
     own = diagnostics.deciding(study, name)
     point = (own["value"], own["low"], own["high"])
@@ -313,7 +311,7 @@ def _result(study: Study, name: str, against: Against) -> Result:
         cells += [replace(difference, below=aside), replace(_word(verdict_of(row)), below=below)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return Result(Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else "")
+    return strips.Result(Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else "")
 
 
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -327,7 +325,7 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
     return ((f"{by} {'higher' if row['difference'] > 0 else 'lower'}",) if by else ()), ()
 
 
-def _together(study: Study, rows: list[Result]) -> list[Result]:
+def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
     """Many systems, those of one verdict in one row: a dot for each, and the ends of what they have."""
     several = []
     for tone in dict.fromkeys(row.tone for row in rows):
@@ -337,7 +335,7 @@ def _together(study: Study, rows: list[Result]) -> list[Result]:
     return several
 
 
-def _one(study: Study, rows: list[Result]) -> Result:
+def _one(study: Study, rows: list[strips.Result]) -> strips.Result:
     """The row of several systems of one verdict."""
     first, last = rows[0], rows[-1]
     cells: list[Cell | str] = [
@@ -345,7 +343,7 @@ def _one(study: Study, rows: list[Result]) -> Result:
     ]
     names = Cell(counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),))
     points = [point for row in rows for point in row.points]
-    return Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
+    return strips.Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
 
 
 def _word(verdict: str) -> Cell:

@@ -5,7 +5,6 @@ from functools import partial, wraps
 from typing import Any
 
 from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, named, of_rows, text
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
@@ -13,10 +12,9 @@ from evalkit.numbers import counted, number, p_value, plural, signed, signed_per
 from evalkit.pages import experiment_page, first_screen, page
 from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.report import Results
-from evalkit.studies import experiment, interleaving, units
+from evalkit.studies import experiment, interleaving, provenance, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
-from evalkit.studies.provenance import table as origin_table
 
 page.offered(__name__)
 
@@ -95,7 +93,7 @@ def definitions(o: Online) -> Html:
 def origin(o: Online) -> Html:
     """Inputs, parameters, versions, the command."""
     metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
-    return tables.provenance(origin_table(o, metrics))
+    return tables.provenance(provenance.table(o, metrics))
 
 
 def results(o: Online) -> Results:
@@ -167,7 +165,7 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
 
 
 @page.of_a_part
-def balance(study: Interleaving) -> Figure | Html:
+def balance(study: Interleaving) -> figures.Figure | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
@@ -184,7 +182,7 @@ def balance(study: Interleaving) -> Figure | Html:
 
 
 @page.of_a_part
-def by_position(study: Interleaving) -> Figure | Html:
+def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
     outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
     caption = f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
@@ -304,7 +302,7 @@ def assumptions(study: Planning) -> str:
 
 
 @page.of_a_part
-def errors(study: Planning) -> Figure | Html:
+def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
     facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
@@ -315,7 +313,7 @@ def errors(study: Planning) -> Figure | Html:
 
 
 @page.of_a_part
-def agreement(study: Planning) -> Figure | Html:
+def agreement(study: Planning) -> figures.Figure | Html:
     """Interleaving preference of many simulated rankers against their true A/B lift and the measured one."""
     r = {how: study.correlation(how) for how in HOW}
     caption = page.said("interleaving.agreement", rankers=study.rankers, each=study.each)
@@ -326,7 +324,7 @@ def agreement(study: Planning) -> Figure | Html:
 
 
 @page.of_a_part
-def families(study: Planning) -> Figure | Html:
+def families(study: Planning) -> figures.Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
     caption = page.said("interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS)

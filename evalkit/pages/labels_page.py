@@ -7,7 +7,6 @@ from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
@@ -95,14 +94,14 @@ def results(study: LabelsStudy) -> Results:
     return page.results(study, every_finding(study), more)
 
 
-def every_finding(study: LabelsStudy) -> list[Finding]:
+def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
     """Every finding of a multi-label report."""
     few = [*few_rows(study.rows_by_name, "Labels that are true", listed), *shared_findings.few_clusters(study)]
     scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
     return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
 
 
-def _labels(study: LabelsStudy) -> Iterator[Finding]:
+def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
     shares, (mean, none) = dict(zip(study.names, study.shares.tolist(), strict=True)), study.measured.per_row
     of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
     yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
@@ -111,7 +110,7 @@ def _labels(study: LabelsStudy) -> Iterator[Finding]:
         yield kinds.CONSTANT_LABELS.warning(len(constant), labels=listed(constant))
 
 
-def _scores(study: LabelsStudy) -> Iterator[Finding]:
+def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     loss, limits = study.loss_of_none, {n: study.measured.ends(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, diagnostics.stored(study))
@@ -120,7 +119,7 @@ def _scores(study: LabelsStudy) -> Iterator[Finding]:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
 
 
-def _added_up(study: LabelsStudy) -> Iterator[Finding]:
+def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
     if not study.measured.held:
         varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
         yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 import pandas as pd
 
-from evalkit import numbers
+from evalkit import numbers, report
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
@@ -24,10 +24,8 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.report import Results
-from evalkit.studies import diagnostics, provenance, units
+from evalkit.studies import diagnostics, provenance, row_study, units
 from evalkit.studies.reliability import Reliability
-from evalkit.studies.row_study import Account
 from evalkit.studies.study import Study
 
 Part = TypeVar("Part")
@@ -506,7 +504,7 @@ def origin(study: Any) -> Html:
     return tables.provenance(provenance.table(study, study.settings.metrics))
 
 
-def population(rows: Aligned | Account) -> dict[str, Any]:
+def population(rows: Aligned | row_study.Account) -> dict[str, Any]:
     """The columns and the rows of a table of predictions, as a report's JSON has them."""
     counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
     return {"columns": dict(rows.columns), "population": counted}
@@ -517,10 +515,10 @@ def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
     return {name: frame.to_dict("records") for name, frame in frames.items()}
 
 
-def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
+def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> report.Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
     units.leave(study.report, {"": study})
-    return Results(about(study, findings) | answers(study) | dict(more))
+    return report.Results(about(study, findings) | answers(study) | dict(more))
 
 
 SHARED = ("level", "unit")  # of a comparison: all those of a study have the same

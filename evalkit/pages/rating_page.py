@@ -6,15 +6,12 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, listed, number, plural, share, signed
-from evalkit.pages import first_screen, page
+from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
-from evalkit.pages.shared_findings import beaten, few_units, of_sample, power, rows_read, weights
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
@@ -39,7 +36,7 @@ def estimates(study: Rating) -> Html:
     return page.estimates(study, caption, note, more=rows)
 
 
-def error_plot(study: Rating) -> Figure:
+def error_plot(study: Rating) -> figures.Figure:
     """The leader's error against its forecast."""
     name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
@@ -48,7 +45,7 @@ def error_plot(study: Rating) -> Figure:
     return figures.picture(curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels)
 
 
-def bias_plot(study: Rating) -> Figure:
+def bias_plot(study: Rating) -> figures.Figure:
     """Mean forecast − mean actual by tenths of the forecast."""
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
@@ -114,20 +111,20 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
     return {side: frame[side].iloc[0] for side in size} | frame.drop(columns=size).to_dict("list")
 
 
-def every_finding(study: Rating) -> list[Finding]:
+def every_finding(study: Rating) -> list[kinds.Finding]:
     """Every finding of a rating report."""
     wins = _constant_wins(study)
-    constant = [*wins, *beaten(study, told=(study.primary.label,) if wins else ())]
-    few = few_units(
+    constant = [*wins, *shared_findings.beaten(study, told=(study.primary.label,) if wins else ())]
+    few = shared_findings.few_units(
         study,
         diagnostics.most_units(study) if study.settings.unit else study.unit_count,
-        f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
+        f" {kinds.measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
     )
-    data = [*rows_read(study.account), *_data(study), *constant, *_errors(study), *_drawn(study)]
-    return [*data, *weights(study.weighted), *few, *of_sample(study)]
+    data = [*shared_findings.rows_read(study.account), *_data(study), *constant, *_errors(study), *_drawn(study)]
+    return [*data, *shared_findings.weights(study.weighted), *few, *shared_findings.of_sample(study)]
 
 
-def _data(study: Rating) -> Iterator[Finding]:
+def _data(study: Rating) -> Iterator[kinds.Finding]:
     a, n = study.actual, study.unit_count
     facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high}
     facts |= {"zeros": share(a.zeros)}
@@ -140,25 +137,25 @@ def _data(study: Rating) -> Iterator[Finding]:
         yield kinds.CONSTANT_FORECAST.warning(len(constant), systems=listed(constant))
 
 
-def _constant_wins(study: Rating) -> list[Finding]:
+def _constant_wins(study: Rating) -> list[kinds.Finding]:
     if study.constant_wins is None:
         return []
     name, best = study.constant_wins
     return [kinds.CONSTANT_WINS.warning(name=name, metric=study.primary.label, best=number(best))]
 
 
-def _errors(study: Rating) -> Iterator[Finding]:
+def _errors(study: Rating) -> Iterator[kinds.Finding]:
     named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
     if named and study.errors[study.leader].whole:
         yield kinds.FALLS_SHORT.warning(metrics=named)
     if study.heavy > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(None, "squared", share=study.heavy, leader=study.leader)
     if study.bound:
-        most, bound = study.settings.limits.bins, power(study.bound)
+        most, bound = study.settings.limits.bins, shared_findings.power(study.bound)
         yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
 
 
-def _drawn(study: Rating) -> Iterator[Finding]:
+def _drawn(study: Rating) -> Iterator[kinds.Finding]:
     """What a table that is not held lacks, and what comes from a sample of its rows."""
     if not study.banded:
         most = study.settings.limits.reading.rows
@@ -168,14 +165,14 @@ def _drawn(study: Rating) -> Iterator[Finding]:
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
-        severity = WARNING if study.unsure > SURE else NOTE
+        severity = kinds.WARNING if study.unsure > SURE else kinds.NOTE
         yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
 
 
-def actual_plot(study: Rating) -> Figure:
+def actual_plot(study: Rating) -> figures.Figure:
     """Actual values against forecasts, in cells shaded by their rows."""
     names = study.order[:DRAWN]
     frame = study.cells(names)
@@ -186,7 +183,7 @@ def actual_plot(study: Rating) -> Figure:
     return figures.row(curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)
 
 
-def error_histogram_plot(study: Rating) -> Figure:
+def error_histogram_plot(study: Rating) -> figures.Figure:
     """How the errors of each system are spread."""
     names = study.order[:DRAWN]
     means = {name: study.estimate(BIAS, name).value for name in names}
@@ -200,7 +197,7 @@ def error_histogram_plot(study: Rating) -> Figure:
     return figures.row(curve_plots.errors, frame, means, caption=caption, **drawn)
 
 
-def reliability_plot(study: Rating) -> Figure:
+def reliability_plot(study: Rating) -> figures.Figure:
     """The mean of the actual values along the forecast of each system, with the band of forecasts that are right."""
     names = study.order[:DRAWN]
     drawn = reliability.drawn_means({name: study.means[name] for name in names})

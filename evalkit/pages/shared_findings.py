@@ -10,8 +10,7 @@ from evalkit.numbers import counted, enumerated, listed, number, plural, shorten
 from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import rules
-from evalkit.studies import diagnostics
-from evalkit.studies.classes import EachStudy
+from evalkit.studies import classes, diagnostics
 from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
 
@@ -64,7 +63,7 @@ def used(read: int, rows: int, systems: int) -> str:
     return f"{text}, each with predictions of {systems} systems" if rows == read else f"{text}, {rows:,} of each system"
 
 
-def binned(study: EachStudy, part: str) -> list[Finding]:
+def binned(study: classes.EachStudy, part: str) -> list[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
     area, precision = (power(bound) for bound in study.measured.bounds)
     facts = {"part": part, "area": area, "precision": precision}

@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import numbers
+from evalkit import numbers, report
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
@@ -17,7 +16,6 @@ from evalkit.pages import first_screen, lessons_page as lesson, page, shared_fin
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.parameters.reports import SUCH, THESE
-from evalkit.report import Results
 from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
@@ -54,7 +52,7 @@ def definitions_of_shares(study: Shares) -> Html:
 
 
 @page.where(lambda study: len(study.headline) and study.null is not None)
-def null_of_shares(study: Shares) -> Figure | Html:
+def null_of_shares(study: Shares) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
     n, shares = study.counts(study.opponents[0])[1], study.null_shares()
     if shares is None:
@@ -85,12 +83,12 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
     yield kinds.INDEPENDENT_TRIALS.note()
 
 
-def results_of_shares(study: Shares) -> Results:
+def results_of_shares(study: Shares) -> report.Results:
     """Every number of the page, unrounded."""
     return published(study, every_finding(study), {"differences": {"units": [], "values": []}})
 
 
-def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> Results:
+def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> report.Results:
     """What both kinds of significance study publish, and `more`."""
     both = {"columns": dict(study.data.columns), "family": study.family, "lessons": lessons.figures()}
     return page.results(study, findings, both | page.records(wrong_methods=lessons.wrong()) | more)
@@ -202,7 +200,7 @@ def _p(study: Significance) -> str:
 
 
 @compared
-def differences(study: Either) -> Figure | Html:
+def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin, level = study.settings.margin, percent(study.settings.level)
     facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
@@ -212,7 +210,7 @@ def differences(study: Either) -> Figure | Html:
 
 @also(Shares, page.nothing)
 @compared
-def distribution(study: Significance) -> Figure | Html:
+def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
     sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
@@ -224,7 +222,7 @@ def distribution(study: Significance) -> Figure | Html:
 
 @also(Shares, null_of_shares)
 @page.where(lambda study: len(study.headline) and study.flips)
-def null_distribution(study: Significance) -> Figure | Html:
+def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
@@ -242,7 +240,7 @@ def null_distribution(study: Significance) -> Figure | Html:
 
 
 @also(Shares, page.nothing)
-def ranks(study: Significance) -> Figure | Html:
+def ranks(study: Significance) -> figures.Figure | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
     if (summary := paired.mean_ranks(study)) is None:
         return Html("")
@@ -262,7 +260,7 @@ def ranks(study: Significance) -> Figure | Html:
 
 
 @also(Shares, page.nothing)
-def power(study: Significance) -> Figure | Html:
+def power(study: Significance) -> figures.Figure | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
     if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
@@ -279,7 +277,7 @@ def power(study: Significance) -> Figure | Html:
 
 @also(Shares, page.nothing)
 @page.where(lambda study: len(study.headline) and study.flips)
-def duality(study: Significance) -> Figure | Html:
+def duality(study: Significance) -> figures.Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     row, each = study.headline.iloc[0], beyond(study.test_level)
     facts = {"test": "t" if study.many else "sign flips", "level": percent(study.settings.level), "p": _p(study)}
@@ -426,7 +424,7 @@ findings, origin = page.findings, page.origin
 
 
 @also(Shares, results_of_shares)
-def results(study: Significance) -> Results:
+def results(study: Significance) -> report.Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):

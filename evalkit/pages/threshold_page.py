@@ -8,13 +8,11 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page
-from evalkit.studies import score_curves as net_benefit
+from evalkit.studies import classification, score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.classification import used_costs
 from evalkit.studies.score_curves import METRICS as TARGETS, Moving, Plain, Varied, intervals, moving, used
 
 THRESHOLD = "threshold probability"
@@ -35,7 +33,7 @@ METRICS |= {"predicted_rate": "predicted positive", "cost": "mean cost"}
 
 
 @both_classes
-def threshold_plot(study: BinaryStudy) -> Figure | Html:
+def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
     own = study.sweep[study.sweep["system"] == study.leader]
     own = own[own["threshold"].abs() < float("inf")]
@@ -50,10 +48,10 @@ def threshold_plot(study: BinaryStudy) -> Figure | Html:
 
 
 @both_classes
-def cost_plot(study: BinaryStudy) -> Figure | Html:
+def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
     """The mean cost of a row along the share of rows predicted positive."""
     frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
-    points = page.drawn(study, used_costs(study))
+    points = page.drawn(study, classification.used_costs(study))
     panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
     best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
     costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)
@@ -84,7 +82,7 @@ def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
 
 
 @page.where(lambda study: study.probabilities and study.both_classes)
-def decision_curve(study: BinaryStudy) -> Figure | Html:
+def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
     frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
     at = net_benefit.at_costs(study)
@@ -97,7 +95,7 @@ def decision_curve(study: BinaryStudy) -> Figure | Html:
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 
 
-def decision_difference(study: BinaryStudy) -> Figure | Html:
+def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
     """Differences in net benefit of the pairs of the first screen, with intervals."""
     if not (study.probabilities and study.both_classes) or not len(frame := net_benefit.apart(study)):
         return Html("")

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
@@ -386,7 +385,7 @@ def estimates(study: Validation) -> Html:
     return page.estimates(study, caption, page.said("validation.estimates_note", study))
 
 
-def fold_map(study: Validation) -> Figure:
+def fold_map(study: Validation) -> figures.Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
     along, frame, rows = ALONG[study.axis], study.stretches(BINS), counted(len(study.examples), "row")
     both = "; both: some of these rows are in the training set, others in the test set, and no row is in both"
@@ -398,7 +397,7 @@ def fold_map(study: Validation) -> Figure:
     return figures.picture(curve_plots.draw_map, frame, caption=caption, height=height, **labels)
 
 
-def folds(study: Validation) -> Figure:
+def folds(study: Validation) -> figures.Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
@@ -413,7 +412,7 @@ def folds(study: Validation) -> Figure:
     return figures.picture(curve_plots.draw_folds, frame, caption=caption, height=2.8, **names)
 
 
-def interval_plot(study: Validation) -> Figure:
+def interval_plot(study: Validation) -> figures.Figure:
     """The honest intervals and the naive ones, which are grey, on one axis."""
     frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
     frame["colour"] = [plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]]
@@ -495,7 +494,7 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
     return tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)
 
 
-def strip(study: Validation) -> Figure | Html:
+def strip(study: Validation) -> figures.Figure | Html:
     """Every estimate that each way of splitting gave, on one axis."""
     if study.other is None:
         return Html("")
@@ -510,7 +509,7 @@ def strip(study: Validation) -> Figure | Html:
     return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
 
 
-def learning_curve(study: Validation) -> Figure | Html:
+def learning_curve(study: Validation) -> figures.Figure | Html:
     """The primary metric by the number of training rows, on the test rows and on the training rows."""
     if study.other is None or study.other.curve["rows"].nunique() < 2:
         return Html("")

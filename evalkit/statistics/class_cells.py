@@ -16,12 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.catalogue.kinds import CELLS
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue import kinds, metric
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, influence
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
@@ -55,7 +53,7 @@ class Cells:
 
 def of_cut(c: Counts) -> Cells:
     """The cells of the decisions at a threshold, for unweighted rows."""
-    (actual, said), n = CELLS, np.ravel([c.positive, c.negative])
+    (actual, said), n = kinds.CELLS, np.ravel([c.positive, c.negative])
     return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
 
 
@@ -96,7 +94,7 @@ class Group:
         return moved @ self.moments.second[np.ix_(at, at)] @ moved.T
 
 
-def of_system(chosen: Chosen, group: Group, system: int) -> OfCells:
+def of_system(chosen: metric.Chosen, group: Group, system: int) -> OfCells:
     """A metric of one system."""
     cells = group.each[system]
     return OfCells(chosen, cells.rows(0, group.classes), group, system, cells.squares)
@@ -138,7 +136,7 @@ class OfCells(OfRows):
         """The influence of one row of each cell on the metric, per unit of weight."""
         return ratio(self.effects.rows, self.rows.weights)
 
-    def of(self, chosen: Chosen, rows: Rows) -> OfCells:
+    def of(self, chosen: metric.Chosen, rows: Rows) -> OfCells:
         """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
         return OfCells(chosen, rows, self.group, self.system, self.squares)
 
@@ -216,12 +214,12 @@ class OfCells(OfRows):
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
-        parts, of = list(self.chosen.metric.kind.weighed(self.rows)), Chosen(self.chosen.metric.kind.of)
+        parts, of = list(self.chosen.metric.kind.weighed(self.rows)), metric.Chosen(self.chosen.metric.kind.of)
         yield from self._pieces([self.of(of, part.rows) for part in parts], [part.share for part in parts])
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        return self._pieces([self.of(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])
+        return self._pieces([self.of(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])
 
     def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
         moved = image(self.group.products(self.system, np.array([side.each for side in sides])))
@@ -382,7 +380,7 @@ class Counting:
             cells |= {pair: Tally(self.bins, (self._bins(*of, weight),)) for pair, of in codes.items()}
         return CellCounts(cells, (self._products(block, actual, said, weight),) if block.clustered else ())
 
-    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> Grid:
+    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> grid.Grid:
         """The number of rows of each cell, and for weighted rows the sums of their weights and of the squares."""
         columns = [np.ones(len(cell), np.int64)]
         if weight is not None:
@@ -394,7 +392,7 @@ class Counting:
             np.add.at(added, cell, column)
         there = np.flatnonzero(sums[0])
         code = grid.codes(there.astype(np.float64))
-        return Grid(0, code, code, tuple(sums[:, there]))
+        return grid.Grid(0, code, code, tuple(sums[:, there]))
 
     def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Products | Parted:
         from scipy import sparse
@@ -421,7 +419,7 @@ class Counting:
         moments = c.products[0].moments.around_zero if c.products else None
         return Group(self.classes, design, moments.n if moments else int(of[0, 0].n.sum()), each, pairs, moments)
 
-    def read(self, table: Grid, systems: int) -> Cells:
+    def read(self, table: grid.Grid, systems: int) -> Cells:
         """The cells of `systems` systems."""
         code = grid.scores(table.low).astype(np.int64)
         actual, *said = np.unravel_index(code, (self.classes,) * (1 + systems))

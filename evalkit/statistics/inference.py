@@ -15,8 +15,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue import kinds, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
-from evalkit.statistics import interval_methods, intervals, methods
-from evalkit.statistics.closed_forms import Part, mover_mean
+from evalkit.statistics import closed_forms, interval_methods, intervals, methods
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
@@ -105,16 +104,16 @@ def _combined(statistic: Any, o: Options) -> Estimate:
     which a mean of many leaves as it is while its interval narrows; they still hold the value.
     """
 
-    def sides() -> Iterator[Part]:
+    def sides() -> Iterator[closed_forms.Part]:
         for part in statistic.parts():
             e, excess = estimate(part.statistic, o), part.excess
             e = replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
-            yield Part(part.share, e, part.moved)
+            yield closed_forms.Part(part.share, e, part.moved)
         if (moved := statistic.of_shares()) is not None:
             error = float(np.sqrt(moved @ moved))
-            yield Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
+            yield closed_forms.Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
 
-    e, value = mover_mean(sides(), n=statistic.n, level=o.level), statistic.value
+    e, value = closed_forms.mover_mean(sides(), n=statistic.n, level=o.level), statistic.value
     return replace(e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value)))
 
 
@@ -124,8 +123,8 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
     for side, other in zip(pair, reversed(pair), strict=True):
         e, fixed = estimate(side.statistic, o), other.statistic.value
         moved = replace(e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed))
-        sides.append(Part(1.0, moved, side.moved))
-    e = mover_mean(sides, n=statistic.n, level=o.level)
+        sides.append(closed_forms.Part(1.0, moved, side.moved))
+    e = closed_forms.mover_mean(sides, n=statistic.n, level=o.level)
     return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from evalkit.arrays import ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import auc_variance, widest
+from evalkit.metrics import counts, influence
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
 from evalkit.statistics.intervals import Estimate, recovered
@@ -74,7 +73,7 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
     return intervals.of_spread(statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends)
 
 
-def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
+def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
@@ -196,7 +195,7 @@ def skewed_rows(statistic: Any, o: Options) -> Estimate:
 
 def delong(statistic: Any, o: Options) -> Estimate:
     c, area = statistic.tables.chances, statistic.value
-    error = float(np.sqrt(auc_variance(c, area)))
+    error = float(np.sqrt(influence.auc_variance(c, area)))
     return closed_forms.auc_interval(area, error, c.positives, c.negatives, level=o.level)
 
 
@@ -239,7 +238,7 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
-    more = Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
+    more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     spread, value = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.value
     of: Any = {"n": int(c.total), "level": o.level, "ends": statistic.chosen.metric.ends, "method": OF_CELLS}
     e = closed_forms.ranged_t(kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of)
@@ -274,7 +273,7 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
     least as often as its level says. rows: the number of independent rows that a weight of 1 represents.
     """
     c = statistic.tables.counts
-    top, sign = widest(c)
+    top, sign = influence.widest(c)
     sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
     hits = [size * ratio(column[top], column[-1]) for size, column in zip(sizes, (c.tp, c.fp), strict=True)]
     rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
@@ -288,7 +287,7 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
 def gap_of_units(statistic: Any, o: Options) -> Estimate:
     """`gap` of clustered or weighted rows, from the number of independent rows with the same variance there."""
     c, error = statistic.tables.counts, statistic.spread.error
-    (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    (top, _), few = influence.widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
     return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
@@ -305,7 +304,7 @@ def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
     return at_rate(statistic, o, of_units)
 
 
-def _picked(statistic: Any) -> tuple[Counts, float, float, float]:
+def _picked(statistic: Any) -> tuple[counts.Counts, float, float, float]:
     """The table, hits among the picked rows, the number of picked rows, and the share of hits near the cut-off."""
     kind = statistic.chosen.metric.kind
     c = kind.source(statistic.tables)

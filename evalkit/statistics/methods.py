@@ -10,11 +10,9 @@ from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Sums, both
-from evalkit.statistics import closed_forms, independent, intervals, power, proportions, significance
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import closed_forms, independent, intervals, power, proportions, significance, statistic
 from evalkit.statistics.significance import ByT, Comparison
 from evalkit.statistics.spread import Spread, standard_error
-from evalkit.statistics.statistic import Layout
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "two-sided": proportions.binomial_test,
@@ -85,7 +83,7 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
     if not any(alone.any() for _, alone in intervals.certain_alone(first, second, worst)):
         return flips_or_t(a, b, o)
 
-    def interval(level: float) -> Estimate:
+    def interval(level: float) -> intervals.Estimate:
         return intervals.difference_of_losses(first, second, worst, level=level)
 
     return significance.by_limits(interval, level=o.level, unit=o.unit, method=intervals.SURE)
@@ -270,7 +268,7 @@ def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
     first, second = (replace(side, chosen=share) for side in (a, b))
     of = predictive_values(first, second, o)
 
-    def divided(e: Estimate) -> Estimate:
+    def divided(e: intervals.Estimate) -> intervals.Estimate:
         return closed_forms.divided(e, intervals.wilson(c.positives, c.total, level=e.level))
 
     return replace(of, difference=divided(of.difference), equivalence=divided(of.equivalence))
@@ -278,7 +276,7 @@ def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
 
 def no_test(a: Any, b: Any, o: Options) -> Comparison:
     """The difference without limits or p."""
-    alone = Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, NONE)
+    alone = intervals.Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, NONE)
     return Comparison(alone, np.nan, np.nan, NONE, o.unit, alone)
 
 
@@ -310,7 +308,7 @@ def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
 
 def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
     """The score test of two proportions, or the exact binomial test against a known one."""
-    if b.layout is Layout.KNOWN:
+    if b.layout is statistic.Layout.KNOWN:
         return AGAINST_KNOWN[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
     return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)
 

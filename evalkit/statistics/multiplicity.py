@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, finite, ratio
-from evalkit.statistics import signflip
-from evalkit.statistics.intervals import normal_quantile
+from evalkit.statistics import intervals, signflip
 from evalkit.statistics.spread import bisect, of_units
 from evalkit.system import progress
 
@@ -115,7 +114,7 @@ def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
     >>> [round(false_positive_rate(k), 3) for k in (1, 2, 5, 10, 20)]
     [0.05, 0.083, 0.142, 0.193, 0.248]
     """
-    return _crossing(np.full(_looks(looks), normal_quantile(level)))
+    return _crossing(np.full(_looks(looks), intervals.normal_quantile(level)))
 
 
 def pocock(looks: int, *, level: float = 0.95) -> Floats:
@@ -143,7 +142,7 @@ def obrien_fleming(looks: int, *, level: float = 0.95) -> Floats:
 @cache
 def _constant(looks: int, level: float, power: float) -> float:
     """The factor of the bound's shape at which the chance of crossing it is 1 − level."""
-    far = float(normal_quantile(level) + np.sqrt(2 * np.log(_looks(looks))) + 1)
+    far = float(intervals.normal_quantile(level) + np.sqrt(2 * np.log(_looks(looks))) + 1)
     return bisect(lambda factor: _crossing(factor * _shape(looks, power)) > 1 - level, 0.0, far)[0]
 
 

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.metrics.draws import MID_P
-from evalkit.statistics import intervals, signflip
-from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
+from evalkit.statistics import bootstrap, intervals, signflip
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
 from evalkit.statistics.multiplicity import benjamini_hochberg, holm, max_t, unadjusted  # noqa: F401
 from evalkit.statistics.spread import bisect, of_units, satterthwaite, standard_error
@@ -128,10 +127,10 @@ def paired_bootstrap(
     units = of_units(differences)
     size = np.ones(units.size) if counts is None else _counts(counts, units)
     columns = np.column_stack([units] if counts is None else [units, size])
-    sums = resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
+    sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
     value, n = _sum(units) / float(size.sum()), units.size
     drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * size
-    p = bca_p_value(value, drawn, moved) if n > 1 else np.nan
+    p = bootstrap.bca_p_value(value, drawn, moved) if n > 1 else np.nan
     interval = partial(bca_interval, value, drawn, moved, n=n)
     return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
 

@@ -15,9 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Effects, Kind
-from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import Tables
+from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
@@ -43,7 +41,7 @@ class Statistic:
     `spread` has the units' influence values; `spread_from` those on the difference from another statistic.
     """
 
-    chosen: Chosen
+    chosen: metric.Chosen
 
     held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
     mid_p: ClassVar[bool] = False  # whether sign flips count ties half
@@ -222,11 +220,11 @@ class OfRows(Statistic):
     @cached_property
     def value(self) -> float:
         """The value of the metric."""
-        kind: Kind = self.chosen.metric.kind
+        kind: kinds.Kind = self.chosen.metric.kind
         return self.effects.value if kind.joint else kind.value(self.rows, self.chosen.k)
 
     @cached_property
-    def effects(self) -> Effects:
+    def effects(self) -> kinds.Effects:
         """The value and the influence of each row."""
         return self.chosen.effects(self.rows)
 
@@ -326,7 +324,7 @@ class OfRows(Statistic):
         """The metrics that this one is the mean of."""
         kind: Any = self.chosen.metric.kind
         for part in kind.weighed(self.rows):
-            side = OfRows(Chosen(kind.of), part.rows)
+            side = OfRows(metric.Chosen(kind.of), part.rows)
             moved = by_unit(part.spread(side.effects.rows, len(self.rows)), self.unit)
             yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
 
@@ -337,7 +335,7 @@ class OfRows(Statistic):
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        sides = [OfRows(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
+        sides = [OfRows(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
     def moved_by_group(self) -> list[Floats]:
@@ -347,7 +345,7 @@ class OfRows(Statistic):
         return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> score_kinds.Tables:
         """The tables of counts by score."""
         return self.rows
 

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, minus, ratio
-from evalkit.catalogue.kinds import Loss
-from evalkit.catalogue.score_kinds import Middle, OfMeans
+from evalkit.catalogue import kinds, score_kinds
 from evalkit.metrics.kept import Moments, Sample
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.spread import Spread, unknown
@@ -118,7 +117,7 @@ class OfMoments(Formed):
     @property
     def n(self) -> int:
         """The number of units, or of the rows that count; the number of all rows if none counts."""
-        part = round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else 0
+        part = round(self.totals[1]) if self.plain and isinstance(self.kind, kinds.Loss) else 0
         return part or self.moments.n
 
     @cached_property
@@ -128,7 +127,7 @@ class OfMoments(Formed):
 
     def _slopes(self, near: Floats | float = 0.0) -> Floats:
         """The units' influence as a linear combination of the terms, whose numbers lie around `near`."""
-        if not isinstance(self.kind, OfMeans):
+        if not isinstance(self.kind, score_kinds.OfMeans):
             return np.array(ratio([1.0, -self.of], self.totals[1]))
         means = ratio(self.totals[1:], self.totals[0])
         slopes = self.kind.f(means)[1]
@@ -164,7 +163,7 @@ class OfMoments(Formed):
     def sums(self) -> Sums:
         """The terms of each unit, for a mean or a ratio of sums."""
         top, size = self._each
-        if not isinstance(self.kind, Loss):
+        if not isinstance(self.kind, kinds.Loss):
             return Sums(top, size)
         top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)  # NaN where no row takes part
         return Sums(top) if self.plain else Sums(top, size)
@@ -181,7 +180,7 @@ class OfDrawn(Statistic):
     member: the sampled rows that belong to the group. system: its number.
     """
 
-    middle: Middle
+    middle: score_kinds.Middle
     sample: Sample
     system: int
     member: Bools | slice

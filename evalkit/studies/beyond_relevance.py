@@ -8,8 +8,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics import diversity
-from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
@@ -38,7 +37,7 @@ def bounds(study: Ranking) -> pd.DataFrame:
     return frame.sort_values("metric", key=lambda labels: labels.map(place), kind="stable", ignore_index=True)
 
 
-def _of_system(study: Ranking, r: Rankings) -> Iterator[tuple[Chosen, dict[str, float]]]:
+def _of_system(study: Ranking, r: rankings.Rankings) -> Iterator[tuple[Chosen, dict[str, float]]]:
     """The limits of each metric that is a mean over queries; nothing for a system without an unjudged item."""
     unknown = Unknown.of(r, study.depth)
     if not unknown.most or unknown.most * 2 * len(r.retrieved.grade) > ARRANGED:
@@ -62,14 +61,14 @@ def _limits(values: Floats) -> dict[str, float]:
 class Unknown:
     """The unjudged rows near the top of each list: row, list, number from the top. count: unjudged rows per list."""
 
-    r: Rankings
+    r: rankings.Rankings
     row: Ints
     owner: Ints
     nth: Ints
     count: Ints
 
     @classmethod
-    def of(cls, r: Rankings, depth: int) -> "Unknown":
+    def of(cls, r: rankings.Rankings, depth: int) -> "Unknown":
         """The unjudged rows in the first `depth` ranks."""
         lists = r.retrieved
         row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
@@ -82,7 +81,7 @@ class Unknown:
         """The largest number of unjudged rows in a list."""
         return int(self.count.max(initial=0))
 
-    def worlds(self, grade: float) -> Iterator[Rankings]:
+    def worlds(self, grade: float) -> Iterator[rankings.Rankings]:
         """For each j, the rankings in which the first j, or the last j, of each list's unjudged items are relevant.
 
         No metric rises if a relevant item of a list moves down, so that these two are the extremes for j relevant
@@ -93,7 +92,7 @@ class Unknown:
             yield self._judged(self.nth <= relevant[self.owner], grade)
             yield self._judged(self.nth > (self.count - relevant)[self.owner], grade)
 
-    def _judged(self, relevant: Bools, grade: float) -> Rankings:
+    def _judged(self, relevant: Bools, grade: float) -> rankings.Rankings:
         """The rankings if these of the unjudged items are relevant, with this grade, and the others are not."""
         grades, ideal = self.r.retrieved.grade.copy(), self.r.ideal
         grades[self.row] = np.where(relevant, grade, 0.0)
@@ -101,7 +100,7 @@ class Unknown:
         owner = np.concatenate([ideal.owner, self.owner])
         order = np.lexsort((-every, owner))
         offset = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(ideal)))])
-        best = Lists(every[order], np.zeros(len(every), bool), offset)
+        best = rankings.Lists(every[order], np.zeros(len(every), bool), offset)
         return replace(self.r, retrieved=replace(self.r.retrieved, grade=grades), ideal=best)
 
 

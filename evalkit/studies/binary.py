@@ -13,26 +13,20 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue import lookup
+from evalkit.catalogue import lookup, score_kinds
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.score_kinds import Tables
 from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
-from evalkit.measured.classes import SummedRows
-from evalkit.measured.readings import Binned
-from evalkit.metrics import calibration, counts, curves, influence
+from evalkit.measured import classes, readings
+from evalkit.metrics import calibration, counts, curves, influence, kept, rows
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block
-from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import bootstrap, inference, interval_methods, methods
-from evalkit.statistics.consistency import UNKNOWN
+from evalkit.statistics import bootstrap, consistency, inference, interval_methods, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Known, Statistic
-from evalkit.studies import score_curves
+from evalkit.studies import row_study, score_curves
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import EVERY, Member, Row, frame, limits
 from evalkit.system import cached
 
@@ -98,7 +92,7 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class BinaryStudy(RowStudy):
+class BinaryStudy(row_study.RowStudy):
     """The study of a table of labels and scores; the units are rows, or those that the parameter `unit` names.
 
     positive, negative: the classes. positives: the number of positive rows, unweighted. outside, wrong: per system, the
@@ -135,14 +129,14 @@ class BinaryStudy(RowStudy):
         """True if a rule chooses the threshold; it is then chosen again on each bootstrap sample."""
         return self.data is not None and self.rule.fixed is None
 
-    def rows_in(self, block: Block, system: int) -> Rows:
+    def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
         """The rows of a block with the threshold of a system."""
         return block.rows(system).at(self.thresholds[self.systems[system]])
 
-    def _tables(self, system: str, group: int = 0) -> Tables:
+    def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
         m = self.measured
-        return m.scores(group, m.systems.index(system), 0) if isinstance(m, SummedRows) else m.rows[system]
+        return m.scores(group, m.systems.index(system), 0) if isinstance(m, classes.SummedRows) else m.rows[system]
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -173,10 +167,10 @@ class BinaryStudy(RowStudy):
         return {name: self.table(name) for name in self.order}
 
     @cached_property
-    def binned(self) -> Mapping[str, Binned]:
+    def binned(self) -> Mapping[str, readings.Binned]:
         """The tables of the systems whose distinct scores were pooled in bins."""
         tables = {name: self._tables(name) for name in self.systems}
-        return {name: t for name, t in tables.items() if isinstance(t, Binned) and t.shared.any()}
+        return {name: t for name, t in tables.items() if isinstance(t, readings.Binned) and t.shared.any()}
 
     @cached_property
     def repeated(self) -> int | None:
@@ -202,7 +196,7 @@ class BinaryStudy(RowStudy):
         drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
             return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
-        if isinstance(self.measured, SummedRows):
+        if isinstance(self.measured, classes.SummedRows):
             return []
         return [*bootstrap.resampled_units(self.measured.rows[system], **drawn)]
 
@@ -381,7 +375,7 @@ class BinaryStudy(RowStudy):
             numbers |= {"bias": self.loss(BIAS, name)}
             numbers |= {part: self.number_of(metric, name) for part, metric in FITTED.items()}
             for part, row in numbers.items():
-                perfect = self.perfect(c, errors[part]) if part in errors else UNKNOWN
+                perfect = self.perfect(c, errors[part]) if part in errors else consistency.UNKNOWN
                 yield {"system": name, "part": part} | row | {"expected": perfect.expected, "p": perfect.p}
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:

@@ -21,16 +21,13 @@ from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE, HeldClasses, SummedClasses
 from evalkit.measured.readings import ByClass, ByMoves, Mean, class_rows, ranked
 from evalkit.measured.rows import Terms
-from evalkit.metrics import calibration, influence, labels
-from evalkit.metrics.counts import Counts
+from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
-from evalkit.statistics import bootstrap, inference
-from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import bootstrap, class_cells, inference, intervals
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
@@ -46,21 +43,21 @@ class Choice:
     """The rule by which classes are chosen for a figure: its name, and a function of a table; the largest are drawn."""
 
     words: str
-    of: Callable[[Counts], float]
+    of: Callable[[counts.Counts], float]
 
 
 CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
 SIZE = Choice("most rows", lambda c: float(c.positives))
 
 
-def kept(names: Sequence[str], every: Iterable[Counts], by: Choice) -> dict[str, Counts]:
+def kept(names: Sequence[str], every: Iterable[counts.Counts], by: Choice) -> dict[str, counts.Counts]:
     """The tables of at most half a dozen classes, in their order, without classes that all rows or none have."""
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
     largest = nlargest(MOST, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
 
 
-def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
+def parts(tables: Mapping[str, counts.Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
     """The decomposition of each table's Brier score, and its calibration slope."""
     return {name: (calibration.decompose(c), calibration.slope(c)) for name, c in tables.items()}
 
@@ -94,7 +91,7 @@ class EachStudy(row_study.RowStudy):
     # Tables of scores
 
     @cached_property
-    def drawn(self) -> list[tuple[str, Counts]]:
+    def drawn(self) -> list[tuple[str, counts.Counts]]:
         """The leader's table of each class or label whose curve is drawn: the eight with most rows, in their order."""
         size, weight = self.sizes, self.measured.weights
         several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
@@ -102,7 +99,7 @@ class EachStudy(row_study.RowStudy):
         return [(self.names[c], self.measured.table(self.leader, c)) for c in largest]
 
     @cached_property
-    def one_by_one(self) -> dict[str, Counts]:
+    def one_by_one(self) -> dict[str, counts.Counts]:
         """The leader's table of each class against the rest, for at most half a dozen classes."""
         every = (self.measured.table(self.leader, c) for c in range(len(self.names)))
         return kept(self.names, every, self.chosen_by)
@@ -121,7 +118,7 @@ class EachStudy(row_study.RowStudy):
         """The reliability of each class by isotonic regression, without bins."""
         return self.isotonic_of(self.one_by_one, 7, SMALL)
 
-    def estimated(self, of: Any) -> Estimate:
+    def estimated(self, of: Any) -> intervals.Estimate:
         """A number of the page that is not in the table of metrics, with its limits."""
         return inference.estimate(of, self.inference_options(1))
 
@@ -165,12 +162,12 @@ class ClassesStudy(EachStudy):
     # Tables of scores
 
     @cached_property
-    def one_by_one(self) -> dict[str, Counts]:
+    def one_by_one(self) -> dict[str, counts.Counts]:
         """The leader's table of each class against the rest, for at most half a dozen classes; empty without scores."""
         return super().one_by_one if self.scored else {}
 
     @cached_property
-    def top_label(self) -> dict[str, Counts]:
+    def top_label(self) -> dict[str, counts.Counts]:
         """For each system, best first, the table of right and wrong predictions by the score of the predicted class."""
         return {name: self.measured.top(name) for name in self.order}
 
@@ -186,7 +183,7 @@ class ClassesStudy(EachStudy):
         weight = self.measured.weights
         return weight / weight.sum()
 
-    def share_of(self, name: str, member: Of, hit: Of) -> Estimate:
+    def share_of(self, name: str, member: Of, hit: Of) -> intervals.Estimate:
         """The share of hits among some rows of a system, with limits."""
         return self.estimated(self.measured.derived(SHARE, name, among(member, hit)))
 
@@ -395,7 +392,7 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
     more: Any = {"scored": of.scored, "limits": limits, "problems": k, "ids": t.ids_held}
     more |= {"sliced": sliced, "ranked": bool(_ordered(primary))}
-    counting = Counting(k, of.scale, of.squares, limits.bins, few)
+    counting = class_cells.Counting(k, of.scale, of.squares, limits.bins, few)
     return ByClass(counting=counting, terms=Terms.alone(metrics, systems, few, class_rows), **more)
 
 

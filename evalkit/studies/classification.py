@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import lookup, tables
+from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SummedRows
 from evalkit.measured.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
@@ -29,17 +28,12 @@ from evalkit.parameters.reports import Classification, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Outcomes, Predicted
 from evalkit.reading.reductions import scores
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.rules import Precision
-from evalkit.statistics import methods
+from evalkit.reading.tables import rules, sources
+from evalkit.statistics import class_cells, methods, significance, statistic
 from evalkit.statistics.bootstrap import redrawn
-from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import layout_of
-from evalkit.studies import classes, labels as labels_study, row_study, study
+from evalkit.studies import classes, diagnostics, labels as labels_study, row_study, study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.diagnostics import Ends
 from evalkit.studies.study import Row, Settings, framed
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
@@ -117,7 +111,7 @@ def binary_of_blocks(of: scores.Predictions, p: Classification, limits: Limits =
     if within and (n := scored.more["within", 0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
-    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
+    design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
     precision = {name: of.precision(name)[0] for name in t.systems}
     measured = SummedRows(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name]))
     measured.refuse_left_out()
@@ -133,7 +127,7 @@ def binary_of_blocks(of: scores.Predictions, p: Classification, limits: Limits =
 def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
     systems, primary = of.table.systems, a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
-    counting = Counting(2, of.scale, of.squares, labels_study.FEW, few)
+    counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
@@ -142,7 +136,7 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
     return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more)
 
 
-def _second(of: scores.Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
+def _second(of: scores.Predictions, a: Asked, measured: SummedRows, counting: class_cells.Counting) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
@@ -251,7 +245,7 @@ def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], 
     return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
 
 
-def within_units(study: BinaryStudy) -> Comparison | None:
+def within_units(study: BinaryStudy) -> significance.Comparison | None:
     """The leader's AUC over all rows − its AUC within units (GAUC), clustered by unit.
 
     None if no unit is named, or the rows are not in memory.
@@ -308,7 +302,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     Metrics at a threshold and means of losses are exact and left out.
     """
     kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
-    moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, Curve) and not kind.decided]
+    moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, score_kinds.Curve) and not kind.decided]
     return {name: {c.label: power_of_ten(tables.changed(c)) for c in moved} for name, tables in study.binned.items()}
 
 
@@ -328,7 +322,7 @@ def distinct_scores(study: BinaryStudy, name: str) -> int | None:
     return None if name in study.binned else len(study.table(name).threshold)
 
 
-def score_ends(study: BinaryStudy) -> dict[str, Ends]:
+def score_ends(study: BinaryStudy) -> dict[str, diagnostics.Ends]:
     """The lowest and the highest score of each system."""
     return {name: (float(c.threshold[-1]), float(c.threshold[0])) for name, c in study.counts_by_system.items()}
 
@@ -412,9 +406,9 @@ def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndar
     return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
 
 
-def stored(study: labels_study.LabelsStudy) -> dict[str, Precision]:
+def stored(study: labels_study.LabelsStudy) -> dict[str, rules.Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
-    named: dict[str, Precision] = {}
+    named: dict[str, rules.Precision] = {}
     for name, some in study.precision.items():
         several = [f"{name}: {label}" for label in study.names] if len(set(some)) > 1 else [name]
         named |= dict(zip(several, some, strict=False))

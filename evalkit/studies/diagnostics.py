@@ -13,10 +13,8 @@ import pandas as pd
 from evalkit.arrays import Floats, InputError
 from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import DOUBLE, Precision
-from evalkit.statistics import inference, intervals, multiplicity, power
+from evalkit.statistics import inference, intervals, multiplicity, power, statistic
 from evalkit.statistics.spread import standardised
-from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study
 from evalkit.system import cached
 
@@ -219,23 +217,23 @@ class Rounded:
     """A threshold rounded to the precision of some systems' scores. everywhere: True if these are all systems."""
 
     value: float
-    stored: Precision
+    stored: rules.Precision
     systems: tuple[str, ...]
     everywhere: bool
 
 
-def by_precision(stored: Mapping[str, Precision]) -> dict[Precision, list[str]]:
+def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision, list[str]]:
     """The systems whose scores are stored in each precision."""
-    names: dict[Precision, list[str]] = {}
+    names: dict[rules.Precision, list[str]] = {}
     for name, to in stored.items():
         names.setdefault(to, []).append(name)
     return names
 
 
-def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
+def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
     """The threshold in each precision that changes its value."""
     values = [(rules.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()]
-    several = [(value, to, names) for value, to, names in values if to != DOUBLE and value != threshold]
+    several = [(value, to, names) for value, to, names in values if to != rules.DOUBLE and value != threshold]
     return [Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several]
 
 
@@ -287,7 +285,7 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     there a gain of the one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
-    if first.layout is Layout.DIVIDED:
+    if first.layout is statistic.Layout.DIVIDED:
         return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
     if "lift" in row:
@@ -338,7 +336,7 @@ def _table(study: Study) -> Floats | None:
     return complete(sides) if len(sides) == len(study.order) else None
 
 
-def complete(sides: Sequence[OfUnits]) -> Floats:
+def complete(sides: Sequence[statistic.OfUnits]) -> Floats:
     """Units × systems, of the units that all systems have; of several rows their mean."""
     values = np.column_stack([side.sums.per_unit for side in sides])
     keep, unit = ~np.isnan(values).any(axis=1), sides[0].unit

@@ -11,18 +11,15 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
-from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import UNKNOWN
-from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines import backends, base
 from evalkit.reading.tables.parts import Part
-from evalkit.statistics import independent, inference, methods, multiplicity, power
-from evalkit.statistics.significance import Comparison
+from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
@@ -65,11 +62,11 @@ class Experiment(Study):
         """The user, or what the input calls it; the row if there is no such column."""
         return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
 
-    def adjusted_for(self, chosen: Chosen) -> str:
+    def adjusted_for(self, chosen: lookup.Chosen) -> str:
         """The column from before the experiment by which a mean can be adjusted."""
         return self.p.before or "" if chosen == self.plain else ""
 
-    def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[OfUnits, OfUnits]:
+    def compared(self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[OfUnits, OfUnits]:
         """The metric in two arms, adjusted by a column from before the experiment if one is named (CUPED).
 
         The same mean of that column is subtracted in both arms, so that the level of the values, and with it the lift,
@@ -84,13 +81,13 @@ class Experiment(Study):
         return replace(first, sums=Sums(left[0])), replace(second, sums=Sums(left[1]))
 
     @study.once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first / second − 1, with its interval, and the detectable difference."""
         c = inference.lift(*self.compared(chosen, pair), self.inference_options(2))
         return study.with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
@@ -98,7 +95,7 @@ class Experiment(Study):
     # What variance reduction and heavy users do to the answer
 
     @cached_property
-    def plain(self) -> Chosen | None:
+    def plain(self) -> lookup.Chosen | None:
         """The first mean that is no proportion, or else the first proportion, before capping and adjustment."""
         means = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)]
         return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
@@ -195,7 +192,7 @@ class Experiment(Study):
         """True if so many users were seen in several arms that the assignment is in doubt."""
         return self.crossed > MANY_CROSSED * self.users
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per user of the arm."""
         sums = self._members(chosen.sums(self.table.numbers), system, member)
         return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
@@ -233,19 +230,19 @@ class Experiment(Study):
         """The quantile of the plain metric's values over the users of all arms."""
         return float(np.quantile(self._values, share))
 
-    def means(self, share: float | None) -> Comparison:
+    def means(self, share: float | None) -> significance.Comparison:
         """The headline pair's difference of means, of values capped at the quantile `share` if there is one."""
         first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
         return methods.two_means(first, second, self.inference_options(2))
 
-    def cuped(self, share: float | None) -> Comparison:
+    def cuped(self, share: float | None) -> significance.Comparison:
         """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and too different."""
         left = experiments.adjusted(*self._capped(share), *self._sides(self.table.numbers[str(self.p.before)]))
         if independent.fits(*left):
             return self._permuted(*left)
         return experiments.of_adjusted(*left, level=self.settings.level)
 
-    def stratified(self) -> Comparison:
+    def stratified(self) -> significance.Comparison:
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed and too different."""
         arms, sides = ("treatment", "control"), self._capped(None)
         strata = self._sides(self.table.attributes[str(self.p.strata)].code)
@@ -254,7 +251,7 @@ class Experiment(Study):
         of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
         return experiments.stratified(*of, level=self.settings.level)
 
-    def _permuted(self, first: Floats, second: Floats, **more: Any) -> Comparison:
+    def _permuted(self, first: Floats, second: Floats, **more: Any) -> significance.Comparison:
         o = self.inference_options(2)
         return independent.studentised(first, second, rng=o.rng, level=o.level, **more)
 
@@ -337,7 +334,7 @@ def _numbers(o: reports.Interleaving) -> list[str]:
 
 
 def users(
-    data: list[Part], o: reports.Interleaving, segments: Collection[str], most: int, engine: Engine | None = None
+    data: list[Part], o: reports.Interleaving, segments: Collection[str], most: int, engine: base.Engine | None = None
 ) -> logs.Users:
     """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
     there = logs.column_names(data)
@@ -348,9 +345,9 @@ def users(
     return table
 
 
-def _metrics(o: reports.Interleaving, binary: Collection[str]) -> tuple[Chosen, ...]:
+def _metrics(o: reports.Interleaving, binary: Collection[str]) -> tuple[lookup.Chosen, ...]:
     """The metrics of columns, and own ones of the table. binary: columns of zeros and ones alone."""
-    columns = {name: Chosen(_metric(name, o.best, binary)) for name in filter(lookup.of_catalogue, o.metrics)}
+    columns = {name: lookup.Chosen(_metric(name, o.best, binary)) for name in filter(lookup.of_catalogue, o.metrics)}
     return lookup.apart(tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics))
 
 

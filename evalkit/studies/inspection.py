@@ -15,12 +15,10 @@ from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
-from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
 from evalkit.reading.inputs.rows import ListOptions, Ranked
 from evalkit.reading.inputs.unit_columns import Cells
-from evalkit.reading.inputs.unit_roles import Columns
-from evalkit.reading.reductions import unit_kinds
-from evalkit.reading.reductions.units import Trials
+from evalkit.reading.reductions import unit_kinds, units
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part
 
@@ -146,7 +144,7 @@ def _significance(p: reports.Significance, of: Opened) -> Inspection:
         values: Any = significance.of_lists(parts, p)[0]
     else:
         values = given.values(p, USUAL.reading)[0]
-    if isinstance(values, Trials):
+    if isinstance(values, units.Trials):
         return Inspection(given.kind.what)
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
@@ -191,7 +189,7 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
         experiment.check_metrics(parts, p)
         return Inspection(what)
     if not p.metrics:
-        numbers = [column.name for column in Columns.of(Cells.of(parts)).numbers if not column.no_value]
+        numbers = [column.name for column in unit_roles.Columns.of(Cells.of(parts)).numbers if not column.no_value]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
         p = replace(p, metrics=tuple(numbers))
     experiment.check_metrics(parts, p)

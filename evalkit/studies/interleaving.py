@@ -16,8 +16,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Side
 from evalkit.numbers import unit_noun
-from evalkit.online import logs, sessions
-from evalkit.online.experiments import sample_ratio
+from evalkit.online import experiments, logs, sessions
 from evalkit.online.sessions import Sessions
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
@@ -25,8 +24,7 @@ from evalkit.reading.engines.backends import Budget
 from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import intervals, methods, multiplicity
-from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.statistics import intervals, methods, multiplicity, statistic
 from evalkit.studies import experiment, planning, policy, study, units
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, estimate_columns, frame, limits
@@ -99,7 +97,7 @@ class Interleaving(Study):
         owned, rows, p = self.kept.shown[:, :-1], [], []
         for position in np.flatnonzero(owned.any(axis=1)):
             counts = owned[position]
-            p.append(sample_ratio(counts))
+            p.append(experiments.sample_ratio(counts))
             for system, count in zip(self.systems, counts.tolist(), strict=True):
                 e = intervals.wilson(count, int(counts.sum()), level=self.settings.level)
                 place = {"position": int(position), "system": system, "count": count, "n": e.n}
@@ -165,10 +163,10 @@ class Interleaving(Study):
             return self.kept.sides
         return sessions.sides(self.kept.user[member], self.kept.credit[member])
 
-    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> statistic.OfUnits:
         """One value per user."""
-        design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
-        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+        design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
+        return statistic.OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
 
     def of_first(self, name: str) -> float:
         """A metric of the first arm, by its name."""

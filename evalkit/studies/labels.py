@@ -13,16 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
-from evalkit.catalogue import lookup
+from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Combined
-from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE
 from evalkit.measured.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
 from evalkit.measured.readings import ByLabel, Hits, label_rows
-from evalkit.metrics import counts, curves
-from evalkit.metrics.kept import Block
+from evalkit.metrics import counts, curves, kept
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
@@ -53,7 +51,7 @@ class LabelsStudy(EachStudy):
     threshold: float
     precision: Mapping[str, list[rules.Precision]]
 
-    def rows_in(self, block: Block, system: int) -> Rows:
+    def rows_in(self, block: kept.Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system."""
         rows = label_rows(self.measured.first.told(block), system, self.measured.first.cuts)
         return replace(rows, weight=block.weight)
@@ -77,7 +75,7 @@ class LabelsStudy(EachStudy):
     def by_label(self) -> Iterator[Row]:
         """The four counts of each label and system; precision, recall, F1, AUC and average precision with limits."""
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
-        several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
+        several = {"f1": tables.F1, "auc": tables.ROC_AUC, "average_precision": tables.AVERAGE_PRECISION}
         for name, (j, label) in product(self.order, enumerate(self.names)):
             counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
             of = {metric: self.measured.derived(SHARE, name, change, j) for metric, change in shares.items()}

@@ -20,10 +20,9 @@ from evalkit.offline import leakage
 from evalkit.offline.splits import ONE_OUT, Folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference
+from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import Comparison, adjust, cochran, holm, nadeau_bengio, paired_t, verdict
-from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
 from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
@@ -177,14 +176,14 @@ class Validation(Shown, Study):
         """The rows of each system with their units; the table of a score is counted once."""
         return {name: replace(rows, unit=self.unit) for name, rows in self.scored.items()}
 
-    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> OfRows:
+    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> statistic.OfRows:
         """The metric of a system's out-of-fold rows."""
         rows = self.pooled[system]
-        return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+        return statistic.OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
-        return inference.estimate(OfRows(chosen, rows), self.inference_options(1))
+        return inference.estimate(statistic.OfRows(chosen, rows), self.inference_options(1))
 
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""
@@ -269,7 +268,7 @@ class Validation(Shown, Study):
         elif means:
             precise = ratio([rows.size for (rows,) in moved], np.concatenate([rows for (rows,) in moved]).var(ddof=1))
         else:
-            variance, units = pooled_variances(moved)
+            variance, units = statistic.pooled_variances(moved)
             precise = ratio(1.0, variance)
         known = np.isfinite(precise)
         return cochran(value[known], precise[known], np.full(int(known.sum()), units))

@@ -11,8 +11,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
-from evalkit.drawing import plots
-from evalkit.drawing.shown import Shown
+from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
@@ -41,7 +40,7 @@ SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Significance(Shown, Study):
+class Significance(shown.Shown, Study):
     """The study of paired values. p-values are adjusted for interim analyses, then over all pairs and metrics."""
 
     report: ClassVar[str] = "significance"

@@ -9,14 +9,13 @@ import pandas as pd
 
 from evalkit.arrays import ratio
 from evalkit.online import simulation
-from evalkit.online.simulation import World
 from evalkit.studies.study import Row, frame
 
 WORLDS = {
-    "cascade": World(),
-    "cascade, even users": World(spread=0.0),
-    "positions": World(leave=0.0),
-    "positions, even users": World(leave=0.0, spread=0.0),
+    "cascade": simulation.World(),
+    "cascade, even users": simulation.World(spread=0.0),
+    "positions": simulation.World(leave=0.0),
+    "positions, even users": simulation.World(leave=0.0, spread=0.0),
 }
 BAIT, KINDS = 0.5, 4  # where the families of rankers meet, what one play says differs from what a list is worth
 NONE = "none"
@@ -45,14 +44,14 @@ class Planning:
     seed: int
 
     @property
-    def world(self) -> World:
+    def world(self) -> simulation.World:
         """The assumptions about users, as columns."""
         return WORLDS[self.name]
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, *key])
 
-    def _duel(self, world: World) -> pd.DataFrame:
+    def _duel(self, world: simulation.World) -> pd.DataFrame:
         return simulation.duel(world, self.users, rng=self._rng(1), noise=(PRODUCTION, CANDIDATE))
 
     @cached_property
@@ -144,7 +143,7 @@ def _effect_column(design: str) -> str:
     return parts[1] if parts[0] == "interleaving" else f"{parts[1]}_effect"
 
 
-def as_record(w: World) -> dict[str, float]:
+def as_record(w: simulation.World) -> dict[str, float]:
     """The world's numbers by name."""
     return {name: float(value) for name, value in vars(w).items()}
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue import lookup, metric
 from evalkit.numbers import percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS, Against, Bound, Claim, NoFinding, Policy, Rule, Trusted
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
-from evalkit.statistics.significance import Comparison
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -39,7 +37,7 @@ class Statement:
 
     claim: Any
     study: Study
-    chosen: Chosen
+    chosen: metric.Chosen
     system: str
     second: str
     part: Slice | None
@@ -49,7 +47,7 @@ class Statement:
         """Whether a limit or a test decides, which may err as often as its level allows."""
         return bool(self.second or self.claim.end != "value")
 
-    def evidence(self, study: Study) -> Comparison:
+    def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its number in its place."""
         member: Any = {"member": self.part.member} if self.part else {}
         nothing = inference.undefined(study.settings.level, study.unit_name)
@@ -60,7 +58,7 @@ class Statement:
         except InputError:  # no unit of the slice has both values
             return nothing
 
-    def result(self, evidence: Comparison) -> str:
+    def result(self, evidence: significance.Comparison) -> str:
         """By the limits of a number, and where the rule says how much worse is not worse; else by the verdict."""
         e, claim = evidence.difference, self.claim
         if not self.second:
@@ -74,7 +72,7 @@ class Statement:
         margin = claim.within or self.study.settings.margin
         return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
 
-    def row(self, usual: Comparison, decides: Comparison, level: float) -> dict[str, Any]:
+    def row(self, usual: significance.Comparison, decides: significance.Comparison, level: float) -> dict[str, Any]:
         """The statement with the limits that the report prints and those that decide, which must be of a level."""
         e, printed = decides.difference, usual.difference
         why = self.study.doubt(self.chosen, self.system, self.second)
@@ -210,7 +208,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
 
 
-def _pairs(claim: Against, study: Study, chosen: Chosen) -> dict[str, str]:
+def _pairs(claim: Against, study: Study, chosen: metric.Chosen) -> dict[str, str]:
     """Each system, and the one that it is compared with."""
     if chosen.metric.best == "neither":
         raise ParameterError(f"{chosen.label} has no better direction")
@@ -219,7 +217,7 @@ def _pairs(claim: Against, study: Study, chosen: Chosen) -> dict[str, str]:
     return dict(study.against(chosen, claim.second))
 
 
-def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, Chosen]]:
+def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.Chosen]]:
     """The studies that have a metric, and the metric; None: the one that decides."""
     if label is None:
         return [(study, study.primary) for study in studies]

@@ -27,12 +27,8 @@ from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, PerQuery, Unjudged
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import paired
-from evalkit.statistics.statistic import OfUnits
-from evalkit.studies import study, units
-from evalkit.studies.diagnostics import VISIBLE
+from evalkit.statistics import inference, intervals, methods, statistic
+from evalkit.studies import diagnostics, study, units
 from evalkit.studies.study import EVERY, Row, Study, estimate_columns, frame, once
 
 SAMPLE = {
@@ -137,10 +133,10 @@ class Ranking(Shown, Study):
         return {(label, name): self.runs.measure(name, ask) for label, ask in asked for name in self.systems}
 
     @once
-    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> OfUnits:
+    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> statistic.OfUnits:
         """One value per query, clustered if a unit was named."""
         unit = None if self.unit is None else self.unit[member]
-        return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
+        return statistic.OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
     def units_held(self) -> units.Units:
         """One value per query, also for lists read shard by shard; the first items of each list if in memory."""
@@ -151,11 +147,11 @@ class Ranking(Shown, Study):
         lists = units.of_lists(self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed)
         return replace(values, blocks=chain(values.blocks, lists))
 
-    def _with_interval(self, chosen: Chosen, values: Sums) -> Estimate:
+    def _with_interval(self, chosen: Chosen, values: Sums) -> intervals.Estimate:
         """A number of every query with its interval."""
-        return inference.estimate(OfUnits(chosen, values, self.unit), self.inference_options(1))
+        return inference.estimate(statistic.OfUnits(chosen, values, self.unit), self.inference_options(1))
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
         """The number of undefined queries, and the metric with the worst and with the best order of tied items."""
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
@@ -172,7 +168,7 @@ class Ranking(Shown, Study):
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
-        by_t = paired(first, second)
+        by_t = methods.paired(first, second)
         shows = by_t.detectable(self.family_level)
         return {"p_t": by_t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
 
@@ -337,6 +333,6 @@ def beyond(study: Ranking) -> tuple[int, list[str]]:
 def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
     """The estimates that the order of tied items visibly changes; True if one changes by half its interval's width."""
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    moved = rows[rows["best_ties"] - rows["worst_ties"] > VISIBLE]
+    moved = rows[rows["best_ties"] - rows["worst_ties"] > diagnostics.VISIBLE]
     matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()
     return moved, bool(matters)

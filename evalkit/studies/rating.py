@@ -14,22 +14,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, codes, ratio
-from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Loss
-from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.score_kinds import Quantile
+from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.rows import HeldRows, Kept, Summed, Terms, refuse_unsummed
-from evalkit.metrics import calibration
-from evalkit.metrics.grid import Counted
+from evalkit.metrics import calibration, grid
 from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import Given
-from evalkit.reading.reductions import blocks
-from evalkit.reading.reductions.schema import WEIGHT
+from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import OfRows, Statistic, layout_of
@@ -40,7 +34,9 @@ from evalkit.studies.study import Row, Settings, frame
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 BIAS = lookup.find("bias", "forecasts")
-IN_TENTH = Chosen(Metric("number", "rows", Loss(lambda rows, k: rows.actual), "", "", "", low=-np.inf, high=np.inf))
+IN_TENTH = metric.Chosen(
+    metric.Metric("number", "rows", kinds.Loss(lambda rows, k: rows.actual), "", "", "", low=-np.inf, high=np.inf)
+)
 TENTHS = 10
 EXAMPLES = 5
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -65,7 +61,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns, p.unit)
-    given = Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
+    given = aligned.Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
     budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
     with backends.needed(given.parts, budget) as engine:
         if engine:
@@ -190,18 +186,18 @@ class Rating(row_study.RowStudy):
         return float(self.asked.terms.centres[0][0] + around)
 
     @cached_property
-    def target(self) -> Counted:
+    def target(self) -> grid.Counted:
         """The distribution of the actual values."""
         return self.kept.actual.counted(weighted=self.weighted)
 
     @cached_property
-    def forecasts(self) -> dict[str, Counted]:
+    def forecasts(self) -> dict[str, grid.Counted]:
         """The distribution of each system's forecasts."""
         counts = zip(self.systems, self.kept.forecasts, strict=True)
         return {name: c.counted(weighted=self.weighted) for name, c in counts}
 
     @cached_property
-    def errors(self) -> dict[str, Counted]:
+    def errors(self) -> dict[str, grid.Counted]:
         """The distribution of each system's errors, forecast − actual."""
         return {name: self.kept.errors[0, i].counted(weighted=self.weighted) for i, name in enumerate(self.systems)}
 
@@ -274,7 +270,7 @@ class Rating(row_study.RowStudy):
 
     # Beside the metrics
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: metric.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Units on which the first has the smaller absolute error, and the detectable difference."""
         i, j = (self.systems.index(name) for name in pair)
         low, high = sorted((i, j))
@@ -286,20 +282,20 @@ class Rating(row_study.RowStudy):
         return counted | super().comparison_extras(chosen, pair)
 
     @property
-    def medians(self) -> list[Chosen]:
+    def medians(self) -> list[metric.Chosen]:
         """The metrics that are medians."""
-        return [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, Quantile)]
+        return [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, score_kinds.Quantile)]
 
-    def constant(self, chosen: Chosen) -> float:
+    def constant(self, chosen: metric.Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
         return self._of_constant(chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]]))))
 
-    def constant_median(self, chosen: Chosen) -> float:
+    def constant_median(self, chosen: metric.Chosen) -> float:
         """The metric of forecasting the median of the actual values for every row, the constant with the least MAE."""
         return self._of_constant(chosen, self.target.weighted_median())
 
     @property
-    def constants(self) -> Sequence[Callable[[Chosen], float]]:
+    def constants(self) -> Sequence[Callable[[metric.Chosen], float]]:
         """The metric of forecasting the mean, and the median."""
         return (self.constant, self.constant_median)
 
@@ -312,10 +308,10 @@ class Rating(row_study.RowStudy):
         name, best = min(every, key=lambda constant: sign * constant[1])
         return (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
 
-    def _of_constant(self, chosen: Chosen, value: float) -> float:
+    def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
-        if isinstance(kind, Quantile):
+        if isinstance(kind, score_kinds.Quantile):
             table = replace(c, values=c.values - value).sizes()
             return kind.middle(table, float(c.rows.sum()), weighted=self.weighted).value
         if not chosen.metric.columns:
@@ -417,7 +413,7 @@ class Rating(row_study.RowStudy):
             yield {"system": name, "mse": max(d.uncertainty - gained, 0.0)} | asdict(d) | {"skill": skill}
 
 
-def edges(columns: Sequence[Counted], bins: int) -> Floats:
+def edges(columns: Sequence[grid.Counted], bins: int) -> Floats:
     """Edges of `bins` equal bins.
 
     For whole numbers each bin holds the same number of them, and there may be fewer bins.
@@ -455,7 +451,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
     asked = Asked(terms, settings.limits, t.ids_held)
     kept = t.total(asked)
-    rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(WEIGHT)
+    rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(schema.WEIGHT)
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)

@@ -10,8 +10,7 @@ from evalkit.arrays import Floats
 from evalkit.metrics import calibration, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Counted
-from evalkit.statistics import consistency
-from evalkit.statistics.intervals import wilson
+from evalkit.statistics import consistency, intervals
 from evalkit.studies.study import Row, framed
 
 SPREAD = np.arange(26) / 25  # edges of the bins in which scores are counted
@@ -103,7 +102,7 @@ def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[
     for name, c in tables.items():
         parts = calibration.bins_quantile(c, TENTHS)
         for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
-            e = wilson(min(hits, n), n, level=level or 0.95)
+            e = intervals.wilson(min(hits, n), n, level=level or 0.95)
             ends = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
             yield {"system": name, "x": score / n, "y": e.value} | ends | {"n": n}
 

@@ -24,8 +24,7 @@ from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import consistency
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics import consistency, statistic
 from evalkit.studies import reliability, units
 from evalkit.studies.study import EVERY, Member, Settings, Study
 
@@ -163,14 +162,14 @@ class RowStudy(Shown, Study):
     @property
     def plain(self) -> bool:
         """True if rows are independent and unweighted."""
-        return self.measured.layout is Layout.PLAIN
+        return self.measured.layout is statistic.Layout.PLAIN
 
     @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
         return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
         """The metric of a system on the rows `member`."""
         return self.measured.measure(chosen, system, member)
 

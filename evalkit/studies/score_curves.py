@@ -16,10 +16,9 @@ import pandas as pd
 from evalkit.arrays import ROUNDING, Floats, Ints, ratio
 from evalkit.catalogue import lookup
 from evalkit.measured.rows import HeldRows
-from evalkit.metrics import calibration, counts, curves
+from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, treat_all
-from evalkit.metrics.influence import widest
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms, inference
@@ -150,7 +149,7 @@ def distribution(name: str, c: Counts, cells: int = curves.CELLS) -> pd.DataFram
 def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     """The largest distance of the two distribution functions (KS): system, x, share of each class below x, value."""
     for name, c in tables.items():
-        place, _ = widest(c)
+        place, _ = influence.widest(c)
         sides = [1 - float(ratio(c.tp[place], c.positives)), 1 - float(ratio(c.fp[place], c.negatives))]
         shares = {"positive": sides[0], "negative": sides[1], "value": abs(sides[0] - sides[1])}
         yield {"system": name, "x": float(c.threshold[place])} | shares

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
-from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Proportion
+from evalkit.catalogue import kinds, lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
@@ -22,18 +21,11 @@ from evalkit.parameters import reports
 from evalkit.parameters.reports import SUCH, TASKS, THESE
 from evalkit.reading.reductions import unit_kinds, units as reading_units
 from evalkit.reading.reductions.units import Trials, UnitValues
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.logs import Stated
+from evalkit.reading.tables import logs, sources
 from evalkit.reading.tables.parts import Part
-from evalkit.statistics import proportions
-from evalkit.statistics.inference import BY_DRAWS
-from evalkit.statistics.intervals import Estimate, normal_quantile
-from evalkit.statistics.methods import Options
-from evalkit.statistics.significance import ByT
+from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
 from evalkit.statistics.spread import Spread, by_unit, standard_error
-from evalkit.statistics.statistic import Hits, Known, Statistic
-from evalkit.studies import ranking, study, units
-from evalkit.studies.diagnostics import FEW, alpha
+from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, framed
 from evalkit.system import cached
@@ -120,7 +112,7 @@ class Shares(Shown, Study):
         best = "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"
         words: Any = {"formula": "successes / trials", "undefined": "there is no trial"}
         words |= {"equals": "statsmodels proportion_confint"}
-        metric = replace(lookup.named(SHARE, best), kind=Proportion(lookup.absent), **words)
+        metric = replace(lookup.named(SHARE, best), kind=kinds.Proportion(lookup.absent), **words)
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
         return cls(study.settings(p, [Chosen(metric)]).checked(systems), systems, {}, p, data.sources, data, null)
@@ -151,13 +143,13 @@ class Shares(Shown, Study):
         i = self.data.systems.index(system)
         return int(self.data.successes[i]), int(self.data.trials[i])
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
         """The share of successes, or the null share, which is known."""
         if system in self.data.systems:
-            return Hits(chosen, *self.counts(system))
+            return statistic.Hits(chosen, *self.counts(system))
         assert self.null is not None
         most, level = int(self.data.trials.max()), self.settings.level
-        return Known(chosen, Estimate(self.null, np.nan, np.nan, level, most, "given"))
+        return statistic.Known(chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given"))
 
     def units_held(self) -> units.Units:
         """Successes and trials of each system; for the null share its value."""
@@ -166,7 +158,7 @@ class Shares(Shown, Study):
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
 
-    def inference_options(self, key: int) -> Options:
+    def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests."""
         return replace(super().inference_options(key), alternative=self.p.alternative)
 
@@ -202,7 +194,7 @@ class Shares(Shown, Study):
     @property
     def small(self) -> list[str]:
         """The systems with few trials."""
-        return [name for name, n in zip(self.data.systems, self.data.trials, strict=True) if n < FEW]
+        return [name for name, n in zip(self.data.systems, self.data.trials, strict=True) if n < diagnostics.FEW]
 
     @property
     def two_answers(self) -> pd.DataFrame:
@@ -210,7 +202,7 @@ class Shares(Shown, Study):
         if not len(self.comparisons):
             return self.comparisons
         outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
-        return self.comparisons[(self.comparisons["p"] < alpha(self)) != outside]
+        return self.comparisons[(self.comparisons["p"] < diagnostics.alpha(self)) != outside]
 
     @property
     def most_exact(self) -> int:
@@ -290,7 +282,7 @@ def coverage(study: Significance) -> dict[str, np.ndarray | None]:
 
 def mean_by(
     values: Floats, noise: Floats | None = None, *, cluster: np.ndarray | None = None, tasks: np.ndarray | None = None
-) -> ByT:
+) -> significance.ByT:
     """The mean of values of units with its standard error, CR1, and t on the number of clusters less 1.
 
     noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the task of each unit,
@@ -303,10 +295,10 @@ def mean_by(
     weight = 1 / (len(names) * sizes[task])
     value = float(weight @ values)
     if noise is not None:
-        return ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, BY_DRAWS)
+        return significance.ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, inference.BY_DRAWS)
     centre = (np.bincount(task, values) / sizes)[task] if cluster is None else value
     spread = Spread.of(by_unit(weight * (values - centre), None if cluster is None else cluster[keep]))
-    return ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
+    return significance.ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
 
 
 @cached
@@ -330,11 +322,11 @@ def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: 
     values = {name: study.values(study.primary, name).per_unit for name in study.order}
     noise = {name: study.data.noise(study.primary, name) for name in study.order if these}
 
-    def mean(system: str, *less: str) -> ByT:
+    def mean(system: str, *less: str) -> significance.ByT:
         by_draws = np.sum([noise[name] for name in (system, *less)], axis=0) if these else None
         return mean_by(values[system] - sum(values[name] for name in less), by_draws, cluster=cluster, tasks=tasks)
 
-    z, apart, unpaired = normal_quantile(level), 0, 0
+    z, apart, unpaired = intervals.normal_quantile(level), 0, 0
     alone = {name: mean(name) for name in study.order}
     for a, b in study.pairs:
         d = mean(a, b)
@@ -343,13 +335,13 @@ def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: 
     own = tasks is None and (these if study.p.claim == THESE else cluster is study.unit and not these)
     row: Row = {"claim": covers, "made": own, "system": study.leader}
     row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
-    d = mean(*study.opponents) if len(study.headline) else ByT(np.nan, np.nan, 0, np.inf, covers)
+    d = mean(*study.opponents) if len(study.headline) else significance.ByT(np.nan, np.nan, 0, np.inf, covers)
     widest = ends[1] - ends[0]
     row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
-def _told(name: str, mean: ByT, level: float, ends: tuple[float, float]) -> Row:
+def _told(name: str, mean: significance.ByT, level: float, ends: tuple[float, float]) -> Row:
     """A mean by this name with its limits, within ends, and its standard errors, as columns of a frame."""
     e, few = mean.interval(level), 1.0 if mean.freedom == np.inf else np.sqrt(1 - 1 / mean.n)
     told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
@@ -385,7 +377,7 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
     return float(mean.mean()), standard_error(mean - mean.mean()), float(np.sqrt(ratio(squares, (total - 1) * total)))
 
 
-def _why(stated: Stated, row: Row, rows: float) -> str:
+def _why(stated: logs.Stated, row: Row, rows: float) -> str:
     """Why a log's mean or standard error is not that of its rows; "" if they are."""
     held, error = row["questions"], row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL

@@ -26,11 +26,7 @@ from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice, slices
-from evalkit.statistics import inference, significance
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import Options
-from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Statistic
+from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.studies import policy, study, units
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
@@ -124,18 +120,18 @@ def frame(rows: Callable[[S], Iterable[Row]]) -> cached_property[pd.DataFrame]:
     return cached_property(framed(rows))
 
 
-def limits(e: Estimate, name: str = "value") -> dict[str, float]:
+def limits(e: intervals.Estimate, name: str = "value") -> dict[str, float]:
     """An estimate as columns of a frame: its value by this name, low and high."""
     return {name: e.value, "low": e.low, "high": e.high}
 
 
-def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+def with_limits(estimates: Mapping[str, intervals.Estimate]) -> dict[str, float]:
     """The values of estimates by name, and their limits as `_low` and `_high`."""
     sides = {"": "value", "_low": "low", "_high": "high"}
     return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 
 
-def estimate_columns(e: Estimate) -> dict[str, Any]:
+def estimate_columns(e: intervals.Estimate) -> dict[str, Any]:
     """The columns of a frame with one estimate per row: value, low, high, n."""
     return limits(e) | {"n": e.n}
 
@@ -226,11 +222,11 @@ class Study(ABC):
         """The noun for what varies from sample to sample: query, row, user."""
 
     @abstractmethod
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
         """One metric of one system on the units `member`."""
 
     @once
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> intervals.Estimate:
         """One metric of one system with its interval, on the units `member`."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
@@ -239,7 +235,7 @@ class Study(ABC):
         return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
         if not first.meets(second):
@@ -248,10 +244,10 @@ class Study(ABC):
             raise InputError(f"{where}: {chosen.label}: {lacks}")
         return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
 
-    def inference_options(self, key: int) -> Options:
+    def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. key: chooses the random numbers."""
         settings = self.settings
-        return Options(settings.level, self.rng(key), self.unit_name, settings.limits)
+        return methods.Options(settings.level, self.rng(key), self.unit_name, settings.limits)
 
     @property
     def test_level(self) -> float:
@@ -277,7 +273,7 @@ class Study(ABC):
         """The comparisons that were made and adjusted together, as text."""
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
         """Further columns of `estimates`."""
         return {}
 
@@ -374,7 +370,7 @@ class Study(ABC):
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
             done = count()
             for family in self.families:
-                refused, tests = list[InputError](), list[Comparison]()
+                refused, tests = list[InputError](), list[significance.Comparison]()
                 for chosen, pair in family:
                     draw(next(done))
                     try:
@@ -387,11 +383,11 @@ class Study(ABC):
                 for (chosen, pair), c in zip(family, significance.adjust(tests), strict=True):
                     yield self.row(chosen, pair, c)
 
-    def without_units(self, error: InputError) -> Comparison:
+    def without_units(self, error: InputError) -> significance.Comparison:
         """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
-    def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+    def row(self, chosen: Chosen, pair: tuple[str, str], c: significance.Comparison) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
         e, word = c.difference, significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign)
         place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(e, "difference")

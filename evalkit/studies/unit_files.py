@@ -26,13 +26,10 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import estimate as printed, unpacked
 from evalkit.parameters import reports
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, methods
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.significance import ByT, Comparison, welch_t
+from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRows, OfUnits
 from evalkit.studies import diagnostics, study, units
-from evalkit.studies.study import EVERY, Member, Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +316,7 @@ class Joined:
         """True if both are means of values of units."""
         return self.old.averaged and self.new.averaged
 
-    def comparison(self, o: methods.Options) -> Comparison:
+    def comparison(self, o: methods.Options) -> significance.Comparison:
         """New − old, with interval and test: paired by unit, or independent if no unit is common.
 
         Without p if no unit differs: p could not be anything but 1, and Holm need not count it (Tarone 1990).
@@ -328,7 +325,7 @@ class Joined:
         e = c.difference
         return replace(c, p_value=np.nan, adjusted=np.nan) if e.value == e.low == e.high == 0 else c
 
-    def _compared(self, o: methods.Options) -> Comparison:
+    def _compared(self, o: methods.Options) -> significance.Comparison:
         first, second = self.statistics
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)
@@ -340,16 +337,16 @@ class Joined:
         of = self._by_influence(first, second).compared(level=o.level, unit=o.unit)
         return inference.within_range(of, metric.high - metric.low)
 
-    def _by_influence(self, first: Any, second: Any) -> ByT:
+    def _by_influence(self, first: Any, second: Any) -> significance.ByT:
         """The difference of metrics of rows that are not the same on both sides, to first order."""
         value, freedoms = first.value - second.value, [max(side.freedom, 1.0) for side in (first, second)]
         if not self.common.size:
             errors = np.array([side.spread.error for side in (first, second)])
-            return welch_t(value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t")
+            return significance.welch_t(value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t")
         spread = Spread.of(self.paired.new.moved - self.paired.old.moved)
         scale = min(1.0, max(abs(first.value), abs(second.value)))
         freedom = min(spread.freedom(spread.n - 1), *freedoms)
-        return ByT(value, spread.error, self.common.size, freedom, "influence of units, t", scale)
+        return significance.ByT(value, spread.error, self.common.size, freedom, "influence of units, t", scale)
 
     @cached_property
     def same_rows(self) -> bool:
@@ -379,7 +376,7 @@ DESIGNS = {"users": Layout.INDEPENDENT, "interleaving": Layout.DIVIDED}  # by st
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recomputed(Study):
+class Recomputed(study.Study):
     """The study of a table of a report. file: its units. results: its part of the JSON; table: its name, or empty."""
 
     file: UnitFile
@@ -408,11 +405,11 @@ class Recomputed(Study):
         """The verdict of a validation report."""
         return self.results["word"].get("word")
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
+    def measure(self, chosen: Chosen, system: str, member: study.Member = study.EVERY) -> Any:
         """A metric of a system, with the intervals and tests of its kind."""
         side = self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
         assert side is not None
-        side = side if member is EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
+        side = side if member is study.EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
         if not side.termed:
             return OfRows(chosen, side.data)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
@@ -440,7 +437,7 @@ class Recomputed(Study):
         return "limits recomputed from the units: {}, those of the report: {}".format(*shown)
 
     @cached_property
-    def _reported(self) -> dict[tuple[str, str, str], Estimate]:
+    def _reported(self) -> dict[tuple[str, str, str], intervals.Estimate]:
         """The limits that the report has, of systems and, in both directions, of pairs."""
         of = {(row["metric"], row["system"], ""): _estimate(row, "value") for row in self.results["estimates"]}
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
@@ -454,7 +451,7 @@ class Recomputed(Study):
         return units.Units(0, ())
 
 
-def _estimate(row: Mapping[Any, Any], name: str) -> Estimate:
+def _estimate(row: Mapping[Any, Any], name: str) -> intervals.Estimate:
     """A number of the JSON with its limits."""
     value, low, high = (np.nan if row[key] is None else row[key] for key in (name, "low", "high"))
-    return Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])
+    return intervals.Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])

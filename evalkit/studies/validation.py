@@ -16,9 +16,8 @@ from evalkit.offline import fitting, splits
 from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
 from evalkit.reading.tables import columns, rules, sources
-from evalkit.studies import resplits
+from evalkit.studies import resplits, study
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
-from evalkit.studies.study import Settings
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
@@ -53,7 +52,7 @@ def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
     metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
-    shared = Settings(metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
+    shared = study.Settings(metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
 
@@ -74,7 +73,7 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
 # Two ways in
 
 
-def _given(e: folds.Examples, shared: Settings, p: reports.Validation) -> Validation:
+def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     split = splits.read(e.fold, e.repeat)
@@ -96,7 +95,7 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _fitted(e: folds.Examples, shared: Settings, p: reports.Validation) -> Validation:
+def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     setting = splits.Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -136,7 +135,7 @@ def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
 
 
-def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[lookup.Chosen, ...]:
+def _possible(shared: study.Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[lookup.Chosen, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:

@@ -22,10 +22,8 @@ from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
-from evalkit.reading.tables import duck, spark_tables
+from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
-from evalkit.reading.tables.formats import TextFile
 from evalkit.reading.tables.parts import Part, Selection, explained
 from evalkit.reading.tables.rules import Refused
 
@@ -109,7 +107,7 @@ class DuckDB(Engine):
 
     options: Mapping[str, str]
     budget: Budget
-    dialect: ClassVar[Dialect] = DUCKDB
+    dialect: ClassVar[duck.Dialect] = duck.DUCKDB
 
     @cached_property
     def connection(self) -> Any:
@@ -192,7 +190,7 @@ class AtHand(DuckDB):
 
     def kept(self, selection: Selection, frame: str) -> Selection:
         """The result instead of a text file, which takes long to read again."""
-        if not isinstance(selection.part, TextFile):
+        if not isinstance(selection.part, formats.TextFile):
             return selection
         with explained(selection):
             whole = self.table(Query.of(selection, "*"))
@@ -261,7 +259,7 @@ class Spark(Engine):
 
     session: Any
     reading: Reading = USUAL.reading
-    dialect: ClassVar[Dialect] = SPARK
+    dialect: ClassVar[duck.Dialect] = duck.SPARK
 
     def table(self, query: Query) -> Any:
         with self._asked(query) as rows:
@@ -342,7 +340,7 @@ def _grouped(rows: Any, by: str | None) -> Any:
 
     if by is None:
         return rows
-    key = functions.expr(f"xxhash64(CAST({SPARK.quote(by)} AS BINARY))")
+    key = functions.expr(f"xxhash64(CAST({duck.SPARK.quote(by)} AS BINARY))")
     return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
 
 

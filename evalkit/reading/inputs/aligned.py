@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
-from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table
-from evalkit.reading.tables.duck import DUCKDB
+from evalkit.reading.tables import columns as roles_of, duck, formats, rules, sources as folders, table
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
 from evalkit.reading.tables.table import Block, Coded, Table
@@ -447,7 +446,7 @@ def _cells(part: Part, others: Sequence[str], numbers: Sequence[int]) -> dict[in
     if not there:
         return {}
     chosen = part.select({f"other {name}": name for name in there}, {})
-    roles = ", ".join(DUCKDB.quote(f"other {name}") for name in there)
+    roles = ", ".join(duck.DUCKDB.quote(f"other {name}") for name in there)
     found = chosen.where(f"n IN ({', '.join(map(str, numbers))})", roles, len(numbers))
     return {
         row["n"]: {name: str(row[f"other {name}"]) for name in there if row[f"other {name}"] is not None}

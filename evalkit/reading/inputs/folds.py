@@ -15,7 +15,6 @@ from evalkit.limits import USUAL, Reading
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
-from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Precision, Rule
@@ -195,7 +194,7 @@ def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading =
     return _without_development(found)
 
 
-def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
+def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
     """The columns of a part of predictions by role. Raises one InputError for all that are missing or ambiguous."""
     roles = ("system", "label", "score", *SIDES, "repeat")
     columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
@@ -203,7 +202,7 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
-    return Layout(
+    return aligned.Layout(
         {role: Field(columns[role]) for role in sides} | {"label": Field(columns["label"], rules.MEASURED)},
         {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
@@ -220,7 +219,7 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
 
 
-def _repeats_agree(rows: Aligned, e: Examples) -> None:
+def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
     """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
@@ -405,7 +404,7 @@ def _numbered(code: Ints, names: Sequence[str]) -> Target:
 
 
 def _examples(
-    rows: Aligned | Table, text: Mapping[str, Coded], target: Target, columns: Mapping[str, str], **own: Any
+    rows: aligned.Aligned | Table, text: Mapping[str, Coded], target: Target, columns: Mapping[str, str], **own: Any
 ) -> Examples:
     """The examples of rows with these columns of text; target: of each row, and the names of the classes."""
     time, dated = _times(text.get("time"), columns.get("time", ""), rows.locate)

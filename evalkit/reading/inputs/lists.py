@@ -14,7 +14,6 @@ from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Role
 
 
 @dataclass(frozen=True)
@@ -236,10 +235,10 @@ def stretches(start: Ints, length: Ints) -> Ints:
 
 
 STOCK = (
-    Role("item", required=True),
-    Role("category", (rules.SHORT,)),
-    Role("popularity", (rules.FINITE_OR_EMPTY, rules.NOT_NEGATIVE)),
-    Role("user_share", (rules.FINITE_OR_EMPTY, rules.PROBABILITY)),
+    rules.Role("item", required=True),
+    rules.Role("category", (rules.SHORT,)),
+    rules.Role("popularity", (rules.FINITE_OR_EMPTY, rules.NOT_NEGATIVE)),
+    rules.Role("user_share", (rules.FINITE_OR_EMPTY, rules.PROBABILITY)),
 )
 OWN = ("category", "popularity", "user_share")  # roles that only this table has
 FEATURE = "feature_"
@@ -286,7 +285,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return {role: name for role, name in columns.items() if role not in OWN}
 
 
-def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
+def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, rules.Field]:
     """The columns of a part by role; a feature has its name as role. Raises InputError if there is no item column."""
     names = [role.name for role in STOCK]
     chosen = {role: columns[role] for role in OWN if role in columns}
@@ -294,8 +293,8 @@ def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
     roles = roles_of.match(part.columns, names, chosen, part.name, features).resolved(["item"])
-    fields = {role.name: Field(roles[role.name], role.rules) for role in STOCK if role.name in roles}
-    return fields | {name: Field(name, FEATURES) for name in features}
+    fields = {role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles}
+    return fields | {name: rules.Field(name, FEATURES) for name in features}
 
 
 def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:

@@ -16,9 +16,8 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
-from evalkit.reading.tables import columns as roles_of, rules
+from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
-from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Coded
 
@@ -155,7 +154,7 @@ class Predicted(Given):
             return "multi-class"
         return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
 
-    def layout(self, part: Part) -> Layout:
+    def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":
             return self.by_system(part, BINARY)
         scores = _scores(part)
@@ -194,12 +193,12 @@ def read(data: Any, **chosen: Any) -> Outcomes:
 # Which columns --------------------------------------------------------------------------------------------------
 
 
-def _scores(part: Part) -> list[str]:
+def _scores(part: parts.Part) -> list[str]:
     """The columns p_<class> or p_<label>."""
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
 
-def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
+def _both_columns(part: parts.Part, scores: Sequence[str], used: Collection[str]) -> None:
     """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have another role."""
     true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
     lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
@@ -225,7 +224,7 @@ def no_weight(where: str, column: str) -> InputError:
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
-def _binary(rows: Aligned, positive: str | None, part: Part) -> Outcomes:
+def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     coded, column = rows.shared["label"], rows.columns["label"]
     if len(coded.names) > 2:
         rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
@@ -283,7 +282,7 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
     raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={names[-1]!r}")
 
 
-def _multi_class(rows: Aligned, part: Part) -> Outcomes:
+def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
     label, words = rows.shared["label"], {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]] if role.startswith("p ")}
     said = [name for predicted in words.values() for name in predicted.names]

@@ -15,8 +15,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
-from evalkit.reading.engines.backends import AtHand
-from evalkit.reading.engines.base import Engine, Query, checked, profile
+from evalkit.reading.engines import backends, base
 from evalkit.reading.tables import columns as roles_of, duck, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Selection, at
@@ -234,12 +233,12 @@ class Cells:
     """All parts of a table in an engine, which is queried once for the contents of the columns."""
 
     parts: Sequence[Part]
-    engine: Engine
+    engine: base.Engine
 
     @classmethod
-    def of(cls, parts: Sequence[Part], engine: Engine | None = None) -> "Cells":
+    def of(cls, parts: Sequence[Part], engine: base.Engine | None = None) -> "Cells":
         """The parts in an engine; None: they fit into memory."""
-        return cls(parts, engine or AtHand.opened())
+        return cls(parts, engine or backends.AtHand.opened())
 
     def refuse_unlike(self) -> None:
         """Raise InputError if a part has other columns than the first."""
@@ -284,7 +283,7 @@ class Cells:
         profiles = []
         for selection in self.selections:
             counts = [cell for i, name in enumerate(self._names) for cell in self._counts(selection, i, name)]
-            profiles += profile(self.engine, selection, counts)
+            profiles += base.profile(self.engine, selection, counts)
         return profiles
 
     def _counts(self, selection: Selection, i: int, name: str) -> list[str]:
@@ -368,9 +367,9 @@ class Cells:
         fields = {f"number {column.name}": rules.Field(column.name, rule) for column in numbers}
         fields |= {f"text {column.name}": rules.Field(column.name) for column in texts}
         for selection in self.selections:
-            checked(self.engine, selection, fields)
+            base.checked(self.engine, selection, fields)
 
-    def query(self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None) -> Query:
+    def query(self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None) -> base.Query:
         """A query of all rows with these columns; several texts are joined into one."""
         quote, space, cells = self.engine.dialect.quote, self.engine.dialect.literal(" "), []
         for name, columns in texts.items():
@@ -379,9 +378,9 @@ class Cells:
         cells += [f"{quote(f'number {column.name}')} AS {name}" for name, column in numbers.items()]
         return replace(self._query(cells), by=by, rows=self.rows)
 
-    def _query(self, cells: Sequence[str]) -> Query:
+    def _query(self, cells: Sequence[str]) -> base.Query:
         """These cells of all rows."""
-        return Query.over(self.selections, [", ".join(cells)] * len(self.selections))
+        return base.Query.over(self.selections, [", ".join(cells)] * len(self.selections))
 
 
 def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:

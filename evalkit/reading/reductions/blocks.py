@@ -16,7 +16,6 @@ from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import NONE, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
@@ -34,7 +33,7 @@ class Piece:
     """A part, its columns by role, its selection, and its system if no column names it."""
 
     part: Part
-    layout: Layout
+    layout: aligned.Layout
     chosen: Selection
     system: str
 
@@ -296,7 +295,7 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
 # From the parts -------------------------------------------------------------------------------------------------------
 
 
-def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) -> list[Piece]:
+def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.Layout]) -> list[Piece]:
     """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
@@ -411,12 +410,12 @@ class DistinctTexts:
     @property
     def empty(self) -> int:
         """The number of rows without a text."""
-        return int(self.rows[self.values == NONE].sum())
+        return int(self.rows[self.values == aligned.NONE].sum())
 
 
 def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
     """The distinct texts of a column of a query's result; if there are more than `most`, one more than `most`."""
-    empty = f"{column} = {engine.dialect.literal(NONE)}"
+    empty = f"{column} = {engine.dialect.literal(aligned.NONE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"
     table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))
     values = np.array(table["value"].to_pylist(), dtype=object).astype(str)

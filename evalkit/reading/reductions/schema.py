@@ -12,8 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Ints
 from evalkit.metrics.kept import Block, of_numbers, of_texts
-from evalkit.reading.tables import duck, table as tables
-from evalkit.reading.tables.rules import Field, Refused
+from evalkit.reading.tables import duck, rules, table as tables
 
 BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is
 
@@ -42,11 +41,11 @@ class Schema:
     """
 
     systems: tuple[str, ...]
-    shared: Mapping[str, Field]
-    own: Mapping[str, Sequence[Field]]
+    shared: Mapping[str, rules.Field]
+    own: Mapping[str, Sequence[rules.Field]]
     said: tuple[str, ...]
     paired: bool
-    id: Field | None
+    id: rules.Field | None
     names: str | None = None
     numbered: bool = False
     coded: Mapping[str, Segment] = field(default_factory=dict)
@@ -88,7 +87,7 @@ class Schema:
         def one(values: np.ndarray) -> np.ndarray:
             """What systems share, which must be one value for each row."""
             if rows is not None and np.any(values[rows] != values[first][:, None]):
-                raise Refused("what systems share differs")
+                raise rules.Refused("what systems share differs")
             return values[first]
 
         def each(role: str) -> np.ndarray:
@@ -129,12 +128,12 @@ class Schema:
         """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page can repeat."""
         columns = {name: table[name].combine_chunks() for name in table.column_names}
         if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
-            raise Refused("a text is too long")
+            raise rules.Refused("a text is too long")
         if self.id:
             self.id.checked(columns["id"], None)
         return columns
 
-    def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
+    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
         """A column that keeps its rules, as numbers."""
         values: np.ndarray = field.checked(column, None)
         coded = self.coded.get(role)
@@ -168,7 +167,7 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
     size = np.diff(start, append=len(key))
     if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
-        raise Refused("an id stands twice")
+        raise rules.Refused("an id stands twice")
     return order[start[size == count][:, None] + np.arange(count)]
 
 

@@ -21,7 +21,6 @@ from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
-from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
 
 LABELS, GROUPS = 10_000, 2**20  # of a system and a label that are looked at: of two classes and labels, of several
@@ -37,7 +36,7 @@ class Predictions:
     the labels.
     """
 
-    table: Blocks
+    table: blocks.Blocks
     profiles: Sequence[Sequence[Row]]
     names: tuple[str, ...] = ()
 
@@ -63,7 +62,7 @@ class Predictions:
         return self.table.pieces[0].part.name
 
     @cached_property
-    def wanted(self) -> list[tuple[Piece, Row]]:
+    def wanted(self) -> list[tuple[blocks.Piece, Row]]:
         """The counts of the requested systems, each with its part."""
         each = ((piece, row) for piece, rows in zip(self.table.pieces, self.profiles, strict=True) for row in rows)
         return [(piece, row) for piece, row in each if self.table.wide or row["system"] in self.table.systems]
@@ -129,7 +128,7 @@ class Predictions:
         return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
-def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
+def _profile(engine: Engine, piece: blocks.Piece, most: int) -> Sequence[Row]:
     """Rows by system, and by label where there is one, with the ends of each number; InputError for a wrong value.
 
     most: of systems and labels that are looked at.
@@ -208,12 +207,12 @@ def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
     return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
 
 
-def _field(t: Blocks, role: str) -> rules.Field:
+def _field(t: blocks.Blocks, role: str) -> rules.Field:
     """The column of the labels, or of the predicted classes."""
     return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0]
 
 
-def _classes(t: Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, str]) -> tuple[str, ...]:
+def _classes(t: blocks.Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, str]) -> tuple[str, ...]:
     """All classes in order; raises InputError for a label, or a predicted class, that is none."""
     for role, every in texts.items():
         if len(every) > MOST:
@@ -232,7 +231,7 @@ def _classes(t: Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, 
     return names
 
 
-def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> tuple[str, str] | None:
+def _other(t: blocks.Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> tuple[str, str] | None:
     """Place and text of the first row with a text that is none of the classes."""
     if not (others := [text for text in texts if _field(t, role).plain(text) not in names]):
         return None

@@ -14,10 +14,8 @@ import numpy as np
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Sums
-from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Engine, Query, checked
+from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Piece, Ranked, Rows
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
@@ -136,9 +134,9 @@ class PerQuery:
 
     chosen: Chosen
     level: float
-    ties: Callable[[Rankings], Rankings] | None = None
+    ties: Callable[[rankings.Rankings], rankings.Rankings] | None = None
 
-    def __call__(self, r: Rankings) -> Sums:
+    def __call__(self, r: rankings.Rankings) -> Sums:
         """The metric of every query."""
         return self.chosen.sums(self.ties(r) if self.ties and r.retrieved.tied.any() else r, self.level)
 
@@ -150,7 +148,7 @@ class InterpolatedPrecision:
     recall: float
     level: float
 
-    def __call__(self, r: Rankings) -> Sums:
+    def __call__(self, r: rankings.Rankings) -> Sums:
         """The precision of every query."""
         return Sums(rankings.interpolated_precision(r, self.recall, self.level))
 
@@ -161,7 +159,7 @@ class Unjudged:
 
     k: int
 
-    def __call__(self, r: Rankings) -> Sums:
+    def __call__(self, r: rankings.Rankings) -> Sums:
         """Both numbers of every query."""
         some = r.retrieved
         top = some.rank <= self.k
@@ -172,7 +170,7 @@ class Unjudged:
 class Depth:
     """The last rank returned."""
 
-    def __call__(self, r: Rankings) -> Sums:
+    def __call__(self, r: rankings.Rankings) -> Sums:
         """The last rank of every list, 0 of an empty one."""
         return Sums(r.retrieved.depth.astype(float))
 
@@ -214,7 +212,7 @@ def _fits(count: int, budget: backends.Budget) -> bool:
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 
-def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
+def measured(engine: base.Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
     """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the engine.
 
     asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two rows contradict each
@@ -234,7 +232,7 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
     )
     selects = [select for of in several for select in _rows(engine, of, ranked.options.attributes, says=says)]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
-    asked = Query.over([of.chosen for of in several], ["*"] * len(several))
+    asked = base.Query.over([of.chosen for of in several], ["*"] * len(several))
     each = list(zip([of.piece for of in several], [p["n"] for p in profiles], strict=True))
     total = sum(n * len(piece.scores) for piece, n in each)
     shards = engine.total(replace(asked, sql=union, by="query", rows=total), partial(measure, task=task))
@@ -246,7 +244,7 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
 # The rows -----------------------------------------------------------------------------------------------------------
 
 
-def _chosen(engine: Engine, piece: Piece, i: int) -> _Chosen:
+def _chosen(engine: base.Engine, piece: Piece, i: int) -> _Chosen:
     """What the engine reads of a piece."""
     chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
@@ -255,7 +253,7 @@ def _chosen(engine: Engine, piece: Piece, i: int) -> _Chosen:
     return _Chosen(piece, chosen, rows.says(piece.part, column) is not None)
 
 
-def _profile(engine: Engine, of: _Chosen) -> dict[str, Any]:
+def _profile(engine: base.Engine, of: _Chosen) -> dict[str, Any]:
     """Rows, the highest grade and the systems that rows name; raises InputError for the first value that breaks a rule.
 
     By one query: a table on a cluster may take long to be made.
@@ -263,7 +261,7 @@ def _profile(engine: Engine, of: _Chosen) -> dict[str, Any]:
     cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in of.piece.fields else []
     system = engine.dialect.quote("system") if of.says else None
     cells += [f"{system} AS system"] if system else []
-    rows = checked(engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else "")
+    rows = base.checked(engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else "")
     return {
         "n": sum(row["n"] for row in rows),
         "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),
@@ -280,7 +278,7 @@ def _reads(of: _Chosen, *, in_place: bool) -> list[Read]:
     ]
 
 
-def _rows(engine: Engine, of: _Chosen, attributes: Sequence[str], *, says: bool) -> list[str]:
+def _rows(engine: base.Engine, of: _Chosen, attributes: Sequence[str], *, says: bool) -> list[str]:
     """The SQL of each read of a part, with the columns that all have: query, item, score, grade, attributes."""
     here = engine.dialect.quote
 

@@ -13,15 +13,12 @@ from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, Significance
-from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import NAMES, USES, Cells, key
 from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.reductions import units
-from evalkit.reading.reductions.units import COUNTED, VALUE, Trials, UnitValues
-from evalkit.reading.tables import columns, logs, rules, sources, trec
-from evalkit.reading.tables.formats import Csv, Trec
+from evalkit.reading.tables import columns, formats, logs, rules, sources, trec
 from evalkit.reading.tables.parts import Part
 
 _MEASURE = re.compile(
@@ -75,7 +72,7 @@ class Header:
     @property
     def is_output(self) -> bool:
         """True if the first line of a file is a measure of trec_eval, a query and a value."""
-        first = trec.first_line(self.part.path) if type(self.part) in (Csv, Trec) else ()
+        first = trec.first_line(self.part.path) if type(self.part) in (formats.Csv, formats.Trec) else ()
         return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
 
     @property
@@ -94,10 +91,10 @@ RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first th
     ("trec_eval", lambda h: h.is_output),
     ("ranking", lambda h: h.part.layout is not None),
     ("report", lambda h: h.is_report),
-    ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in COUNTED))),
+    ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in units.COUNTED))),
     ("ranking", lambda h: h.is_ranking),
     ("wide", lambda h: bool(h.systems) and h.has(*h.systems)),
-    ("long", lambda h: h.has(h.chosen.get("value", VALUE)) and h.system),
+    ("long", lambda h: h.has(h.chosen.get("value", units.VALUE)) and h.system),
     ("classification", lambda h: {"label", "score"} <= {*h.roles} and not h.systems),
     ("long", lambda h: h.system or bool(h.chosen.get("value"))),
     ("wide", lambda h: True),
@@ -127,10 +124,10 @@ class Given:
     cells: Cells
 
     @classmethod
-    def of(cls, parts: Sequence[Part], p: Significance, engine: Engine | None = None) -> "Given":
+    def of(cls, parts: Sequence[Part], p: Significance, engine: base.Engine | None = None) -> "Given":
         """The parts, and their kind by the first header. Raises for invalid values of this kind of input."""
         if Header(parts[0], p.columns, p.systems).is_trials:
-            parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
+            parts = [sources.of_system(part, part.path.stem or units.VALUE) for part in parts]
         cells = Cells.of(parts, engine)
         header = Header(parts[0], p.columns, p.systems, cells)
         given = cls(next(name for name, recognises in RECOGNISED if recognises(header)), cells)
@@ -160,7 +157,7 @@ class Given:
         for part in parts if self.name == "wide" and p.header is None else ():
             columns.refuse_data(part.columns, part.name)
 
-    def read(self, p: Significance, reading: Reading) -> UnitValues | Trials:
+    def read(self, p: Significance, reading: Reading) -> units.UnitValues | units.Trials:
         """The content of the input; for predicted probabilities the scores."""
         cells, metrics = self.cells, [name for name in p.metrics if not lookup.of_draws(name)]
         if self.name == "trials":
@@ -178,7 +175,7 @@ class Given:
         rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
         return units.read_table(roles, p.systems, metrics, reading, rule)
 
-    def values(self, p: Significance, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
+    def values(self, p: Significance, reading: Reading) -> tuple[units.UnitValues | units.Trials, tuple[Chosen, ...]]:
         """The values and their metrics; none for trials. Ranked lists have their own reader."""
         if self.name == "classification":
             losses = _losses(p.metrics)
@@ -186,7 +183,7 @@ class Given:
             nothing = f"{own[0]} has nothing to be computed from, preds holds {self.kind.what}"
             raise ParameterError(f"metrics: {nothing}; name the metric of these values")
         data = self.read(p, reading)
-        if isinstance(data, Trials):
+        if isinstance(data, units.Trials):
             return data, ()
         found = (*data.findings, *logs.findings(self.cells.parts))
         data = replace(data, findings=found, stated=logs.stated(self.cells.parts))

@@ -21,16 +21,13 @@ from evalkit.limits import Reading
 from evalkit.metrics.draws import MID_P, Draws
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.reading.inputs import aligned, unit_columns, unit_roles
-from evalkit.reading.inputs.lists import Account
+from evalkit.reading.inputs import aligned, lists, unit_columns, unit_roles
 from evalkit.reading.inputs.unit_columns import Cells, Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
 from evalkit.reading.reductions import blocks
-from evalkit.reading.tables import columns as roles_of, rules, table as tables
+from evalkit.reading.tables import columns as roles_of, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.logs import Log, Stated
 from evalkit.reading.tables.parts import Part, Source, at
-from evalkit.reading.tables.rules import Field, Role, Rules
 from evalkit.system import unpacked
 
 NAMED = 8  # columns or measures that a note names
@@ -69,12 +66,12 @@ class UnitValues:
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
     label: Ints | None = None
-    accounts: Mapping[str, Account] = field(default_factory=dict)
+    accounts: Mapping[str, lists.Account] = field(default_factory=dict)
     draws: Mapping[tuple[str, str], Draws] = field(default_factory=dict)
     source: str = ""
     tasks: np.ndarray | None = None
     by_task: bool = False
-    stated: Mapping[tuple[str, str, str], Stated] = field(default_factory=dict)
+    stated: Mapping[tuple[str, str, str], logs.Stated] = field(default_factory=dict)
     repeated: Collection[tuple[str, str]] = ()
 
     @classmethod
@@ -296,7 +293,7 @@ def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
 
 
 def read_table(
-    roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading, rule: Rules = rules.VALUES
+    roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading, rule: rules.Rules = rules.VALUES
 ) -> UnitValues:
     """The values of a wide table, one row per unit, or of a long one, one row per unit, system and perhaps metric.
 
@@ -305,7 +302,7 @@ def read_table(
     not exist.
     """
     cells, long = roles.rest.cells, roles.system is not None
-    logged = isinstance(cells.parts[0], Log)
+    logged = isinstance(cells.parts[0], logs.Log)
     cells.check(roles.cell, roles.values, rule)
     there = {name: cells.names(roles.texts[name][0]) for name in (METRIC, SYSTEM) if name in roles.texts}
     alone = None if long else cells.distinct(roles.keys) if roles.ids else cells.rows
@@ -380,7 +377,7 @@ def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]
 # Rows of labels and probabilities ------------------------------------------------------------------------------------
 
 
-LABEL = Role("label", rules.FLAGS)
+LABEL = rules.Role("label", rules.FLAGS)
 
 
 def read_scores(cells: Cells, named: Mapping[str, str], unit: str | None, reading: Reading) -> UnitValues:
@@ -412,8 +409,8 @@ def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.L
     names, beside = ("system", "id", "label", "score"), {unit: aligned.ATTRIBUTE} if unit else {}
     columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
     return aligned.Layout(
-        {f"attribute {name}": Field(name, rules.ANY) for name in beside} | aligned.shared_of([LABEL], columns),
-        {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
+        {f"attribute {name}": rules.Field(name, rules.ANY) for name in beside} | aligned.shared_of([LABEL], columns),
+        {None: {"score": rules.Field(columns["score"], rules.PROBABILITIES)}},
         id=columns.get("id"),
         system=columns.get("system"),
     )
@@ -517,8 +514,8 @@ def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
     columns = {role: chosen.get(role, role) for role in COUNTED}
     text = [column.name for column in Columns.of(cells).every if not column.clean]
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
-    fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
-    fields |= {"system": Field(label)} if label else {}
+    fields = {role: rules.Field(name, rules.MEASURED) for role, name in columns.items()}
+    fields |= {"system": rules.Field(label)} if label else {}
     rows = tables.Table([tables.block(part, fields) for part in cells.parts])
     successes, trials = (rows.numbers(role) for role in COUNTED)
     _refuse_uncountable(rows, successes, trials)

@@ -23,7 +23,6 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
-from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, ByRole, File, Frames, Selection, stamp
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
@@ -198,8 +197,8 @@ class Csv(TextFile):
             raise InputError(f"{error}{roles_of.no_header(own)}") from None
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
-        types = ", ".join(f"{DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
-        form = f"header={self.heads}, auto_detect=false, delim={DUCKDB.literal(self.delimiter)}"
+        types = ", ".join(f"{duck.DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
+        form = f"header={self.heads}, auto_detect=false, delim={duck.DUCKDB.literal(self.delimiter)}"
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
@@ -218,7 +217,7 @@ class Csv(TextFile):
         }
         cells = (
             f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, '{form}')), '', NULL)"
-            for name, (form, mark) in ((DUCKDB.quote(name), form) for name, form in forms.items())
+            for name, (form, mark) in ((duck.DUCKDB.quote(name), form) for name, form in forms.items())
         )
         source, frames = self._source((), (), "")
         found = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames).to_pydict().values()
@@ -284,14 +283,14 @@ class JsonLines(TextFile):
         return cls(name=where, columns=names, path=path, stamp=stamp(path))
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
-        types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)
+        types = ", ".join(f"{duck.DUCKDB.literal(name)}: 'JSON'" for name in columns)
         return _json(self.path, f"columns={{{types}}}"), {}
 
     def check(self, selection: Selection) -> None:
         """Raise InputError for the first id that is neither text nor a whole number."""
         for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
-            value = DUCKDB.plain(column, "JSON")
-            other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+            value = duck.DUCKDB.plain(column, "JSON")
+            other = f"json_type({duck.DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
             if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
                 got = f"{row[1][:80]} (row {row[0]})"
                 raise InputError(f"{self.name}: {column} must be text or a whole number, got {got}")

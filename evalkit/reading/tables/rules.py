@@ -8,8 +8,7 @@ import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.duck import LONGEST, Dialect
+from evalkit.reading.tables import columns as roles_of, duck
 from evalkit.reading.tables.parts import Part, at
 
 HIGHEST = 2**53  # above it a double does not hold every whole number
@@ -34,7 +33,7 @@ class Rule:
     hint: str = ""
     optional: bool = False
 
-    def wrong(self, role: str, dialect: Dialect) -> str:
+    def wrong(self, role: str, dialect: duck.Dialect) -> str:
         """The SQL condition that a value of a role is invalid."""
         return self.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role))
 
@@ -52,7 +51,7 @@ class Rule:
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
 PRESENT = Rule("not be empty", None, "{x} IS NULL")
-SHORT = Rule(f"have at most {LONGEST:,} bytes", None, f"{{bytes}} > {LONGEST}")
+SHORT = Rule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
 FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
 FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
 FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND NOT isnan({x})", optional=True)

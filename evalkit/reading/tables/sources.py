@@ -14,12 +14,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from evalkit import system
+from evalkit import limits, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.tables import formats, frames, logs, spark_tables
-from evalkit.reading.tables.columns import listed, refused
+from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import Part
 
 MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
@@ -87,7 +85,7 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
     plain = [file.absolute() for file in found if file.is_dir() or ".parquet" in file.suffixes]
     for folder in sorted({folder for file in plain for folder in (file, *file.parents)}):
         if kind := next((kind for mark, kind in TABLE_FORMATS.items() if any(folder.glob(mark))), None):
-            raise refused(str(path), "table_format", kind=kind)
+            raise columns.refused(str(path), "table_format", kind=kind)
 
 
 def common(tops: Iterable[Path]) -> Path:
@@ -136,7 +134,7 @@ MANY = 200  # files whose headers are read before the report is started
 SYSTEM = "system"  # the column of a mapping's names
 
 
-def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part]:
+def parts(data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading) -> list[Part]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
 
     A mapping of columns is a frame, a mapping of anything else one table per system.
@@ -151,7 +149,7 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
     return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
 
 
-def given(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part] | None:
+def given(data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading) -> list[Part] | None:
     """The parts of an input, None if it is None."""
     return None if data is None else parts(data, header, reading)
 
@@ -177,7 +175,7 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[Part]:
+def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) -> list[Part]:
     """The parts of what is no list; top: the folder that all paths share."""
     if isinstance(data, Part):
         return [data]
@@ -211,7 +209,7 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
             names = [name for table in p.tables for name in _names(table)]
             if not names or str(error).startswith(tuple(names)):
                 raise
-            raise InputError(f"{listed(dict.fromkeys(names), SHOWN)}: {error}") from None
+            raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
 
     return located
 
