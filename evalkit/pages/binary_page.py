@@ -19,17 +19,10 @@ from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
 from evalkit.pages import explorer, first_screen, page, shared_findings, threshold_page
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.report import Results
-from evalkit.studies import classification as diagnostics, score_curves, score_curves as net_benefit
+from evalkit.studies import classification, score_curves
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification import (
-    Miscalibration,
-    areas,
-    at_other_rate,
-    break_even,
-    miscalibrated,
-    operating_points,
-)
+from evalkit.studies.classification import Miscalibration
 from evalkit.studies.diagnostics import alpha
 
 NO_LIMITS = (
@@ -131,9 +124,9 @@ def results(study: BinaryStudy) -> Results:
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
     if not study.both_classes:
         return {}
-    curve = net_benefit.benefits(study.counts_by_system, net_benefit.COARSE).to_dict("list")
-    differences = net_benefit.apart(study).to_dict("list")
-    at_costs = net_benefit.at_costs(study).to_dict("records")
+    curve = score_curves.benefits(study.counts_by_system, score_curves.COARSE).to_dict("list")
+    differences = score_curves.apart(study).to_dict("list")
+    at_costs = score_curves.at_costs(study).to_dict("records")
     return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
 
 
@@ -153,7 +146,7 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
     named = study.positive, study.account.columns["label"]
     yield kinds.CLASS_SHARES.rated(
-        WARNING if study.majority > diagnostics.DOMINANT else NOTE,
+        WARNING if study.majority > classification.DOMINANT else NOTE,
         study.positives,
         "two",
         share=share(study.base_rate),
@@ -162,15 +155,15 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     )
     if not study.smaller:
         yield kinds.ONE_CLASS.warning()
-    elif diagnostics.rarely_positive(study):
+    elif classification.rarely_positive(study):
         rows, rate = counted(study.positives, "row"), share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
-    elif study.smaller < diagnostics.SOME:
+    elif study.smaller < classification.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
-    c = diagnostics.within_units(study)
+    c = classification.within_units(study)
     if c is not None and c.p_value < alpha(study):
         d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled, inside = diagnostics.areas(study)[study.leader][0], diagnostics.area_within_units(study)
+        pooled, inside = classification.areas(study)[study.leader][0], classification.area_within_units(study)
         names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
@@ -179,7 +172,7 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    if turned := [f"{name} {number(area)}" for name, (area, _) in areas(study).items() if area < 0.5]:
+    if turned := [f"{name} {number(area)}" for name, (area, _) in classification.areas(study).items() if area < 0.5]:
         yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
 
 
@@ -189,15 +182,15 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(max(outside.values()), "two", counts=counts(nonzero(outside)))
         return
-    if clipped := diagnostics.clipped(study):
+    if clipped := classification.clipped(study):
         wrong = nonzero({name: study.wrong[name] for name in clipped})
         more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
         allowed = measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
         facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
         yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
-    if shares := diagnostics.unforeseen(study):
+    if shares := classification.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
-        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=diagnostics.HARDLY, shares=of_systems)
+        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=classification.HARDLY, shares=of_systems)
 
 
 def _changes(changes: Mapping[str, float]) -> str:
@@ -210,14 +203,14 @@ def _changes(changes: Mapping[str, float]) -> str:
 
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
     """Distinct scores, by how much bins can move the areas, and rows whose label and scores another row has too."""
-    most = f"more than {diagnostics.MOST:,}"
-    distinct = {name: diagnostics.distinct_scores(study, name) for name in study.order}
+    most = f"more than {classification.MOST:,}"
+    distinct = {name: classification.distinct_scores(study, name) for name in study.order}
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
-    if systems := diagnostics.binned(study):
+    if systems := classification.binned(study):
         moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
-        yield kinds.BINNED_SCORES.note(len(systems), "two", most=diagnostics.MOST, moved="".join(moved))
-    n, few, many = diagnostics.repeated(study)
+        yield kinds.BINNED_SCORES.note(len(systems), "two", most=classification.MOST, moved="".join(moved))
+    n, few, many = classification.repeated(study)
     if n:
         why = (
             f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
@@ -234,7 +227,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
-        yield from idle(study.thresholds, diagnostics.score_ends(study))
+        yield from idle(study.thresholds, classification.score_ends(study))
     if unreachable := [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]:
         systems = listed(unreachable)
         yield kinds.UNREACHABLE_THRESHOLD.warning(len(unreachable), rule=study.rule.text, systems=systems)
@@ -256,19 +249,22 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     c = study.table(study.order[0])
     positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
     lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
-    points = {kind: page.drawn(study, operating_points(study, kind).dropna()) for kind in lines}
+    points = {kind: page.drawn(study, classification.operating_points(study, kind).dropna()) for kind in lines}
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
     x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
     auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
     roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x, y, even = "recall", "precision", page.drawn(study, break_even(study).dropna())
+    x, y, even = "recall", "precision", page.drawn(study, classification.break_even(study).dropna())
     flat = ((0, 1), (base, base))
     pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap)
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
     facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
     caption = page.said("binary.curve_plot", study, **facts)
-    named = (f"{name}: AUC {number(auc)}, average precision {number(ap)}" for name, (auc, ap) in areas(study).items())
+    named = (
+        f"{name}: AUC {number(auc)}, average precision {number(ap)}"
+        for name, (auc, ap) in classification.areas(study).items()
+    )
     values = listed(named)
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2)
 
@@ -292,7 +288,7 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = study.curve(kind), at_other_rate(study, kind)
+        data, moved = study.curve(kind), classification.at_other_rate(study, kind)
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
@@ -415,7 +411,7 @@ MISCALIBRATED = {
 
 def _miscalibrated(study: BinaryStudy) -> list[Html]:
     """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing without intervals."""
-    wrong, right = miscalibrated(study)
+    wrong, right = classification.miscalibrated(study)
     sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
     if right:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
