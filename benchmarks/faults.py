@@ -88,7 +88,7 @@ FAULTS = (
         "np.minimum(judged, wanted)",
         "bpref counts relevant items against",
     ),
-    Fault("metrics/rankings.py", "total(known & first)", "total(known)", "judged items behind the cut-off count"),
+    Fault("metrics/rankings.py", "total(first & ~np", "total(~np", "judged items behind the cut-off count"),
     Fault("metrics/rankings.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
     Fault(
         "metrics/rankings.py",
