@@ -390,10 +390,16 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
-    more: Any = {"scored": of.scored, "limits": limits, "problems": k, "ids": t.ids_held}
-    more |= {"sliced": sliced, "ranked": bool(_ordered(primary))}
-    counting = class_cells.Counting(k, of.scale, of.squares, limits.bins, few)
-    return ByClass(counting=counting, terms=Terms.alone(metrics, systems, few, class_rows), **more)
+    return ByClass(
+        scored=of.scored,
+        counting=class_cells.Counting(k, of.scale, of.squares, limits.bins, few),
+        terms=Terms.alone(metrics, systems, few, class_rows),
+        sliced=sliced,
+        ranked=bool(_ordered(primary)),
+        limits=limits,
+        problems=k,
+        ids=t.ids_held,
+    )
 
 
 def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:

@@ -87,8 +87,16 @@ def _study(
 ) -> BinaryStudy:
     """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are wrong."""
     beyond, wrong = (dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True))
-    classes: Any = {"positive": names[1], "negative": names[0], "positives": positives}
-    return BinaryStudy(**fields, **classes, rule=a.rule, costs=a.costs, outside=beyond, wrong=wrong)
+    return BinaryStudy(
+        **fields,
+        positive=names[1],
+        negative=names[0],
+        positives=positives,
+        rule=a.rule,
+        costs=a.costs,
+        outside=beyond,
+        wrong=wrong,
+    )
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -188,9 +196,16 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     ([0.778, 0.556], ['a', 'b'])
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    named: Any = {"positive": p.positive, "columns": p.columns, "systems": p.systems, "unit": p.unit}
-    named |= {"attributes": attributes(p.segments, p.unit), "beside": lookup.columns(p.metrics)}
-    predicted = Predicted(sources.parts(p.preds, p.header, limits.reading), asked=p.kind, **named)
+    predicted = Predicted(
+        sources.parts(p.preds, p.header, limits.reading),
+        asked=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=attributes(p.segments, p.unit),
+        beside=lookup.columns(p.metrics),
+        unit=p.unit,
+    )
     kind = KINDS[predicted.kind]
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")

@@ -225,8 +225,17 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
     kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
     hits: dict[str, Hits] = {name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)}
-    kind, sliced_hits = primary.metric.kind, {name: own for name, own in hits.items() if name == primary.label}
-    more: Any = {"limits": limits, "problems": k, "ids": of.table.ids_held, "cuts": cuts, "sliced": kind.totalled}
-    more |= {"celled": isinstance(kind, Combined), "ranked": isinstance(kind, Combined) and not kind.decided}
-    more |= {"hits": hits | {TOP: top_hits}, "sliced_hits": sliced_hits}
-    return ByLabel(counting=Counting(2, of.scale, of.squares, FEW, few), terms=terms_of(losses, s, few, cuts), **more)
+    kind = primary.metric.kind
+    return ByLabel(
+        cuts=cuts,
+        counting=Counting(2, of.scale, of.squares, FEW, few),
+        terms=terms_of(losses, s, few, cuts),
+        hits=hits | {TOP: top_hits},
+        sliced_hits={name: own for name, own in hits.items() if name == primary.label},
+        sliced=kind.totalled,
+        celled=isinstance(kind, Combined),
+        ranked=isinstance(kind, Combined) and not kind.decided,
+        limits=limits,
+        problems=k,
+        ids=of.table.ids_held,
+    )

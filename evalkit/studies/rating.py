@@ -435,8 +435,10 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     unit = codes(shared["unit"])[0] if settings.unit else None
     places, clustered = np.arange(n), unit is not None
     key, said = (places if unit is None else unit).astype(np.uint64), np.array([*data.score.values()])
-    more: Any = {"clustered": clustered, "parted": clustered, "beside": shared["beside"], "names": places}
-    block = Block(data.actual, said, data.weight, key, **more)
+    beside = shared["beside"]
+    block = Block(
+        data.actual, said, data.weight, key, clustered=clustered, parted=clustered, beside=beside, names=places
+    )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))

@@ -67,9 +67,18 @@ def of_lists(parts: Sequence[Part], p: reports.Significance) -> tuple[UnitValues
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     runs, metrics = lists.runs, lists.settings.metrics
     id, cluster = (runs.query, None) if lists.unit is None else reading_units.clustered(runs.query, lists.unit)
-    about: Any = {"name": p.unit or runs.columns.get("query", "query"), "metrics": tuple(c.label for c in metrics)}
-    about |= {"columns": runs.columns, "sources": runs.sources, "accounts": runs.accounts, "cluster": cluster}
-    return UnitValues(id, systems=lists.systems, values=lists.per_query, **about), metrics
+    data = UnitValues(
+        id,
+        cluster=cluster,
+        name=p.unit or runs.columns.get("query", "query"),
+        metrics=tuple(chosen.label for chosen in metrics),
+        systems=lists.systems,
+        values=lists.per_query,
+        columns=runs.columns,
+        sources=runs.sources,
+        accounts=runs.accounts,
+    )
+    return data, metrics
 
 
 # Successes of trials --------------------------------------------------------------------------------------------------
@@ -110,9 +119,13 @@ class Shares(Shown, Study):
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         best = "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"
-        words: Any = {"formula": "successes / trials", "undefined": "there is no trial"}
-        words |= {"equals": "statsmodels proportion_confint"}
-        metric = replace(lookup.named(SHARE, best), kind=kinds.Proportion(lookup.absent), **words)
+        metric = replace(
+            lookup.named(SHARE, best),
+            kind=kinds.Proportion(lookup.absent),
+            formula="successes / trials",
+            undefined="there is no trial",
+            equals="statsmodels proportion_confint",
+        )
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
         return cls(study.settings(p, [Chosen(metric)]).checked(systems), systems, {}, p, data.sources, data, null)
