@@ -32,7 +32,7 @@ from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import Counting
-from evalkit.studies import classification, reliability, units
+from evalkit.studies import binary_diagnostics, reliability, units
 
 
 def numbers(study):
@@ -109,7 +109,7 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     kept = classified(data, LESS, metrics=metrics, threshold=0.4)
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4)
     a, b = (numbers(study).unstack() for study in (kept, reduced))
-    for name, changes in classification.binned(reduced).items():
+    for name, changes in binary_diagnostics.binned(reduced).items():
         variances = (influence.auc_variance(study.table(name)) for study in (kept, reduced))
         assert next(variances) == pytest.approx(next(variances), rel=1e-3)
         moved = (a[name] - b[name]).abs()

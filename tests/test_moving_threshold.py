@@ -16,7 +16,7 @@ from evalkit.parameters.reports import Classification
 from evalkit.statistics import intervals
 from evalkit.statistics.class_cells import MovingCut
 from evalkit.statistics.closed_forms import ranged_t
-from evalkit.studies import classification, score_curves as moving
+from evalkit.studies import binary_diagnostics, classification, score_curves as moving
 
 
 def frame(n=600, seed=3, **more):
@@ -176,7 +176,7 @@ def test_what_no_threshold_reaches_is_undefined_and_a_perfect_precision_has_the_
     assert e.loc["b", ["value", "low", "high"]].isna().all(axis=None)
     assert study.comparisons[["difference", "low", "high", "p", "detectable"]].isna().all(axis=None)
     assert study.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]].isna().all()
-    assert (~np.isnan(classification.operating_points(study, "roc")["x"])).tolist() == [True, False]
+    assert (~np.isnan(binary_diagnostics.operating_points(study, "roc")["x"])).tolist() == [True, False]
     picked = int(study.decisions["tp"].iloc[0])
     wilson = intervals.wilson(picked, picked)
     assert e.loc[("a", "precision"), ["value", "low", "high"]].tolist() == pytest.approx([1, wilson.low, 1])

@@ -249,7 +249,7 @@ def test_forty_classes_are_all_drawn():
 
 def test_classes_drawn_together_keep_every_row():
     table = np.arange(50 * 50).reshape(50, 50)
-    together, names = classification.drawn_together(table, tuple(f"c{i}" for i in range(50)))
+    together, names = classes.drawn_together(table, tuple(f"c{i}" for i in range(50)))
     assert together.shape == (40, 40)
     assert together.sum() == table.sum()
     assert names == (*(f"c{i}" for i in range(11, 50)), "(11 others)")

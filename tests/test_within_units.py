@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 import evalkit as ek
 from evalkit.metrics.counts import auc_by_group, weighted_auc_by_group
 from evalkit.pages import binary_page
-from evalkit.studies import classification as diagnostics
+from evalkit.studies import binary_diagnostics
 
 RNG = np.random.default_rng(7)
 
@@ -72,7 +72,7 @@ def test_rows_of_weight_are_read():
 
 def test_a_page_tells_where_users_carry_the_area():
     lean = ek.classification(table(3_000, 100, lean=2.0), unit="user", metrics="roc_auc", threshold=0.5)
-    c = diagnostics.within_units(lean)
+    c = binary_diagnostics.within_units(lean)
     (finding,) = [one for one in binary_page.every_finding(lean) if one.kind.code == "EK341"]
     assert c.p_value < 0.05
     assert c.difference.value > 0.1
@@ -80,5 +80,5 @@ def test_a_page_tells_where_users_carry_the_area():
     assert "within each user (gauc)" in finding.message
     assert finding in binary_page.every_finding(lean)
     even = ek.classification(table(), unit="user", metrics="roc_auc", threshold=0.5)
-    assert diagnostics.within_units(even).p_value > 0.01
-    assert diagnostics.within_units(ek.classification(table(), metrics="roc_auc", threshold=0.5)) is None
+    assert binary_diagnostics.within_units(even).p_value > 0.01
+    assert binary_diagnostics.within_units(ek.classification(table(), metrics="roc_auc", threshold=0.5)) is None

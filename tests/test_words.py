@@ -10,7 +10,7 @@ import evalkit as ek
 from evalkit.pages import binary_page, classification_page, page, ranking_page, rating_page, significance_page
 from evalkit.reading.tables.table import slices
 from evalkit.studies import classification, ranking, rating, significance
-from evalkit.studies.classification import Miscalibration, miscalibrated
+from evalkit.studies.binary_diagnostics import Miscalibration, miscalibrated
 
 
 def trials(tmp_path, rows):

@@ -62,7 +62,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _kernel() -> Iterator[Check]:
-    """True if the kernel of the reports is installed."""
+    """Whether the kernel of the reports is installed."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     try:
@@ -72,7 +72,7 @@ def _kernel() -> Iterator[Check]:
 
 
 def _folders() -> Iterator[Check]:
-    """True if reports can be written here, and tables spilled."""
+    """Whether reports can be written here, and tables spilled."""
     here, spill = system.nearest(Path("reports")), Path(tempfile.gettempdir())
     yield Check(_mark(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free

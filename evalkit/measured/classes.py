@@ -224,7 +224,7 @@ def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SummedRows(Several):
+class SummedBinary(Several):
     """Two classes. cut: a function from a system and its table to the threshold."""
 
     cut: Callable[[str, counts.Counts], float]

@@ -32,7 +32,7 @@ class HeldRows:
 
     @property
     def layout(self) -> Layout:
-        """True if rows are independent and unweighted."""
+        """The layout of the sample."""
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
@@ -167,7 +167,7 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class SummedForecasts:
     """The metrics of a study whose table was read in blocks, from the summary `kept`. layout: of the sample."""
 
     systems: tuple[str, ...]

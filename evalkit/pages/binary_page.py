@@ -19,10 +19,10 @@ from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
 from evalkit.pages import explorer, first_screen, page, shared_findings, threshold_page
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.report import Results
-from evalkit.studies import classification, score_curves
+from evalkit.studies import binary_diagnostics, diagnostics, score_curves
 from evalkit.studies.binary import FITTED, BinaryStudy
+from evalkit.studies.binary_diagnostics import Miscalibration
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification import Miscalibration
 from evalkit.studies.diagnostics import alpha
 
 NO_LIMITS = (
@@ -146,7 +146,7 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
     named = study.positive, study.account.columns["label"]
     yield kinds.CLASS_SHARES.rated(
-        WARNING if study.majority > classification.DOMINANT else NOTE,
+        WARNING if study.majority > diagnostics.DOMINANT else NOTE,
         study.positives,
         "two",
         share=share(study.base_rate),
@@ -155,15 +155,15 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     )
     if not study.smaller:
         yield kinds.ONE_CLASS.warning()
-    elif classification.rarely_positive(study):
+    elif binary_diagnostics.rarely_positive(study):
         rows, rate = counted(study.positives, "row"), share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
-    elif study.smaller < classification.SOME:
+    elif study.smaller < binary_diagnostics.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
-    c = classification.within_units(study)
+    c = binary_diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
         d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled, inside = classification.areas(study)[study.leader][0], classification.area_within_units(study)
+        pooled, inside = binary_diagnostics.areas(study)[study.leader][0], binary_diagnostics.area_within_units(study)
         names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
@@ -172,7 +172,8 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    if turned := [f"{name} {number(area)}" for name, (area, _) in classification.areas(study).items() if area < 0.5]:
+    below = ((name, area) for name, (area, _) in binary_diagnostics.areas(study).items() if area < 0.5)
+    if turned := [f"{name} {number(area)}" for name, area in below]:
         yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
 
 
@@ -182,15 +183,15 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(max(outside.values()), "two", counts=counts(nonzero(outside)))
         return
-    if clipped := classification.clipped(study):
+    if clipped := binary_diagnostics.clipped(study):
         wrong = nonzero({name: study.wrong[name] for name in clipped})
         more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
         allowed = measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
         facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
         yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
-    if shares := classification.unforeseen(study):
+    if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
-        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=classification.HARDLY, shares=of_systems)
+        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=binary_diagnostics.HARDLY, shares=of_systems)
 
 
 def _changes(changes: Mapping[str, float]) -> str:
@@ -203,14 +204,14 @@ def _changes(changes: Mapping[str, float]) -> str:
 
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
     """Distinct scores, by how much bins can move the areas, and rows whose label and scores another row has too."""
-    most = f"more than {classification.MOST:,}"
-    distinct = {name: classification.distinct_scores(study, name) for name in study.order}
+    most = f"more than {binary_diagnostics.MOST:,}"
+    distinct = {name: binary_diagnostics.distinct_scores(study, name) for name in study.order}
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
-    if systems := classification.binned(study):
+    if systems := binary_diagnostics.binned(study):
         moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
-        yield kinds.BINNED_SCORES.note(len(systems), "two", most=classification.MOST, moved="".join(moved))
-    n, few, many = classification.repeated(study)
+        yield kinds.BINNED_SCORES.note(len(systems), "two", most=binary_diagnostics.MOST, moved="".join(moved))
+    n, few, many = binary_diagnostics.repeated(study)
     if n:
         why = (
             f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
@@ -227,7 +228,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
-        yield from idle(study.thresholds, classification.score_ends(study))
+        yield from idle(study.thresholds, binary_diagnostics.score_ends(study))
     if unreachable := [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]:
         systems = listed(unreachable)
         yield kinds.UNREACHABLE_THRESHOLD.warning(len(unreachable), rule=study.rule.text, systems=systems)
@@ -249,12 +250,12 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     c = study.table(study.order[0])
     positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
     lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
-    points = {kind: page.drawn(study, classification.operating_points(study, kind).dropna()) for kind in lines}
+    points = {kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna()) for kind in lines}
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
     x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
     auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
     roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x, y, even = "recall", "precision", page.drawn(study, classification.break_even(study).dropna())
+    x, y, even = "recall", "precision", page.drawn(study, binary_diagnostics.break_even(study).dropna())
     flat = ((0, 1), (base, base))
     pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap)
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
@@ -263,7 +264,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     caption = page.said("binary.curve_plot", study, **facts)
     named = (
         f"{name}: AUC {number(auc)}, average precision {number(ap)}"
-        for name, (auc, ap) in classification.areas(study).items()
+        for name, (auc, ap) in binary_diagnostics.areas(study).items()
     )
     values = listed(named)
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2)
@@ -288,7 +289,7 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = study.curve(kind), classification.at_other_rate(study, kind)
+        data, moved = study.curve(kind), binary_diagnostics.at_other_rate(study, kind)
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
@@ -411,7 +412,7 @@ MISCALIBRATED = {
 
 def _miscalibrated(study: BinaryStudy) -> list[Html]:
     """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing without intervals."""
-    wrong, right = classification.miscalibrated(study)
+    wrong, right = binary_diagnostics.miscalibrated(study)
     sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
     if right:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")

@@ -16,7 +16,7 @@ from evalkit.pages import explorer, first_screen, page, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
 from evalkit.report import Results
-from evalkit.studies import classes, classification as diagnostics, row_study, score_curves, score_curves as net_benefit
+from evalkit.studies import classes, diagnostics, row_study, score_curves
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
@@ -93,23 +93,23 @@ def top(study: ClassesStudy) -> Html:
 
 def confusion_plot(study: ClassesStudy) -> Figure:
     """The confusion tables of as many systems as have room; of many classes the rarest share one row and one column."""
-    drawn, classes = {}, study.names
+    drawn, shown = {}, study.names
     for name in study.order:
-        drawn[name], classes = diagnostics.drawn_together(study.measured.confusion(name).table, study.names)
-    names, mistake = study.order[: figures.beside(len(classes), CELL)], diagnostics.worst_mistake(study)
+        drawn[name], shown = classes.drawn_together(study.measured.confusion(name).table, study.names)
+    names, mistake = study.order[: figures.beside(len(shown), CELL)], classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = page.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
-    if len(classes) < len(study.names):
-        few = f"the {len(classes[:-1])} most frequent of {len(study.names):,} classes, and the others together"
+    if len(shown) < len(study.names):
+        few = f"the {len(shown[:-1])} most frequent of {len(study.names):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    labels: dict[str, Any] = {"classes": shown, "xlabel": "predicted", "ylabel": "actual"}
     if names[1:]:
-        labels |= {"panels": len(names), "height": figures.tall(len(classes), head=1.3, each=0.42)}
+        labels |= {"panels": len(names), "height": figures.tall(len(shown), head=1.3, each=0.42)}
         return figures.row(curve_plots.matrices, {name: drawn[name] for name in names}, caption=caption, **labels)
-    labels |= {side: figures.tall(len(classes), head=head, each=CELL) for side, head in SQUARE.items()}
+    labels |= {side: figures.tall(len(shown), head=head, each=CELL) for side, head in SQUARE.items()}
     return figures.picture(curve_plots.matrix, drawn[study.leader], caption=caption, **labels)
 
 
@@ -168,22 +168,22 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
 
 
 def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
-    for name, lacking in diagnostics.never_predicted(study).items():
+    for name, lacking in classes.never_predicted(study).items():
         yield kinds.NEVER_PREDICTED.warning(len(lacking), system=name, classes=listed(lacking))
-    if lower := diagnostics.not_highest(study):
+    if lower := classes.not_highest(study):
         yield kinds.NOT_HIGHEST.note(max(lower.values()), counts=counts(lower))
 
 
 def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if study.scored and not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="log loss, Brier and calibration are")
-    elif study.scored and (far := diagnostics.unnormalised(study)):
+    elif study.scored and (far := classes.unnormalised(study)):
         sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
         yield kinds.UNNORMALISED.warning(len(far), sums=sums)
 
 
 def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:
-    if lacking := diagnostics.incomplete_slices(study):
+    if lacking := classes.incomplete_slices(study):
         yield kinds.INCOMPLETE_SLICES.warning(len(lacking), slices=listed(lacking))
 
 
@@ -240,7 +240,7 @@ def decision_curve(study: Either) -> Figure | Html:
 
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
-    frame = net_benefit.decision_curves({leader: c}, classes.SMALL.curve)
+    frame = score_curves.decision_curves({leader: c}, classes.SMALL.curve)
     return Panel(frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
 
 
@@ -299,8 +299,8 @@ def recorded(study: Either) -> dict[str, Any]:
     }
     if study.probabilities:
         numbers["isotonic"] = study.each_reliability.recorded()
-        benefit = [net_benefit.benefits({name: c}, net_benefit.COARSE) for name, c in tables.items()]
-        named = [frame[frame["system"] != net_benefit.ALL] for frame in benefit]
+        benefit = [score_curves.benefits({name: c}, score_curves.COARSE) for name, c in tables.items()]
+        named = [frame[frame["system"] != score_curves.ALL] for frame in benefit]
         numbers["net_benefit"] = pd.concat(named).to_dict("list")
     return {"one_by_one": numbers}
 

@@ -11,7 +11,7 @@ from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
 from evalkit.report import Results
-from evalkit.studies import classification, classification as diagnostics
+from evalkit.studies import labels
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
 probabilities = page.where(lambda study: study.probabilities)
@@ -74,7 +74,7 @@ def confusion(study: LabelsStudy) -> Html:
 
 def definitions(study: LabelsStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    compared = shared_findings.compared(classification.stored(study))
+    compared = shared_findings.compared(labels.stored(study))
     decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
     return classes_page.defined(study, [("predicted", decided)])
 
@@ -86,7 +86,7 @@ def results(study: LabelsStudy) -> Results:
         **page.population(study.account),
         "labels": list(study.names),
         "threshold": study.threshold,
-        "precision": {name: stored_in.name for name, stored_in in classification.stored(study).items()},
+        "precision": {name: stored_in.name for name, stored_in in labels.stored(study).items()},
         **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
         **explorer.recorded(study),
         **classes_page.recorded(study),
@@ -113,7 +113,7 @@ def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     loss, limits = study.loss_of_none, {n: study.measured.ends(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
-    yield from rounded(study.threshold, diagnostics.stored(study))
+    yield from rounded(study.threshold, labels.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")

@@ -11,7 +11,7 @@ from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page
-from evalkit.studies import classification, score_curves as net_benefit
+from evalkit.studies import binary_diagnostics, score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.score_curves import METRICS as TARGETS, Moving, Plain, Varied, intervals, moving, used
 
@@ -51,7 +51,7 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
 def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
     """The mean cost of a row along the share of rows predicted positive."""
     frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
-    points = page.drawn(study, classification.used_costs(study))
+    points = page.drawn(study, binary_diagnostics.used_costs(study))
     panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
     best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
     costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)

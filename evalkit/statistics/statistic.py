@@ -203,7 +203,7 @@ class OfRows(Statistic):
 
     @property
     def layout(self) -> Layout:
-        """True if rows are independent and unweighted."""
+        """The layout of the sample."""
         return layout_of(units=self.unit is not None, weights=self.rows.weight is not None)
 
     @property

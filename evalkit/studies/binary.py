@@ -4,30 +4,39 @@ A table that fits into memory is held row by row. A larger one is read twice in 
 class, then to add up the influence of the rows on the metrics.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats
-from evalkit.catalogue import lookup, score_kinds
+from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
+from evalkit.limits import USUAL, Limits
 from evalkit.measured import classes, readings
+from evalkit.measured.classes import SummedBinary
+from evalkit.measured.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
+from evalkit.measured.rows import HeldRows, Terms
 from evalkit.metrics import calibration, counts, curves, influence, kept, rows
 from evalkit.metrics.counts import Counts
-from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
+from evalkit.metrics.rows import Rows
+from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Reach, ReachPrecision, ReachRecall, Threshold
+from evalkit.parameters.reports import Classification
+from evalkit.reading.inputs.outcomes import Outcomes
+from evalkit.reading.reductions import scores
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import bootstrap, consistency, inference, interval_methods, methods
+from evalkit.statistics import bootstrap, class_cells, consistency, inference, interval_methods, methods, statistic
+from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Known, Statistic
-from evalkit.studies import row_study, score_curves
+from evalkit.studies import labels as labels_study, row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.study import EVERY, Member, Row, frame, limits
+from evalkit.studies.study import EVERY, Member, Row, Settings, frame, limits
 from evalkit.system import cached
 
 
@@ -136,7 +145,7 @@ class BinaryStudy(row_study.RowStudy):
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
         m = self.measured
-        return m.scores(group, m.systems.index(system), 0) if isinstance(m, classes.SummedRows) else m.rows[system]
+        return m.scores(group, m.systems.index(system), 0) if isinstance(m, classes.SummedBinary) else m.rows[system]
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -196,7 +205,7 @@ class BinaryStudy(row_study.RowStudy):
         drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
             return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
-        if isinstance(self.measured, classes.SummedRows):
+        if isinstance(self.measured, classes.SummedBinary):
             return []
         return [*bootstrap.resampled_units(self.measured.rows[system], **drawn)]
 
@@ -416,3 +425,124 @@ def _spread(low: float, high: float) -> dict[str, float]:
     """The limits of r (1 − r), which is largest at ½, from those of r."""
     ends = low * (1 - low), high * (1 - high)
     return {"low": min(ends), "high": 0.25 if low < 0.5 < high else max(ends)}
+
+
+# From rows at hand, and from blocks -----------------------------------------------------------------------------------
+
+OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
+NOTHING = counts.count([], [])
+WITHIN = [Chosen(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The parameters of a binary study, checked."""
+
+    settings: Settings
+    rule: Rule
+    costs: Costs
+
+    def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
+        """A function to the counts on bootstrap samples, the same for all systems; None if the threshold is fixed."""
+        drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
+        return None if self.rule.fixed is not None else cache(partial(redrawn, rows, self.rule.choose, **drawn))
+
+
+def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
+    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there is none."""
+    lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
+    lacks |= {} if p.unit else {"scores of units": OF_UNITS}
+    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
+    usual: Threshold = BestF1() if outside else 0.5
+    rule = rule_of(usual if p.threshold is None else p.threshold)
+    return Asked(settings, rule, rule.costs or p.costs or EqualCosts())
+
+
+def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+    """The study of rows in memory."""
+    a = asked(data.rows.systems, data.outside, p, limits)
+    fields, shared = row_study.of_rows(data, a.settings, p)
+    precision = {name: own["score"] for name, own in data.rows.precision.items()}
+    rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
+    thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
+    held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
+    fields |= {"measured": HeldRows(held, lambda: data.rows.id), "precision": precision, "thresholds": thresholds}
+    odd = [outside(score, data.actual == 1) for score in data.score.values()]
+    return _study(fields, a, data.names, int(data.actual.sum()), odd)
+
+
+def _study(
+    fields: dict[str, Any], a: Asked, names: Sequence[str], positives: int, odd: Iterable[tuple[int, int]]
+) -> BinaryStudy:
+    """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are wrong."""
+    beyond, wrong = (dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True))
+    return BinaryStudy(
+        **fields,
+        positive=names[1],
+        negative=names[0],
+        positives=positives,
+        rule=a.rule,
+        costs=a.costs,
+        outside=beyond,
+        wrong=wrong,
+    )
+
+
+def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+    """The study of a table that is read twice: influence values depend on all scores."""
+    t = of.table
+    a = asked(t.systems, of.outside, p, limits)
+    within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
+    for chosen in a.settings.metrics:
+        if not (chosen.base.metric.tabled or chosen in within):
+            why = f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all rows in memory"
+            raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
+    if within:  # the rows of a unit must meet
+        t = replace(t, schema=replace(t.schema, parted=False))
+    nameless, first = row_study.nameless(t), _first(of, a, within, limits)
+    scored = row_study.counted(t, first)
+    rows, positives, *odd = scored.facts.sums.tolist()
+    if within and (n := scored.more["within", 0].n) > UNITS:
+        of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
+        raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
+    design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
+    precision = {name: of.precision(name)[0] for name in t.systems}
+    measured = SummedBinary(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name]))
+    measured.refuse_left_out()
+    if not t.paired:
+        nameless = replace(nameless, schema=replace(nameless.schema, id=None))
+    if second := _second(of, a, measured, first.counting):
+        measured = replace(measured, second=second, moved=nameless.total(second))
+    fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
+    fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
+    return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
+
+
+def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
+    systems, primary = of.table.systems, a.settings.metrics[0]
+    few = row_study.few_units(of.table, limits)
+    counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
+    asked = [c for c in a.settings.metrics if c not in within and not c.decided]
+    losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
+    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
+    more: Any = {"limits": limits, "ids": of.table.ids_held, "exact": cuts, "within": within}
+    more |= {"sliced": primary.base in losses, "within_slices": primary in within}
+    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more)
+
+
+def _second(of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting) -> ByMoves | None:
+    """The second reading; None if tables and losses suffice."""
+    systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
+    if measured.plain and len(systems) == 1:
+        return None
+    for group in sorted(measured.groups):
+        asked = a.settings.metrics[:1] if group else a.settings.metrics
+        read = [c.base for c in asked if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)]
+        decided += [group] if read else []
+        for chosen in (chosen for chosen in read if not chosen.decided):
+            each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
+            means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
+    cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
+    more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
+    return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more) if decided else None

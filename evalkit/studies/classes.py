@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -424,3 +425,51 @@ def _ordered(chosen: Chosen) -> list[Chosen]:
     """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
     kind: Any = chosen.base.metric.kind
     return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
+
+
+# What the findings are measured by ------------------------------------------------------------------------------------
+
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
+NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
+    """By system the classes that occur but are never predicted."""
+    never = {name: (study.sizes > 0) & (study.measured.said(name) == 0) for name in study.systems}
+    return {name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()}
+
+
+def not_highest(study: ClassesStudy) -> dict[str, int]:
+    """By system the number of rows, if any, whose predicted class (from a column) does not have the highest score."""
+    return {name: rows for name in study.systems if study.scored and (rows := study.measured.lower(name))}
+
+
+def unnormalised(study: ClassesStudy) -> dict[str, float]:
+    """The systems whose probabilities do not add up to 1, and the largest deviation."""
+    return {name: off for name in study.systems if (off := study.measured.off(name)) > NORMAL}
+
+
+def incomplete_slices(study: ClassesStudy) -> list[str]:
+    """The slices without any row of some class."""
+    several = np.count_nonzero(study.sizes)
+    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.measured.sizes(p.member)) < several]
+
+
+def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
+    """The most frequent mistake of the leader: actual class, predicted class, and the weight of these rows."""
+    table = study.measured.confusion(study.leader).table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return (study.names[i], study.names[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")

@@ -24,6 +24,7 @@ COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977,
 FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
 SCALE = 30  # times as large, from which two systems could have two units
+DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 FEW_ROWS = 25  # of a class or label, below which intervals of its precision hold it less often than they say
 TURNED = {"better": "worse", "worse": "better"}  # verdicts of a comparison the other way round
 Ends = tuple[float, float]

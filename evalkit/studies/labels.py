@@ -239,3 +239,15 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
         problems=k,
         ids=of.table.ids_held,
     )
+
+
+# What the findings are measured by ------------------------------------------------------------------------------------
+
+
+def stored(study: LabelsStudy) -> dict[str, rules.Precision]:
+    """The precision of each system's scores; of each of its labels if these differ."""
+    named: dict[str, rules.Precision] = {}
+    for name, some in study.precision.items():
+        several = [f"{name}: {label}" for label in study.names] if len(set(some)) > 1 else [name]
+        named |= dict(zip(several, some, strict=False))
+    return named

@@ -16,7 +16,7 @@ import pandas as pd
 from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.limits import USUAL, Limits
-from evalkit.measured.rows import HeldRows, Kept, Summed, Terms, refuse_unsummed
+from evalkit.measured.rows import HeldRows, Kept, SummedForecasts, Terms, refuse_unsummed
 from evalkit.metrics import calibration, grid
 from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
@@ -457,7 +457,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
-    summed = Summed(t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight)))
+    summed = SummedForecasts(t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight)))
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)

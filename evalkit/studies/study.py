@@ -27,7 +27,7 @@ from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
-from evalkit.studies import policy, study, units
+from evalkit.studies import policy, units
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -342,7 +342,7 @@ class Study(ABC):
     @cached_property
     def order(self) -> list[str]:
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
-        return study.ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
+        return ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
 
     @frame
     def estimates(self) -> Iterator[Row]:
@@ -397,7 +397,7 @@ class Study(ABC):
     @cached_property
     def leader(self) -> str:
         """The best system; with a baseline, the best of the others."""
-        return study.leading(self.order, self.settings.baseline)
+        return leading(self.order, self.settings.baseline)
 
     @cached_property
     def headline(self) -> pd.DataFrame:
