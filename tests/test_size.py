@@ -26,7 +26,7 @@ LINES = {
     "pages": 3_578,
     "parameters": 982,
     "reading": 6_129,
-    "statistics": 3_124,
+    "statistics": 3_121,
     "studies": 5_951,
     "top": 1_024,
 }

@@ -17,7 +17,7 @@ from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.statistics import closed_forms, interval_methods, intervals, methods
 from evalkit.statistics.intervals import Estimate, t_interval
-from evalkit.statistics.methods import Options
+from evalkit.statistics.methods import JACKKNIFE, Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout
 
@@ -160,16 +160,13 @@ FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence valu
 HALL = "skewness-corrected t (Hall)"
 MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
 SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
-JACKKNIFE = "jackknife t"
 LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
-OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
 PICKED = "Wilson, with the variance of rows that enter and leave"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
-LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
 BY_PARTS = "MOVER of the limits of each class or label"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_DRAWS = "t on the variance of draws"
@@ -200,7 +197,7 @@ INTERVALS = (
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
     Rule(kinds.Smooth, EVERY, interval_methods.delta_of_few, FEW),
-    Rule(scores.Gap, UNITS, interval_methods.gap_of_units, LARGEST),
+    Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
     Rule(scores.AtRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
     Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
@@ -210,7 +207,7 @@ INTERVALS = (
     Rule(scores.Order, ROWS, interval_methods.of_table, OWN_SCALE),
     Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),
-    Rule(scores.Gap, ROWS, interval_methods.gap, LARGEST),
+    Rule(scores.Gap, ROWS, interval_methods.gap, interval_methods.GAP),
     Rule(scores.Overlap, ROWS, interval_methods.overlap, "Wilson's limits of the Jaccard index, mapped"),
     Rule(scores.OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
     Rule(scores.Lift, ROWS, interval_methods.lift, LIFT),
@@ -218,7 +215,7 @@ INTERVALS = (
     Rule(scores.TopPrecision, ROWS, interval_methods.top_precision, PICKED),
     Rule(scores.Depth, ROWS, interval_methods.depth, LIFT),
     Rule(scores.AtRates, ROWS, interval_methods.at_rates, AT_RATES),
-    Rule(scores.Decision, ROWS, interval_methods.of_cells, OF_CELLS),
+    Rule(scores.Decision, ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
 )
 
 FIRST_ORDER = "Welch's t on the influence of each row"

@@ -15,9 +15,9 @@ from evalkit.statistics.intervals import Estimate, recovered
 from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
 
-OF_CELLS = "t on the logit scale, half a row added to each cell"
+OF_CELLS = "t on the logit scale of the range, half a row added to each cell"
 UNMOVED = "none (no row moves the value)"
-GAP = "for the largest distance Newcombe's upper limit and a lower limit by bootstrap"
+GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
 HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
 
