@@ -83,6 +83,18 @@ def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
             classified(binary(), TWICE, metrics=[part])
 
 
+def test_without_segments_no_pair_is_compared_by_slice():
+    @ek.mean(best="low", undefined="the score is above a half")
+    def part(label, score):
+        return np.where(score > 0.5, np.nan, np.abs(label - score))
+
+    a = np.linspace(0.1, 0.9, 8)
+    study = ek.classification(y_true=[0, 1] * 4, y_score={"a": a, "b": 1 - a}, metrics=[part])
+    assert not len(study.by_segment)  # the two systems have no row in common
+    with pytest.raises(InputError, match="at least one unit"):
+        _ = study.comparisons
+
+
 def test_of_ranked_lists_it_takes_a_cut_off_and_units():
     names = ["own_recall_at@10", "recall@10", "own_hits", "hit_ratio"]
     study = ranking.read(metrics=[own_recall_at.at(10), "recall@10", own_hits, "hit_ratio"], unit="digit")

@@ -14,24 +14,24 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_366,
+    "catalogue": 1_367,
     "commands": 651,
     "drawing": 1_462,
     "findings": 81,
     "measured": 930,
     "metrics": 1_957,
-    "offline": 763,
-    "online": 868,
+    "offline": 766,
+    "online": 869,
     "page": 194,
     "pages": 3_578,
     "parameters": 982,
     "reading": 6_129,
-    "statistics": 3_121,
-    "studies": 5_951,
+    "statistics": 3_124,
+    "studies": 5_976,
     "top": 1_024,
 }
 MODULES = 163
-TESTS = 18_999
+TESTS = 19_011
 
 
 @cache

@@ -63,6 +63,11 @@ def check_forward(time, groups, gap, folds):
     assert time[tested].max() == time.max()
 
 
+def test_forward_refuses_groups_of_another_length():
+    with pytest.raises(InputError, match="columns must have one length, got time 3, group 4"):
+        splits.forward([1, 2, 3], k=2, group=["a", "b", "c", "d"])
+
+
 def test_forward_by_hand():
     folds = splits.forward([1, 1, 2, 3, 3, 4, 5, 6], k=2, gap=1)
     assert [(a.tolist(), b.tolist()) for a, b in folds.pairs] == [([0, 1], [3, 4, 5]), ([0, 1, 2, 3, 4], [6, 7])]

@@ -12,6 +12,8 @@
 The names of the function's arguments say what it is computed from (`Input` lists them): rows, ranked lists or users.
 """
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import sys

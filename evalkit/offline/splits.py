@@ -3,6 +3,8 @@
 Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite, same_length
 from evalkit.limits import USUAL, Limits
 from evalkit.reading.inputs.folds import DEVELOPMENT, TEST, TRAINING, YES_NO, Examples, set_of
 from evalkit.reading.tables.table import Coded, Slice
@@ -81,7 +83,7 @@ class Folds:
         members = self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
         return [Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)]
 
-    def in_time(self, time: Floats) -> "Folds":
+    def in_time(self, time: Floats) -> Folds:
         """The folds of a column that follow one another in time, each trained on the earlier ones.
 
         The first, which has no training rows, is left out. Folds that overlap in time stay as they are.
@@ -246,8 +248,10 @@ def forward(
     Rows of equal time stay together. gap: in the unit of `time`, at least the horizon of the label. window: the largest
     age of a training row. group: groups of the test block are removed from the training rows.
     """
-    when, number = finite("time", time), None if group is None else codes(group)[0]
-    pairs = []
+    when, number, pairs = finite("time", time), None, []
+    if group is not None:
+        number, _ = codes(group)
+        same_length(time=when, group=number)
     for start, end in _blocks(when, k + 1)[1:]:
         tested, age = (when >= start) & (when <= end), start - when
         trains = (age > gap) & (age <= window)

@@ -4,6 +4,8 @@ The unit is the user: tables have one row per user. Differences are treatment âˆ
 See also `independent` for two arms as they are, `power`, and `multiplicity` for interim analyses.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -175,8 +175,8 @@ class Sessions:
         cell = place * (arms + 1) + np.where(team < 0, arms, team)
         shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(-1, arms + 1)
         uneven, silent = _uneven(session, team, log.start, arms), (credit.sum(axis=1) == 0).sum()
-        counted = [uneven, (~owned).sum(), outcome[~owned].sum(), silent]
-        checked = np.array([counted, [count, len(owned), outcome.sum(), count]], dtype=np.float64).T
+        rows, plays = [(~owned).sum(), len(owned)], [outcome[~owned].sum(), outcome.sum()]
+        checked = np.array([[uneven, count], rows, plays, [silent, count]], dtype=np.float64)
         first = {name: (column.names, column.code[log.first]) for name, column in log.attributes.items()}
         attributes = {name: table.Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()}
         user = log.user[log.first].astype(np.int32)

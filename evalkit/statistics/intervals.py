@@ -4,6 +4,8 @@ The unit is what was sampled independently: the query, the user, the fold. Sever
 `by_unit` adds them up, and the mean over rows is then a ratio of sums, `ratio_delta(*by_unit(values, user))`.
 """
 
+from __future__ import annotations
+
 import html
 from dataclasses import dataclass, replace
 from functools import partial

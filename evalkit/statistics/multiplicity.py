@@ -1,5 +1,7 @@
 """Multiple testing: adjusted p-values of a family of tests, rank intervals, and bounds for interim analyses."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -86,7 +88,7 @@ def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draw
     return adjusted
 
 
-def max_t_of_many(pairs: "Pairs", *, rng: np.random.Generator) -> Floats:
+def max_t_of_many(pairs: Pairs, *, rng: np.random.Generator) -> Floats:
     """`max_t_of_sums` for pairs of columns."""
     places = np.eye(pairs.values.shape[1])
     form = places[pairs.first] - places[pairs.second]
@@ -203,7 +205,7 @@ class Pairs:
     @classmethod
     def of(
         cls, table: Floats, first: Ints, second: Ints, *, metric: Ints | None = None, added: AddUp = lambda rows: rows
-    ) -> "Pairs":
+    ) -> Pairs:
         """The pairs of columns of a table, (rows, columns).
 
         metric: the number of each column's metric, None if all have one. The two columns of a pair have the same
@@ -226,7 +228,7 @@ class Pairs:
         return cls(added(values), first, second, differences)
 
     @classmethod
-    def of_columns(cls, columns: Floats) -> "Pairs":
+    def of_columns(cls, columns: Floats) -> Pairs:
         """Pairs from known differences, (n, m), instead of columns of a table."""
         none = np.zeros(columns.shape[1], np.int64)
         return cls(np.zeros((len(columns), 1)), none, none, lambda places: np.take(columns, places, axis=1))
@@ -234,7 +236,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, places: Ints, units: Ints) -> "Pairs":
+    def take(self, places: Ints, units: Ints) -> Pairs:
         """Some of the pairs, with the units in another order."""
 
         def differences(some: Ints) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, normal_quantile, tango
-from evalkit.statistics.significance import ByT, Comparison, compare
+from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
 from evalkit.statistics.spread import bisect, inverted
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
@@ -135,7 +135,7 @@ def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0
     """
     from scipy.special import ndtr
 
-    _check_binomial(successes, n, null)
+    _check_binomial(successes, n, null, level)
     if n > EXACT:
         p = float(2 * ndtr(-abs(successes - n * null) / np.sqrt(n * null * (1 - null))))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
@@ -245,7 +245,7 @@ def _binomial(hits: int, n: int, p: float, *, null: float, level: float, unit: s
 
 def _one_sided(successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str) -> Comparison:
     """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is open."""
-    _check_binomial(successes, n, null)
+    _check_binomial(successes, n, null, level)
     both = _binomial(successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}")
     limit = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
     low, high = (limit.low, 1 - null) if side == "greater" else (-null, limit.high)
@@ -257,7 +257,8 @@ def _less(share: Estimate, null: float) -> Estimate:
     return replace(share, value=share.value - null, low=share.low - null, high=share.high - null)
 
 
-def _check_binomial(successes: int, n: int, null: float) -> None:
+def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
+    check_comparison_level(level)
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
     check_proportion(successes, n)

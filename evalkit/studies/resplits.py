@@ -224,11 +224,16 @@ def fit_others(
     ignoring = [fit.test for _, fit in fits.get(setting.blind, ())]
     every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
     warned = Counter(text for fit in every_fit for text in set(fit.warned))
-    values, curve = np.array([metric.value(fit.test) for fit in folds]), _curve(setting, metric, fits[CURVE], own)
-    blind = Rows.join(ignoring) if len(ignoring) == setting.k else None
-    bootstrap = _bootstrap(setting, fits) if setting.examples.classes else None
-    frames = (points, _summary(points, chosen, fits), values, curve)
-    return Resplits(*frames, blind, bootstrap, (*missing, *unfitted), dict(sorted(warned.items())))
+    return Resplits(
+        points=points,
+        summary=_summary(points, chosen, fits),
+        folds=np.array([metric.value(fit.test) for fit in folds]),
+        curve=_curve(setting, metric, fits[CURVE], own),
+        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
+        bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
+        unfitted=(*missing, *unfitted),
+        warned=dict(sorted(warned.items())),
+    )
 
 
 # A selection of columns, inside the folds and outside

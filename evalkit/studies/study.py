@@ -450,7 +450,9 @@ class Study(ABC):
 
     def _slice_tests(self) -> Iterator[Row]:
         """The headline pair in each slice that has enough units to test."""
-        for part in self.slices if len(self.headline) else ():
+        for part in self.slices:
+            if not len(self.headline):
+                return
             with suppress(InputError):
                 c = self.compare(self.primary, self.opponents, part.member)
                 if c.difference.n >= 2:

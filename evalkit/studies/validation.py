@@ -84,10 +84,19 @@ def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> 
         rows = np.concatenate([others, test]) if split.holdout else test  # training rows of a holdout too
         known[rows] = np.count_nonzero(e.label[others]) / others.size if e.classes else np.median(e.label[others])
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = Rows(e.label, known, HALF)
-    scored = systems if every else {name: rows.take(split.tested) for name, rows in systems.items()}
-    trained = {name: [rows.take(train)] for name, rows in systems.items()} if split.holdout else {}
-    threshold = p.threshold if e.classes else None
-    return Validation(shared, tuple(systems), {}, p, e.sources, (), threshold, e, split, scored, trained)
+    return Validation(
+        shared,
+        tuple(systems),
+        {},
+        p,
+        e.sources,
+        described=(),
+        threshold=p.threshold if e.classes else None,
+        examples=e,
+        split=split,
+        scored=systems if every else {name: rows.take(split.tested) for name, rows in systems.items()},
+        trained={name: [rows.take(train)] for name, rows in systems.items()} if split.holdout else {},
+    )
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -113,11 +122,20 @@ def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) ->
         again = {first: fitting.prepared(named[first], e.candidates, p.seed)}
         wide = fitting.Learner(again, e.candidates, e.label, len(e.classes))
         together |= zip((OUTSIDE, INSIDE), resplits.reselected(setting, wide, first), strict=True)
-    steps = tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items())
-    scored = {name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()}
-    trained = {name: [fit.train for fit in own if fit.train] for name, own in fits.items()}
-    refit = partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left)
-    return Validation(shared, tuple(models), {}, p, e.sources, steps, None, e, setting.folds, scored, trained, refit)
+    return Validation(
+        shared,
+        tuple(models),
+        {},
+        p,
+        e.sources,
+        described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
+        threshold=None,
+        examples=e,
+        split=setting.folds,
+        scored={name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()},
+        trained={name: [fit.train for fit in own if fit.train] for name, own in fits.items()},
+        refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
+    )
 
 
 def _estimators(e: folds.Examples, p: reports.Validation) -> dict[str, Any]:

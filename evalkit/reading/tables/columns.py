@@ -261,7 +261,7 @@ def listed(names: Iterable[str], most: int = 20) -> str:
 
 def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The requested systems among these, all if none is. Raises ParameterError for one that does not exist."""
-    if unknown := [name for name in wanted if name not in set(names)]:
+    if unknown := [name for name in wanted if name not in names]:
         raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
     return [name for name in names if not wanted or name in wanted]
 
