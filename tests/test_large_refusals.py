@@ -18,7 +18,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits
 from evalkit.metrics import grid
 from evalkit.reading.reductions import blocks
-from evalkit.studies import classification
+from evalkit.studies import binary as two_classes
 
 TABLES = {  # report, parameter, table, what is given with it
     "binary": ("classification", "preds", lambda: binary(400), {}),
@@ -233,7 +233,7 @@ def test_just_as_many_values_as_are_kept_are_read():
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
-    monkeypatch.setattr(classification, "UNITS", 200)
+    monkeypatch.setattr(two_classes, "UNITS", 200)
     with pytest.raises(ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"):
         classified(binary(), SMALL, metrics="gauc", unit="user_id")
 
