@@ -15,6 +15,7 @@ from world import Inputs, World
 from evalkit.parameters import reports
 from evalkit.studies import (
     beyond_relevance,
+    binary_diagnostics,
     classification,
     diagnostics,
     diff,
@@ -295,7 +296,7 @@ def _coins(of: Any) -> Iterator[Number]:
 
 def _within_units(of: Any) -> Iterator[Number]:
     """Of units that mean nothing: AUC over all rows and within units are the same."""
-    c = classification.within_units(of)
+    c = binary_diagnostics.within_units(of)
     yield Number("all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0)
 
 

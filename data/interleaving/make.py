@@ -14,6 +14,16 @@ USERS, SEED = 400, 7
 HEALTH = ["excellent", "good", "fair", "poor"]
 
 
+def watched(chance: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+    """0 or 1 for each position of single sessions: whether it was played. chance: that it is, if it is looked at."""
+    played, here = np.zeros(chance.shape, dtype=np.int64), np.ones(len(chance), dtype=bool)
+    for place in range(chance.shape[1]):
+        played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
+        ended = (played[:, place] == 1) & (rng.random(len(chance)) < WORLD.leave)
+        here &= ~ended & (rng.random(len(chance)) < WORLD.stay)
+    return played
+
+
 def sessions() -> pd.DataFrame:
     """Interleaved sessions of simulated users: one row an item shown. Nothing in it was observed."""
     rng = np.random.default_rng(SEED)
@@ -23,7 +33,7 @@ def sessions() -> pd.DataFrame:
     lists = rankings[:, user]
     shown = interleaving.team_draft(lists, WORLD.k, rng=rng)
     team = interleaving.without_shared_start(shown, lists).team
-    played = simulation.watched(WORLD, np.take_along_axis(who.chance[user], shown.item, axis=1), rng=rng)
+    played = watched(np.take_along_axis(who.chance[user], shown.item, axis=1), rng=rng)
     hours = played * (who.hours[user, None] * rng.gamma(4.0, 0.25, played.shape)).round(2)
     device = rng.choice(["phone", "tv", "web"], user.size, p=[0.5, 0.35, 0.15])
     n, k = shown.item.shape
