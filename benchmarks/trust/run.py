@@ -23,7 +23,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import cells
 import numpy as np
@@ -204,27 +203,30 @@ def run(
     worlds: Sequence[str], runs: int, workers: int, folder: Folder, earlier: Folder | None = None
 ) -> dict[str, Tallies]:
     """The tallies of every world, each from so many samples."""
-    fresh: Any = {"mp_context": get_context("forkserver"), "max_tasks_per_child": TASKS}
-    with ProcessPoolExecutor(workers, initializer=_prepare, **fresh) as pool:
+    with _pool(workers) as pool:
         if earlier:
             list(pool.map(take_over, worlds, [folder] * len(worlds), [earlier] * len(worlds)))
         alike = list({BY_NAME[world].kind: world for world in worlds}.values())
         known = dict(zip(alike, pool.map(kept_truth, alike, [folder] * len(alike)), strict=True))
         by_kind = {BY_NAME[world].kind: true for world, true in known.items()}
-        truths = {world: by_kind[BY_NAME[world].kind] for world in worlds}
-        tasks = {
-            pool.submit(kept_batch, world, number, truths[world], folder): world
-            for number in range(runs // BATCH)
-            for world in worlds
-        }
-        tallies: dict[str, Tallies] = {world: {} for world in worlds}
-        for done, task in enumerate(as_completed(tasks), start=1):
-            if task.exception():
-                pool.shutdown(cancel_futures=True)  # at once, and not after an hour of the other batches
-            for key, tally in task.result().items():
-                tallies[tasks[task]].setdefault(key, Tally()).merge(tally)
-            _progress(done, len(tasks))
+    truths = {world: by_kind[BY_NAME[world].kind] for world in worlds}
+    every = [(world, number) for number in range(runs // BATCH) for world in worlds]
+    tallies: dict[str, Tallies] = {world: {} for world in worlds}
+    for first in range(0, len(every), workers * TASKS):  # new processes, as Python's own replacement of them can hang
+        with _pool(workers) as pool:
+            some = every[first : first + workers * TASKS]
+            tasks = {pool.submit(kept_batch, world, number, truths[world], folder): world for world, number in some}
+            for done, task in enumerate(as_completed(tasks), start=first + 1):
+                if task.exception():
+                    pool.shutdown(cancel_futures=True)  # at once, and not after an hour of the other batches
+                for key, tally in task.result().items():
+                    tallies[tasks[task]].setdefault(key, Tally()).merge(tally)
+                _progress(done, len(every))
     return tallies
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"), initializer=_prepare)
 
 
 def so_far(worlds: Sequence[str], folder: Folder) -> dict[str, Tallies]:
