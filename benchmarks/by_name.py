@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from syntax import PACKAGE, Function, Module, parameters
 
 ROWS_OF_METRICS = ("definitions", "catalogue")  # the folders that may know a metric by its name
+IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 VAGUE = ("found", "one", "given", "told", "made", "shown", "held", "s")
 
 
 def metric_names(package: list[Module]) -> set[str]:
     """The first argument of each row of the table of metrics."""
     return {
-        node.args[0].value
+        text(node.args[0])
         for module in package
         if belongs(module, ROWS_OF_METRICS)
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and len(node.args) > 2 and is_text(node.args[0]) and is_identifier(node.args[0])
+        if isinstance(node, ast.Call) and len(node.args) > 2 and IDENTIFIER.fullmatch(text(node.args[0]))
     }
 
 
@@ -26,14 +27,9 @@ def belongs(module: Module, folders: tuple[str, ...]) -> bool:
     return module.path.relative_to(PACKAGE).parts[0] in folders
 
 
-def is_text(node: ast.AST) -> bool:
-    """True of a text that is written down."""
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def is_identifier(node: ast.Constant) -> bool:
-    """True of a text such as hit_rate."""
-    return re.fullmatch(r"[a-z][a-z0-9_]*", node.value) is not None
+def text(node: ast.AST | None) -> str:
+    """The text that a node writes down; empty if it writes down none."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def texts(node: ast.AST) -> list[str]:
@@ -43,7 +39,7 @@ def texts(node: ast.AST) -> list[str]:
     if isinstance(node, ast.BinOp):
         return texts(node.left) + texts(node.right)
     values = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
-    return [value.value for value in values if value is not None and is_text(value)]
+    return [text(value) for value in values if text(value)]
 
 
 def tables_of_metrics(package: list[Module], metrics: set[str]) -> set[tuple[str, str]]:
@@ -71,8 +67,8 @@ def mostly(values: list[str], metrics: set[str]) -> bool:
 
 def is_set_of_names(node: ast.expr) -> bool:
     """True of frozenset(metric.name for metric in …)."""
-    text = ast.unparse(node)
-    return text.startswith(("frozenset(", "set(", "{")) and ".name for" in text
+    source = ast.unparse(node)
+    return source.startswith(("frozenset(", "set(", "{")) and ".name for" in source
 
 
 def tests_on_metric_names(package: list[Module]) -> list[str]:
@@ -114,11 +110,9 @@ def operands(node: ast.AST) -> list[ast.AST]:
 
 def names_metric(node: ast.AST, metrics: set[str], tables: set[str]) -> bool:
     """True if an operand is a metric's name, a collection with one, or a table of them."""
-    if is_text(node):
-        return node.value in metrics
     if isinstance(node, ast.Name):
         return node.id in tables
-    return any(text in metrics for text in texts(node))
+    return any(name in metrics for name in [text(node), *texts(node)])
 
 
 def kinds_of_parts(package: list[Module]) -> list[str]:
@@ -185,7 +179,7 @@ def is_patch(call: ast.Call) -> bool:
     """True if the name that is set is one of a constant."""
     if ast.unparse(call.func).endswith(".setitem"):
         return "__kwdefaults__" in ast.unparse(call.args[0])
-    names = [a.value.split(".")[-1] for a in call.args[:2] if is_text(a)]
+    names = [text(argument).split(".")[-1] for argument in call.args[:2]]
     return ast.unparse(call.func).endswith(".setattr") and any(re.fullmatch("[A-Z][A-Z0-9_]*", n) for n in names)
 
 
@@ -201,13 +195,9 @@ def vague_functions(package: list[Module]) -> list[str]:
 
 def vague_names(f: Function) -> list[str]:
     """The names that a function binds itself, not those of the functions inside it."""
-    bound = set(parameters(f)) | {node.id for node in own_nodes(f) if is_binding(node)}
+    names = (node for node in own_nodes(f) if isinstance(node, ast.Name))
+    bound = {*parameters(f), *(name.id for name in names if isinstance(name.ctx, ast.Store))}
     return [name for name in VAGUE if name in bound]
-
-
-def is_binding(node: ast.AST) -> bool:
-    """True of a name that is set, also by a loop, `with` or a comprehension."""
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def own_nodes(f: ast.AST) -> Iterator[ast.AST]:

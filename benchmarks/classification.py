@@ -1,6 +1,6 @@
 """Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one run.
 
-python -m benchmarks.classification [rows ...]
+python benchmarks/classification.py [rows ...]
 """
 
 import sys
@@ -13,7 +13,7 @@ from results import Claim, seconds
 
 from evalkit.catalogue import lookup
 from evalkit.metrics.counts import Counts, auc, auc_by_group, average_precision, count, ks
-from evalkit.metrics.curves import best_f, roc_curve, summary
+from evalkit.metrics.curves import best_f, roc_curve
 from evalkit.metrics.influence import auc_variance
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
@@ -23,8 +23,8 @@ from evalkit.statistics.statistic import OfRows
 USERS, USERS_TIMED = 50_000, 500
 
 
-def one_by_one(c: Counts) -> list:
-    """The full set of binary metrics, each by its own function."""
+def full_set(c: Counts) -> list:
+    """Curve, areas with their variance, KS and the best F1, each by its own function."""
     return [metric(c) for metric in (roc_curve, auc, auc_variance, average_precision, ks, best_f)]
 
 
@@ -52,18 +52,16 @@ def binary(rows: int) -> list[tuple[str, float, str]]:
     unit = seconds(partial(np.sort, score))
     build = seconds(lambda: count(score, label))
     with_auc = seconds(lambda: auc(count(score, label)))
-    full = seconds(lambda: summary(count(score, label)))
-    single = seconds(lambda: one_by_one(count(score, label)))
+    full = seconds(lambda: full_set(count(score, label)))
     functions = (metrics.roc_auc_score, metrics.average_precision_score, metrics.roc_curve)
     peer = [seconds(partial(function, label, score), runs=1) for function in functions]
-    memory = extra_memory(lambda: summary(count(score, label))) / score.nbytes
+    memory = extra_memory(lambda: full_set(count(score, label))) / score.nbytes
     return [
         ("Counts from rows / np.sort", build / unit, "<= 4"),
-        ("full set, one pass / np.sort", full / unit, "<= 8"),
-        ("full set, one by one / np.sort", single / unit, "<= 16"),
+        ("full set / np.sort", full / unit, "<= 16"),
         ("roc_auc_score / Counts and AUC", peer[0] / with_auc, ">= 6"),
         ("three of scikit-learn / full set", sum(peer) / full, ">= 10"),
-        ("memory of one pass / score array", memory, "<= 6"),
+        ("memory of the full set / score array", memory, "<= 6"),
     ]
 
 

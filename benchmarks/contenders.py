@@ -59,7 +59,7 @@ def duckdb_by_hand() -> Callable[[str, str], Means]:
     """
 
     def work(run: str, qrels: str) -> Means:
-        return list(duckdb.sql(query.format(run=run, qrels=qrels)).fetchall()[0])
+        return list(duckdb.execute(query.format(run=run, qrels=qrels)).fetchall()[0])
 
     return work
 
@@ -105,7 +105,8 @@ def _dicts(run_file: str, qrels_file: str) -> tuple[dict, dict]:
     import pyarrow.parquet as pq
 
     def nested(file: str, value: str) -> dict:
-        table, out = pq.read_table(file), {}
+        table = pq.read_table(file)
+        out: dict = {}
         for query, item, one in zip(*(table[name].to_pylist() for name in ("query", "item", value)), strict=True):
             out.setdefault(query, {})[item] = one
         return out
@@ -180,7 +181,8 @@ def timed(work: Callable[..., Made], *files: str) -> tuple[Made, dict[str, list[
 
     The first one pays for pages that the host of a virtual machine had taken back, which varies more than the tools.
     """
-    made, spent = work(*files), {"cpu": [], "wall": []}
+    made = work(*files)
+    spent: dict[str, list[float]] = {"cpu": [], "wall": []}
     for _ in range(TIMES):
         wall, cpu = time.perf_counter(), time.process_time()
         made = work(*files)

@@ -1,11 +1,12 @@
 """Interleaving: lists drafted per second for all users at once against the plain loop over users, in one run.
 
-python -m benchmarks.interleaving [users]
+python benchmarks/interleaving.py [users]
 """
 
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from results import Claim
@@ -17,8 +18,10 @@ K, CANDIDATES, LOOPED = 10, 40, 4000
 
 def plain_team_draft(a: list[int], b: list[int], k: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
     """Team draft as its paper writes it, one list."""
-    lists, item, team, seen = (a, b), [], [], set()
-    count = [0, 0]
+    lists, count = (a, b), [0, 0]
+    item: list[int] = []
+    team: list[int] = []
+    seen: set[int] = set()
     while len(item) < k:
         turn = int(count[0] > count[1]) if count[0] != count[1] else int(rng.random() < 0.5)
         pick = next((one for one in lists[turn] if one not in seen), None)
@@ -58,7 +61,7 @@ def main(users: int = 200_000) -> list[Claim]:
     print(f"{'team draft, plain loop':<28} {loop:>12,.0f}  {1.0:>6.1f}")
     found = {}
     for draw in (interleaving.team_draft, interleaving.alternate, interleaving.probabilistic):
-        found[draw.__name__] = per_second(lambda draw=draw: draw(lists, K, rng=rng), users)
+        found[draw.__name__] = per_second(partial(draw, lists, K, rng=rng), users)
         print(f"{draw.__name__:<28} {found[draw.__name__]:>12,.0f}  {found[draw.__name__] / loop:>6.1f}")
     return [Claim("lists drafted a second, team draft / plain loop", found["team_draft"] / loop, ">= 10")]
 

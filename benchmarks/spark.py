@@ -65,7 +65,7 @@ def session(folder: str) -> Any:
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     from pyspark.sql import SparkSession
 
-    quiet = {"spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    quiet: Any = {"spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     return SparkSession.builder.master(f"local[{THREADS}]").config(map=quiet).getOrCreate()
 
 

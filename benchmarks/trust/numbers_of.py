@@ -28,7 +28,7 @@ from evalkit.studies import (
     validation,
 )
 
-READ = {
+READ: dict[str, tuple[Any, Callable[..., Any]]] = {
     "classification": (reports.Classification, classification.study_of),
     "interleaving": (reports.Interleaving, interleaving.study_of),
     "ranking": (reports.Ranking, ranking.study_of),
@@ -296,7 +296,7 @@ def _coins(of: Any) -> Iterator[Number]:
 
 def _within_units(of: Any) -> Iterator[Number]:
     """Of units that mean nothing: AUC over all rows and within units are the same."""
-    c = binary_diagnostics.within_units(of)
+    c: Any = binary_diagnostics.within_units(of)
     yield Number("all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0)
 
 
@@ -362,7 +362,7 @@ def _other_tests(of: Any) -> Iterator[Number]:
     frame = paired.other_tests(of)
     for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
         yield Number("other test", name, np.nan, np.nan, np.nan, frame[name].iloc[0])
-    ranks = paired.mean_ranks(of)
+    ranks: Any = paired.mean_ranks(of)
     for name in ("friedman", "iman_davenport") if ranks else ():
         p = getattr(ranks[name], "p_value", ranks[name])
         yield Number("other test", name, np.nan, np.nan, np.nan, float(p))

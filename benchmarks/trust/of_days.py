@@ -75,7 +75,7 @@ def lists(rng: Generator, population: int) -> Day:
 
 ORDER, SHARES = "roc_auc,average_precision,brier,accuracy,f1", "accuracy,precision,roc_auc"
 SMALL = Limits(flipped=500, bins=2**12, drawn=2_000, reading=Reading(rows=1_000, lists=1_000))
-KINDS = (
+KINDS: tuple[tuple[str, str, int, Callable, str, float, dict], ...] = (
     ("forecasts", "rating", 200, forecasts, "mae,rmse", 0.1, {}),
     ("scores", "classification", 400, scores, ORDER, 0.3, {}),
     ("scores by user", "classification", 150, by_user, SHARES, 0.3, {"unit": "user"}),

@@ -114,11 +114,9 @@ def _tables(some: list[Cell], kind: Kind) -> Iterator[str]:
     alike: dict[tuple[str, ...], list[tuple[str, int]]] = {}
     for world, numbers in by_world.items():
         alike.setdefault(tuple(numbers), []).append(world)
-    for numbers, worlds in alike.items():
+    for names, worlds in alike.items():
         head = f"| | {' | '.join(f'{name}, n = {n:,}' for name, n in worlds)} |"
-        rows = [
-            f"| {number} | {' | '.join(_share(by_world[world][number]) for world in worlds)} |" for number in numbers
-        ]
+        rows = [f"| {number} | {' | '.join(_share(by_world[world][number]) for world in worlds)} |" for number in names]
         yield "\n".join([f"**{kind.title}**", "", head, "|---|" + "---|" * len(worlds), *rows])
 
 

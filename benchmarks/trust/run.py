@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -170,8 +170,8 @@ def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, 
 def take_over(world: str, folder: Folder, earlier: Folder) -> None:
     """Takes what an earlier state has of a world, if its first two batches come out the same but for rounding."""
     names = [f"truth {_file(BY_NAME[world].kind)}", f"{world} 0", f"{world} 1"]
-    true, *known = (earlier.read(name) for name in names)
-    if true is None or None in known:
+    true, *known = (earlier.read(name) or {} for name in names)
+    if not true or not all(known):
         return
     drawn = [{key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()} for number in range(2)]
     if all(map(_same, drawn, known)):
@@ -180,7 +180,7 @@ def take_over(world: str, folder: Folder, earlier: Folder) -> None:
             shutil.copy(path, folder.path)
 
 
-def _same(drawn: Mapping[str, Mapping[str, float]], known: Mapping[str, Mapping[str, float]]) -> bool:
+def _same(drawn: dict, known: dict) -> bool:
     """Whether two batches have the same counts, and the same sums but for rounding."""
     if drawn.keys() != known.keys():
         return False
