@@ -19,7 +19,7 @@ from evalkit.catalogue import lookup
 from evalkit.drawing.shown import findings
 from evalkit.findings import kinds
 from evalkit.findings.kinds import ASSUMED_DIRECTION, NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
-from evalkit.pages import experiment_page, page, significance_page
+from evalkit.pages import experiment_page, significance_page, texts
 from evalkit.parameters.reports import REPORTS
 from evalkit.studies import interleaving, significance
 
@@ -66,9 +66,9 @@ def given(function):
             named[ast.unparse(name)] = named.get(ast.unparse(name), set()) | keys
     for call in (node for node in nodes if isinstance(node, ast.Call)):
         of = ast.unparse(call.func)
-        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)|(page\.)?said", of)) is not None:
+        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)|texts\.said", of)) is not None:
             words = {part.value for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.Constant)}
-            says = kinds.KINDS[made[1]].says if made[1] else page.CAPTIONS
+            says = kinds.KINDS[made[1]].says if made[1] else texts.CAPTIONS
             facts = {fact for k in call.keywords for fact in ([k.arg] if k.arg else named[ast.unparse(k.value)])}
             facts |= {"study"} if not made[1] and len(call.args) > 1 else set()
             yield [says[form] for form in says if form in words] or [*says.values()], facts
@@ -79,8 +79,8 @@ def test_a_page_gives_the_facts_that_a_sentence_needs():
     functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
     sentences = [sentence for function in functions for sentence in given(function)]
     assert len(sentences) > 130
-    for texts, facts in sentences:
-        for text in texts:
+    for several, facts in sentences:
+        for text in several:
             fields = {re.split(r"[.\[]", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
             assert fields - set(vars(kinds.measured)) == facts, text
 

@@ -11,7 +11,7 @@ from frozen import compare, freeze, needs
 from frozen.cases import CASES
 
 from evalkit import numbers, system
-from evalkit.pages import page
+from evalkit.pages import as_json
 
 TREE = {
     "primary": "f1",
@@ -137,17 +137,17 @@ def test_packed_columns_are_read_as_lists(monkeypatch):
     values = np.where(np.arange(1200) % 7, np.arange(1200) / 8, np.nan)
     names = [f"q{i:04d}" for i in range(1200)]
     frame = pd.DataFrame({"first": names, "value": values, "n": np.arange(1200), "unit": "row"})
-    packed = page.columns(frame)
+    packed = as_json.columns(frame)
     assert compare.is_packed(packed["value"])
     assert compare.is_packed(packed["first"]["at"])
     with monkeypatch.context() as longer:
         longer.setattr(numbers, "LISTED_UP_TO", 10_000)
-        written = page.columns(frame)
+        written = as_json.columns(frame)
     assert isinstance(written["value"], list)
     written["value"] = [None if np.isnan(value) else value for value in written["value"]]  # as JSON has it
     assert compare.numbers(packed) == compare.numbers(written) == 3 * 1200
     assert list(compare.differences(packed, written)) == list(compare.differences(written, packed)) == []
-    moved = page.columns(frame.assign(value=values + 1e-11 * np.maximum(values, 1) * (frame["n"] == 9)))
+    moved = as_json.columns(frame.assign(value=values + 1e-11 * np.maximum(values, 1) * (frame["n"] == 9)))
     (change,) = compare.differences(packed, moved)
     assert (change.path, change.kind, change.old) == ("[q0009].value", "number", 9 / 8)
 

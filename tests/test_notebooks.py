@@ -11,7 +11,7 @@ import pytest
 from made_once import ROOT
 from stored_outputs import RESULTS
 
-from evalkit.pages import classification_page, page
+from evalkit.pages import classification_page, pieces
 from evalkit.parameters.reports import REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
@@ -85,13 +85,13 @@ def named(path: Path) -> set[tuple[str, str]]:
 def test_every_piece_that_a_cell_names_exists(path):
     assert named(path)
     for module, piece in named(path):
-        assert piece in page.names(importlib.import_module(f"evalkit.pages.{module}")), (module, piece)
+        assert piece in pieces.names(importlib.import_module(f"evalkit.pages.{module}")), (module, piece)
 
 
 @pytest.mark.parametrize("module", sorted({module for path in NOTEBOOKS for module, _ in named(path)}))
 def test_an_unknown_piece_is_answered_with_the_list(module):
     own = importlib.import_module(f"evalkit.pages.{module}")
-    with pytest.raises(AttributeError, match=f"no attribute 'estimtes'; its pieces are .*{page.names(own)[0]}"):
+    with pytest.raises(AttributeError, match=f"no attribute 'estimtes'; its pieces are .*{pieces.names(own)[0]}"):
         own.estimtes  # noqa: B018 - the attribute itself is what is tested
 
 

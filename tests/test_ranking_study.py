@@ -12,7 +12,7 @@ import pytest
 
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import first_screen, page, ranking_page
+from evalkit.pages import as_json, first_screen, page, ranking_page
 from evalkit.report import plain
 from evalkit.studies import provenance, ranking
 
@@ -123,7 +123,7 @@ def column(c):
 
 
 def read_again(frame):
-    columns = json.loads(json.dumps(plain(page.columns(frame))))
+    columns = json.loads(json.dumps(plain(as_json.columns(frame))))
     return columns, pd.DataFrame({name: column(c) for name, c in columns.items()})
 
 
@@ -131,7 +131,7 @@ def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
     columns, frame = read_again(sample.comparisons)
     pd.testing.assert_frame_equal(frame, sample.comparisons, check_exact=True, check_dtype=False)
     assert isinstance(columns["p"], list)
-    assert page.columns(sample.comparisons[:0].iloc[:, :0]) == {}
+    assert as_json.columns(sample.comparisons[:0].iloc[:, :0]) == {}
 
 
 def test_many_comparisons_are_packed_to_the_last_bit(sample):

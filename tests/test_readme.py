@@ -58,6 +58,13 @@ def test_every_file_that_is_linked_exists(page):
     assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
 
 
+def test_every_test_that_the_code_names_exists():
+    sources = [README.parent / "CONTRIBUTING.md", *(README.parent / "evalkit").rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r"\btests/[\w/]+\.py\b", path.read_text(encoding="utf-8"))}
+    assert len(named) > 5
+    assert not [name for name in named if not (README.parent / name).exists()]
+
+
 def test_readme_names_every_page_of_the_docs():
     text = README.read_text(encoding="utf-8")
     assert not [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in text and page.name != "trust_tables.md"]

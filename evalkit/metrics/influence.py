@@ -158,7 +158,7 @@ def place(c: Counts, score: Floats) -> Ints:
 # Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ------------------------
 
 Metric = Callable[[Counts], float]
-CELLS = 1_024  # more do not change a standard error: tests/test_cells.py
+CELLS = 1_024  # more do not change a standard error: tests/test_resampling.py
 
 
 def cells(c: Counts, most: int = CELLS) -> Ints:

@@ -16,7 +16,7 @@ from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits,
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
-from evalkit.pages import explorer, first_screen, page, shared_findings, threshold_page
+from evalkit.pages import as_json, explorer, first_screen, page, pieces, shared_findings, texts, threshold_page
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.report import Results
 from evalkit.studies import binary_diagnostics, diagnostics, score_curves
@@ -41,7 +41,7 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
 
 
-probabilities = page.where(lambda study: study.probabilities)
+probabilities = pieces.where(lambda study: study.probabilities)
 
 
 def title(study: BinaryStudy) -> Html:
@@ -58,7 +58,7 @@ def top(study: BinaryStudy) -> Html:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
-    note = page.said("binary.top_note")
+    note = texts.said("binary.top_note")
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
@@ -86,7 +86,7 @@ def definitions(study: BinaryStudy) -> Html:
 
 def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = page.population(study.account)
+    rows = as_json.population(study.account)
     more = {
         "kind": "binary",
         **rows,
@@ -94,7 +94,7 @@ def results(study: BinaryStudy) -> Results:
         "positive": study.positive,
         "threshold_rule": study.rule.text,
         "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
-        **page.records(decisions=study.decisions),
+        **as_json.records(decisions=study.decisions),
         "thresholds": [],
         **explorer.recorded(study),
     }
@@ -105,8 +105,8 @@ def results(study: BinaryStudy) -> Results:
         of_systems = study.counts_by_system
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            **page.records(crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains),
-            **page.records(thresholds=study.choices),
+            **as_json.records(crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains),
+            **as_json.records(thresholds=study.choices),
             "scores_by_class": {
                 "histogram": score_curves.histogram(of_systems, score_curves.edges(study, of_systems)).to_dict("list"),
                 "distances": score_curves.distances(of_systems).to_dict("records"),
@@ -114,11 +114,11 @@ def results(study: BinaryStudy) -> Results:
         }
     if study.probabilities:
         more |= {
-            **page.records(calibration=study.calibration, reliability=study.reliability),
+            **as_json.records(calibration=study.calibration, reliability=study.reliability),
             "isotonic": study.isotonic.recorded(),
             **_net_benefit(study),
         }
-    return page.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), more)
 
 
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
     facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
-    caption = page.said("binary.curve_plot", study, **facts)
+    caption = texts.said("binary.curve_plot", study, **facts)
     named = (
         f"{name}: AUC {number(auc)}, average precision {number(ap)}"
         for name, (auc, ap) in binary_diagnostics.areas(study).items()
@@ -273,8 +273,8 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
 def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
     """The area under each system's curve with its interval, where it is among the metrics."""
     rows = study.estimates[study.estimates["metric"] == metric.name]
-    texts = plots.said(rows)
-    return {name: f": {short} {text}" for name, text in zip(rows["system"], texts, strict=True)}
+    words = plots.said(rows)
+    return {name: f": {short} {text}" for name, text in zip(rows["system"], words, strict=True)}
 
 
 def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -295,7 +295,7 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
     before, after = map(number, _of(study.elsewhere, name)["value"][:2])
-    caption = page.said("binary.base_rate_plot", study, before=before, after=after)
+    caption = texts.said("binary.base_rate_plot", study, before=before, after=after)
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
 
@@ -308,11 +308,11 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
     panel = Panel(page.drawn(study, study.curve("gain")), x, y, reference=DIAGONAL)
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
-    caption = page.said("binary.top_plot", shares=shares, few=page.few(study))
+    caption = texts.said("binary.top_plot", shares=shares, few=page.few(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
-@page.where(lambda study: study.both_classes and len(study.order) >= 2)
+@pieces.where(lambda study: study.both_classes and len(study.order) >= 2)
 def curves(study: BinaryStudy) -> Html:
     """Whether one curve contains the other, or where they cross."""
     lines = []
@@ -358,7 +358,7 @@ def base_rate(study: BinaryStudy) -> Html:
         rows.append([Cell(name), *cells])
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
-    note = page.said("binary.base_rate_note")
+    note = texts.said("binary.base_rate_note")
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
         note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
     table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
@@ -377,7 +377,7 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
         places = decimals(*(rows[column] for column in ("value", "low", "high")))
         for row in rows[rows["system"].isin(list(words))].itertuples():
             words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
-    how = page.said("binary.calibration_plot_how")
+    how = texts.said("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
 
@@ -386,7 +386,7 @@ def reliability(study: BinaryStudy | ClassesStudy, what: str, how: str, words: M
     level, drawn = study.settings.level, study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
-    caption = page.said("binary.reliability", rows=len(study.account), how=how, band=band)
+    caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
     options: dict[str, Any] = {"ylabel": what, "height": 3.4, "panels": len(words)}
     return page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
 
@@ -394,7 +394,7 @@ def reliability(study: BinaryStudy | ClassesStudy, what: str, how: str, words: M
 @probabilities
 def calibration(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    note = page.said("binary.calibration_note") + NO_LIMITS
+    note = texts.said("binary.calibration_note") + NO_LIMITS
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
@@ -421,7 +421,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
-    note = page.said("binary._logistic_note")
+    note = texts.said("binary._logistic_note")
     if certain := [name for name in study.order if study.wrong.get(name)]:
         note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
     return by_system(caption, rows, "part", limits("value"), note)
@@ -441,7 +441,7 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     tables = study.counts_by_system
     frame = score_curves.histogram({name: tables[name] for name in names}, score_curves.edges(study, tables))
     facts = {"positives": counted(c.positives, "positive"), "negatives": counted(c.negatives, "negative")}
-    caption = page.said("binary.score_plot", bins=score_curves.BINS, **facts)
+    caption = texts.said("binary.score_plot", bins=score_curves.BINS, **facts)
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share of the class", "panels": len(names), "height": 2.6}
     return figures.row(curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels)
 
@@ -451,7 +451,7 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     """The distribution function of the leader's scores of each class, with the largest distance marked."""
     name = study.leader
     frame, widest = score_curves.distribution(name, study.table(name)), score_curves.distances(study.counts_by_system)
-    caption = page.said("binary.ks_plot", study, distances=_distances(study))
+    caption = texts.said("binary.ks_plot", study, distances=_distances(study))
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
     figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
     return figure.folded("Distribution functions of the scores (KS)")
@@ -464,7 +464,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     if not (names := list(tables)[:DRAWN]):
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    caption = page.said("binary.confusion_plot", study, what=what)
+    caption = texts.said("binary.confusion_plot", study, what=what)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual", "height": 2.5}

@@ -12,7 +12,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, plural
-from evalkit.pages import explorer, first_screen, page, threshold_page
+from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
 from evalkit.report import Results
@@ -21,9 +21,9 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
 
-one_by_one = page.where(lambda study: study.one_by_one)
-probabilities = page.where(lambda study: study.probabilities)
-scored = page.where(lambda study: study.scored)
+one_by_one = pieces.where(lambda study: study.one_by_one)
+probabilities = pieces.where(lambda study: study.probabilities)
+scored = pieces.where(lambda study: study.scored)
 
 
 Heads = Mapping[str, str]  # by the column of a frame
@@ -56,7 +56,7 @@ def thresholds(study: ClassesStudy) -> Html:
     columns = named("system | coverage [] | accuracy among them=right [_]")
     columns["classes"] = each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text"))
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
-    note = page.said("classes.thresholds_note")
+    note = texts.said("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
 
 
@@ -98,7 +98,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
         drawn[name], shown = classes.drawn_together(study.measured.confusion(name).table, study.names)
     names, mistake = study.order[: figures.beside(len(shown), CELL)], classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = page.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
+    caption = texts.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
@@ -118,7 +118,7 @@ def confusion(study: ClassesStudy) -> Html:
     return tables.stack([_confused(study), class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED)])
 
 
-@page.where(lambda study: len(study.confused))
+@pieces.where(lambda study: len(study.confused))
 def _confused(study: ClassesStudy) -> Html:
     """Which classes are most often predicted instead of which."""
     what = "weight" if study.weighted else "rows"
@@ -137,18 +137,18 @@ def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
         "kind": "multi-class",
-        **page.population(study.account),
+        **as_json.population(study.account),
         "classes": list(study.names),
         "confusion": {name: study.measured.confusion(name).table.tolist() for name in study.systems},
-        **page.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
+        **as_json.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
         **explorer.recorded(study),
         **recorded(study),
     }
     if study.scored:
-        more |= page.records(tops=study.tops)
+        more |= as_json.records(tops=study.tops)
     if study.probabilities:
-        more |= page.records(calibration=study.calibration) | {"isotonic": study.isotonic.recorded()}
-    return page.results(study, every_finding(study), more)
+        more |= as_json.records(calibration=study.calibration) | {"isotonic": study.isotonic.recorded()}
+    return as_json.results(study, every_finding(study), more)
 
 
 def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
@@ -211,30 +211,30 @@ def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
     tables = study.one_by_one
     frame = pd.concat([score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()])
-    caption = page.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
+    caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
     data, more = (frame, score_curves.distances(tables)), _size(study) | labels | {"sides": study.sides}
     figure = figures.row(curve_plots.distributions, *data, caption=caption, says=_distances(study), **more)
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
 
-@page.where(lambda study: study.probabilities and study.one_by_one)
+@pieces.where(lambda study: study.probabilities and study.one_by_one)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
     drawn, words = study.each_reliability, _corners(study.one_by_one)
     grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
     grey = "" if drawn.bands is None else grey
-    caption = page.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
+    caption = texts.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
     figure = page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
     return _folded(study, figure, "Reliability diagrams")
 
 
-@page.where(lambda study: study.probabilities and study.one_by_one)
+@pieces.where(lambda study: study.probabilities and study.one_by_one)
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
     panels = [_benefit(study.leader, name, c) for name, c in study.one_by_one.items()]
-    caption = page.said("classes.decision_curve", of_each=_of_each(study))
+    caption = texts.said("classes.decision_curve", of_each=_of_each(study))
     figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 

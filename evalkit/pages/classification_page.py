@@ -5,12 +5,12 @@ from typing import Any
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, threshold_page
+from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, pieces, threshold_page
 from evalkit.pages.explorer import explorer
 from evalkit.studies import binary, classes, labels, row_study
 from evalkit.studies.study import Study
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
@@ -26,7 +26,7 @@ def _piece(name: str) -> Callable[[Study], Any]:
     made = next(piece for piece in of.values() if piece is not None)
 
     def piece(study: Study) -> Any:
-        return (of[type(study)] or page.nothing)(study)
+        return (of[type(study)] or pieces.nothing)(study)
 
     piece.__name__, piece.__doc__ = name, made.__doc__
     piece.__annotations__["return"] = made.__annotations__["return"]
@@ -53,11 +53,11 @@ UNKNOWN = "The comparison with the labels' shares as scores is left out: it need
 def estimates(study: row_study.RowStudy) -> tables.Html:
     """The metrics, of two classes those without a threshold and those at it, above what needs no model."""
     sample = f"with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    pieces = []
+    parts = []
     for what, metrics, constant, note in _tabled(study):
         below = [page.reference(study, constant, study.constant, metrics)] if constant else []
-        pieces.append(page.estimates(study, f"{what} {sample}", note, metrics=metrics, more=below))
-    return tables.stack(pieces)
+        parts.append(page.estimates(study, f"{what} {sample}", note, metrics=metrics, more=below))
+    return tables.stack(parts)
 
 
 def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:

@@ -10,11 +10,11 @@ from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
-from evalkit.pages import explorer, first_screen, page
+from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
 from evalkit.report import Results
 from evalkit.studies.diff import Diff, date_of, shown
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has all of it
 
@@ -109,7 +109,7 @@ def _facts(side: str) -> Column:
 
 def account(study: Diff) -> Html:
     """The change of each metric, as the exact sum of three terms."""
-    return account_table(study.account, page.said("diff.account_note", level=percent(study.settings.level)))
+    return account_table(study.account, texts.said("diff.account_note", level=percent(study.settings.level)))
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
@@ -133,7 +133,7 @@ def _sizes(row: Mapping[str, Any]) -> Cell:
     return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
 
 
-@page.where(lambda study: len(study.segments))
+@pieces.where(lambda study: len(study.segments))
 def segments(study: Diff) -> Html:
     """The metric that decides in each slice; mix and within of a mean or ratio."""
     frame = study.segments
@@ -143,7 +143,7 @@ def segments(study: Diff) -> Html:
     columns["difference on common units"] = tables.limits("difference", "difference_low", "difference_high", signed)
     columns |= named("p p | adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
     columns["common / left / came"] = each(_sizes)
-    note = page.said("diff.segments_note") if additive else page.said("diff.segments_not_additive", study)
+    note = texts.said("diff.segments_note") if additive else texts.said("diff.segments_not_additive", study)
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
 
@@ -158,25 +158,25 @@ def moved(study: Diff) -> Html:
     words = {"old": f"old {side}", "new": f"new {side}", "difference": f"effect on {study.primary.label}"}
     words = {} if study.averaged else words
     columns = {words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()}
-    note = page.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
+    note = texts.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
     which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
     return explorer.listing(rows)
 
 
-@page.where(lambda study: len(study.series))
+@pieces.where(lambda study: len(study.series))
 def series(study: Diff) -> figures.Figure | Html:
     """The metric that decides along the reports, with intervals."""
     frame = study.series
     frame = frame.assign(name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"])
-    caption = page.said("diff.series", study, level=percent(study.settings.level))
+    caption = texts.said("diff.series", study, level=percent(study.settings.level))
     drawn: dict[str, Any] = {"label": study.primary.label, "zero": False, "height": figures.tall(len(frame))}
     return figures.picture(plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn)
 
 
 def definitions(study: Diff) -> Html:
     """The metrics, the terms of the account and the tests."""
-    return tables.definitions([*page.metric_definitions(study), *page.meanings("diff")])
+    return tables.definitions([*page.metric_definitions(study), *texts.meanings("diff")])
 
 
 findings, origin = page.findings, page.origin
@@ -187,8 +187,8 @@ def results(study: Diff) -> Results:
     more: dict[str, Any] = {"most_changed": study.most_changed, "compared": study.new.about["report"]}
     more |= {"same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
-    frames = page.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
-    return page.results(study, every_finding(study), more | frames | page.records(changes=study.changes))
+    frames = as_json.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
+    return as_json.results(study, every_finding(study), more | frames | as_json.records(changes=study.changes))
 
 
 SUMMARY = (verdict, account, page.comparisons)

@@ -9,34 +9,34 @@ from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
-from evalkit.pages import page
+from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
     return shown.findings(of_users(study), "users-")
 
 
-@page.of_a_part
+@pieces.of_a_part
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
     users = counted(study.users, study.unit_name)
     return page.estimates(study, f"Arms with their {study.settings.level:.0%} intervals, {users}")
 
 
-@page.of_a_part
+@pieces.of_a_part
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms on every metric."""
     return page.comparisons(study)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
@@ -44,11 +44,11 @@ def adjustments(study: Experiment) -> Html:
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
-    note = page.said("experiment.adjustments_note")
+    note = texts.said("experiment.adjustments_note")
     return of_rows(caption, study.adjustments, columns, note)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
@@ -66,8 +66,8 @@ def _about(users: float) -> str:
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
-@page.of_a_part
-@page.where(lambda study: len(study.by_segment))
+@pieces.of_a_part
+@pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
     return tables.stack([page.segments(study), tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")])
@@ -75,17 +75,17 @@ def segments(study: Experiment) -> Html:
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    return [*page.metric_definitions(study), *page.meanings("users", tests=study.tests_are)]
+    return [*page.metric_definitions(study), *texts.meanings("users", tests=study.tests_are)]
 
 
 def answers(study: Experiment) -> dict[str, Any]:
     """Every number of this part."""
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
-    return page.answers(study) | {
+    return as_json.answers(study) | {
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
-        **page.records(adjustments=study.adjustments, caps=study.caps, users_for=study.users_for),
+        **as_json.records(adjustments=study.adjustments, caps=study.caps, users_for=study.users_for),
         "concentration": shares,
         "looks": study.looks,
     }
@@ -132,14 +132,14 @@ def _usual(study: Experiment) -> Iterator[Finding]:
         yield kinds.FEW_UNITS.warning(min(few.values()), "unusual", **facts)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def heavy_users(study: Experiment) -> figures.Figure | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
     facts = {"first": first, "second": second, "label": study.plain.label, "level": study.settings.level}
-    caption = page.said("experiment.heavy_users", **facts)
+    caption = texts.said("experiment.heavy_users", **facts)
     label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
     drawn: dict[str, Any] = {"label": label, "zero": True, "height": figures.tall(len(study.caps))}
     return figures.picture(plots.intervals, study.caps, caption=caption, says=page.listed(study.caps), **drawn)

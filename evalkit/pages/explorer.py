@@ -10,7 +10,7 @@ from evalkit.arrays import Floats
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
-from evalkit.pages import page
+from evalkit.pages import texts
 from evalkit.studies.row_study import By, Missed, RowStudy, fitting
 from evalkit.system import cached
 
@@ -118,7 +118,7 @@ def _beside(name: str, value: object) -> Cell:
 def explorer(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
     if study.data is None:
-        return tables.paragraph(page.said("explorer.not_listed", study))
+        return tables.paragraph(texts.said("explorer.not_listed", study))
     m = _missed(study)
     several = ([f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()] for row in m.opened(OPENED))
     return listing(_listing(m, list(map("<br>".join, several))))
@@ -133,7 +133,7 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     some = f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. "
     note = some if len(m.rows) < total else ""
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
-    names, note = m.aligned.id[m.rows].tolist(), f"{note}{page.DEFINITIONS['misses'][m.misses.by.name]}"
+    names, note = m.aligned.id[m.rows].tolist(), f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}"
     of = " and ".join(m.pair)
     if not others:
         return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)

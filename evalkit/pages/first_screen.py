@@ -13,12 +13,12 @@ from evalkit import numbers
 from evalkit.drawing import strips, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
 from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
-from evalkit.pages import page
+from evalkit.pages import page, pieces, texts
 from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.study import Study
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
@@ -31,7 +31,7 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
 
     what: that which they predict.
     """
-    words = page.QUESTIONS[kind]
+    words = texts.QUESTIONS[kind]
     form = "alone" if len(study.order) == 1 else "against" if study.settings.baseline else "best"
     asked = words[form].format(study=study, systems=len(study.order), what=what)
     return heading(words["report"], f"{asked}, by {study.primary.label}, on {rows}?", study)
@@ -55,9 +55,9 @@ def heading(report: str, asked: str, of: Any) -> Html:
 
 def verdict(study: Study, *more: str) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how it was tested."""
-    pieces = [*gate(study), tables.answer(*_sentences(study), *more), strip(study), gloss(study)]
+    parts = [*gate(study), tables.answer(*_sentences(study), *more), strip(study), gloss(study)]
     how = [tables.folded("How this was tested", tables.paragraph(_how(study)))] if len(study.headline) else []
-    return tables.stack([*pieces, *how])
+    return tables.stack([*parts, *how])
 
 
 def gloss(study: Study) -> Html:
@@ -245,7 +245,7 @@ def rules(judged: policy.Judged) -> Html:
     if judged.level and judged.policy.level:
         levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
         columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
-        note = page.said("first_screen.policy", count=judged.tested, **levels)
+        note = texts.said("first_screen.policy", count=judged.tested, **levels)
     columns["result"] = each(lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text"))
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
@@ -368,13 +368,13 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
 
 
 def _how(study: Study) -> str:
-    best = page.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
+    best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     facts = {"best": "" if study.settings.baseline else best, "how": page.methods(study.headline)}
     facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
-    facts |= {"picked": page.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""}
+    facts |= {"picked": texts.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""}
     margin = study.settings.margin
-    equivalent = f"Equivalent: within {_margin(study)}." if margin else page.said("first_screen.no_margin")
-    return page.said("first_screen.how", study, equivalent=equivalent, **facts)
+    equivalent = f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
+    return texts.said("first_screen.how", study, equivalent=equivalent, **facts)
 
 
 def _top(study: Study) -> str:

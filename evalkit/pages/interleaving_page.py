@@ -9,14 +9,14 @@ from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, name
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
-from evalkit.pages import experiment_page, first_screen, page
+from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.report import Results
 from evalkit.studies import experiment, interleaving, provenance, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
 def title(o: Online) -> Html:
@@ -35,23 +35,23 @@ def title(o: Online) -> Html:
 
 def verdict(o: Online) -> Html:
     """The answer of the log, then of the A/B table; each named if there are both."""
-    pieces = first_screen.gate(o)
+    parts = first_screen.gate(o)
     if o.log:
         simulated = "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
         label = simulated or ("Interleaving" if o.users else "")
-        pieces += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
+        parts += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
     if o.users:
-        pieces += [*([tables.paragraph("A/B test")] if o.log else []), first_screen.verdict(o.users)]
-    return tables.stack(pieces)
+        parts += [*([tables.paragraph("A/B test")] if o.log else []), first_screen.verdict(o.users)]
+    return tables.stack(parts)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
     return shown.findings(of_log(study), "log-")
 
 
-@page.of_a_part
+@pieces.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     users, arms = counted(study.users, study.unit_name), len(study.systems)
@@ -60,10 +60,10 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-comparisons, segments = page.of_a_part(page.comparisons), page.of_a_part(page.segments)
+comparisons, segments = pieces.of_a_part(page.comparisons), pieces.of_a_part(page.segments)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
@@ -71,7 +71,7 @@ def checks(study: Interleaving) -> Html:
     columns = named(f"position i{' | arm=system w' if several else ''}")
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
-    note = page.said("interleaving.checks_note", broken=experiment.BROKEN)
+    note = texts.said("interleaving.checks_note", broken=experiment.BROKEN)
     by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     balance = tables.folded("The balance of teams in numbers", by_position)
     counts = named("check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format))
@@ -84,9 +84,9 @@ def definitions(o: Online) -> Html:
     items = []
     if o.log:
         items += page.metric_definitions(o.log)
-        items += page.meanings("log", tests=o.log.tests_are, users=plural(o.log.unit_name, 2))
+        items += texts.meanings("log", tests=o.log.tests_are, users=plural(o.log.unit_name, 2))
     items += experiment_page.definitions(o.users) if o.users else []
-    items += page.meanings("planning") if o.planning else []
+    items += texts.meanings("planning") if o.planning else []
     return tables.definitions(items)
 
 
@@ -104,18 +104,18 @@ def results(o: Online) -> Results:
         "users": experiment_page.answers(o.users) if o.users else None,
         "planning": planned(o.planning) if o.planning else None,
     }
-    return Results(page.about(o, every_finding(o)) | more)
+    return Results(as_json.about(o, every_finding(o)) | more)
 
 
 def _log_results(study: Interleaving) -> dict:
     counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
-    return page.answers(study) | {
+    return as_json.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.table.columns),
         "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
-        **page.records(balance=study.balance, by_position=study.by_position, checks=study.checks),
+        **as_json.records(balance=study.balance, by_position=study.by_position, checks=study.checks),
     }
 
 
@@ -164,7 +164,7 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
         yield kinds.REPEATED_ITEMS.warning(repeated, items=items)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def balance(study: Interleaving) -> figures.Figure | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     shares = study.coins
@@ -173,7 +173,7 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     names = [f"position {r.position}{arm} (n = {r.n:,})" for arm, r in zip(each, shares.itertuples(), strict=True)]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
-    caption = page.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)
+    caption = texts.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)
     drawn: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     drawn["height"] = figures.tall(len(frame), each=0.24)
     listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
@@ -181,7 +181,7 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     return figures.picture(plots.intervals, frame, caption=caption, says=listed, **drawn)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
     outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
@@ -199,13 +199,13 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 
 
-@page.of_a_part
+@pieces.of_a_part
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
     times = {"raw": row["raw_metric"], "raw_times": _times(row["raw_times"]), "times": _times(row["cuped_times"])}
     times |= {"users": _about(row["interleaving"]), "cuped": row["cuped_metric"].removesuffix(", CUPED")}
-    text = page.said("interleaving.answer", name=study.name, **times)
+    text = texts.said("interleaving.answer", name=study.name, **times)
     return tables.stack([tables.paragraph(text), _assumed(study)])
 
 
@@ -224,22 +224,22 @@ def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-@page.of_a_part
+@pieces.of_a_part
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
     spec = "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 about | "
     columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
-    note = page.said("interleaving.needed_note")
+    note = texts.said("interleaving.needed_note")
     by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
     return tables.folded("Users needed by design", by_design)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
     spec = "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
     columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
-    note = page.said("interleaving.worlds_note")
+    note = texts.said("interleaving.worlds_note")
     by_world = of_rows("Users for 95% agreement, simulated, by assumption", study.worlds, columns, note)
     return tables.folded("The same under other assumptions", by_world)
 
@@ -258,7 +258,7 @@ ABOUT: dict[str, Callable[[str], Column]] = {
 }
 
 
-@page.of_a_part
+@pieces.of_a_part
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
@@ -268,7 +268,7 @@ def stages(study: Planning) -> Html:
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
     facts = {"users_interleaved": first["users_interleaved"]}
-    note = page.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
+    note = texts.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
     by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note)
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
@@ -280,8 +280,8 @@ def planned(study: Planning) -> dict[str, Any]:
         "world": study.name,
         "assumptions": as_record(study.world),
         "users": study.users,
-        **page.records(needed=study.needed, counted=study.groups, worlds=study.worlds, candidates=study.candidates),
-        **page.records(families=study.families, stages=study.stages),
+        **as_json.records(needed=study.needed, counted=study.groups, worlds=study.worlds, candidates=study.candidates),
+        **as_json.records(families=study.families, stages=study.stages),
         "curves": study.curves.to_dict("list"),
         "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
     }
@@ -298,36 +298,36 @@ def assumptions(study: Planning) -> str:
     w = study.world
     click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
     spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
-    return page.said("interleaving.assumptions", study, spread=spread, click=click)
+    return texts.said("interleaving.assumptions", study, spread=spread, click=click)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
     facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
-    caption = page.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
+    caption = texts.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
     reached = [f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])]
     data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
     return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def agreement(study: Planning) -> figures.Figure | Html:
     """Interleaving preference of many simulated rankers against their true A/B lift and the measured one."""
     r = {how: study.correlation(how) for how in HOW}
-    caption = page.said("interleaving.agreement", rankers=study.rankers, each=study.each)
+    caption = texts.said("interleaving.agreement", rankers=study.rankers, each=study.each)
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
     return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
 
 
-@page.of_a_part
+@pieces.of_a_part
 def families(study: Planning) -> figures.Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
-    caption = page.said("interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS)
+    caption = texts.said("interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS)
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
         f"hours {signed_percent(row.hours)}"

@@ -8,13 +8,13 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, listed, number, percent
-from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
+from evalkit.pages import as_json, classes_page, explorer, first_screen, pieces, shared_findings, texts
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
 from evalkit.report import Results
 from evalkit.studies import labels
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
-probabilities = page.where(lambda study: study.probabilities)
+probabilities = pieces.where(lambda study: study.probabilities)
 
 
 score_plot, ks_plot = classes_page.score_plot, classes_page.ks_plot
@@ -48,7 +48,7 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
     panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
     rows = counted(len(study.account), "row")
     facts = {"leader": study.leader, "swept": ", ".join(SWEPT), "rows": rows, "best": number(best)}
-    caption = page.said("labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts)
+    caption = texts.said("labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts)
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
@@ -83,15 +83,15 @@ def results(study: LabelsStudy) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
         "kind": "multi-label",
-        **page.population(study.account),
+        **as_json.population(study.account),
         "labels": list(study.names),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in labels.stored(study).items()},
-        **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
+        **as_json.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
         **explorer.recorded(study),
         **classes_page.recorded(study),
     }
-    return page.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), more)
 
 
 def every_finding(study: LabelsStudy) -> list[kinds.Finding]:

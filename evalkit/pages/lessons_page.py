@@ -6,7 +6,7 @@ from typing import Any
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
 from evalkit.numbers import number
-from evalkit.pages import page
+from evalkit.pages import page, texts
 from evalkit.studies import lessons
 
 
@@ -15,7 +15,7 @@ def hundred() -> figures.Figure:
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
     facts = {"few": lessons.FEW, "mean": lessons.MEAN, "sigma": lessons.SIGMA, "samples": lessons.SAMPLES}
-    caption = page.said("lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts)
+    caption = texts.said("lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts)
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
     return figures.row(plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
 
@@ -37,7 +37,7 @@ def on_coin() -> Html:
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     exact = tables.table("Ten flips of a fair coin, exactly", heads, rows)
-    return tables.stack([exact, coin(), tables.paragraph(page.said("lessons.on_coin_text"))])
+    return tables.stack([exact, coin(), tables.paragraph(texts.said("lessons.on_coin_text"))])
 
 
 def _rejected(p: float) -> tuple[Cell, Cell]:
@@ -46,7 +46,7 @@ def _rejected(p: float) -> tuple[Cell, Cell]:
 
 def on_hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = page.said("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
+    text = texts.said("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
     return tables.stack([hundred(), tables.paragraph(text)])
 
 

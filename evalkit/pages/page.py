@@ -1,92 +1,24 @@
-"""Sections that all pages share: estimates, comparisons, slices, single units, definitions, JSON."""
+"""Pieces that pages share: estimates, comparisons, slices, tiers, definitions, findings, the origin of the page."""
 
-import inspect
 import math
-import sys
-import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch, wraps
-from pathlib import Path
 from string import ascii_lowercase
-from types import ModuleType
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import pandas as pd
 
-from evalkit import numbers, report
+from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
-from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
-from evalkit.parameters import cells
-from evalkit.reading.inputs.aligned import Aligned
-from evalkit.studies import diagnostics, provenance, row_study, units
+from evalkit.pages import pieces, texts
+from evalkit.studies import diagnostics, provenance
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.study import Study
-
-Part = TypeVar("Part")
-Piece = TypeVar("Piece")
-Usual = TypeVar("Usual")
-Other = TypeVar("Other")
-OfOther = TypeVar("OfOther")
-
-
-def names(module: ModuleType) -> list[str]:
-    """The pieces that a module of pages offers: its own public functions."""
-    functions = [f for name, f in inspect.getmembers(module, inspect.isfunction) if not name.startswith("_")]
-    own = [f for f in functions if f.__module__ == module.__name__]
-    return list(dict.fromkeys(f.__name__ for f in [*vars(module).get("PIECES", ()), *own]))
-
-
-def offered(module_name: str) -> None:
-    """Make the module answer an unknown name with the list of its pieces; called by the module itself."""
-    module = sys.modules[module_name]
-
-    def refuse(name: str) -> NoReturn:
-        text = f"module {module_name!r} has no attribute {name!r}"
-        raise AttributeError(text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}")
-
-    setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
-
-
-def also(
-    kind: type[Other], piece: Callable[[Other], OfOther]
-) -> Callable[[Callable[[Usual], Piece]], Callable[[Usual | Other], Piece | OfOther]]:
-    """Let another kind of study have the piece too, made by another function."""
-
-    def of_both(usual: Callable[[Usual], Piece]) -> Callable[[Usual | Other], Piece | OfOther]:
-        every: Callable[..., Any] = usual
-        dispatched = singledispatch(every)
-        dispatched.register(kind, piece)
-        return dispatched
-
-    return of_both
-
-
-def nothing(study: object) -> Html:
-    """A place of the page that stays empty."""
-    return Html("")
-
-
-def where(holds: Callable[[Any], object]) -> Callable[[Callable[[Part], Piece]], Callable[[Part], Piece | Html]]:
-    """Make a piece empty of a study, or a part of one, of which something does not hold."""
-
-    def of_some(piece: Callable[[Part], Piece]) -> Callable[[Part], Piece | Html]:
-        @wraps(piece)
-        def of_what_is_there(part: Part) -> Piece | Html:
-            return piece(part) if holds(part) else Html("")
-
-        return of_what_is_there
-
-    return of_some
-
-
-of_a_part = where(lambda part: part is not None)
-
 
 DRAWN = 30  # more than a figure holds
 SIDES = {"high": ("second better", "first better"), "low": ("first better", "second better"), "neither": None}
@@ -253,7 +185,7 @@ def comparisons(study: Study) -> Html:
     if not deciding.any():
         return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note, many=True)])
     if "lift" in study.comparisons:
-        every = f"{note} {said('page.arms_note')}"
+        every = f"{note} {texts.said('page.arms_note')}"
         return _comparison_table(study, study.comparisons, "all metrics", every, evidence(study), many=True)
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
     rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "", many=True)
@@ -279,7 +211,7 @@ def _best_two(study: Study) -> Html:
 def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides; of one system the first screen says it."""
     several = plural(study.compares, 2)
-    return tables.paragraph(said("page.nothing", study, several=several)) if len(study.order) > 1 else Html("")
+    return tables.paragraph(texts.said("page.nothing", study, several=several)) if len(study.order) > 1 else Html("")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
@@ -322,7 +254,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     return [*cells, Cell(diagnostics.verdict_of(row), kind="text")]
 
 
-@where(lambda study: len(study.headline))
+@pieces.where(lambda study: len(study.headline))
 def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
@@ -376,7 +308,7 @@ def pair_names(comparisons: pd.DataFrame) -> list[str]:
     return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
 
 
-@where(lambda study: len(study.by_segment))
+@pieces.where(lambda study: len(study.by_segment))
 def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
     tested = "difference" in study.by_segment
@@ -415,7 +347,7 @@ def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None
     return cells
 
 
-@where(lambda study: len(study.by_segment))
+@pieces.where(lambda study: len(study.by_segment))
 def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
     frame = drawn(study, study.by_segment)
@@ -424,21 +356,6 @@ def segment_plot(study: Study) -> Figure | Html:
     caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
     height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
     return figures.row(plots.multiples, frame, caption=caption, height=height, panels=panels, label=label)
-
-
-DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
-CAPTIONS, QUESTIONS = DEFINITIONS.pop("captions"), DEFINITIONS.pop("questions")
-
-
-def said(place: str, study: Any = None, /, **facts: object) -> str:
-    """The caption or the note of a piece in definitions.toml, with what it says of the study and these facts in it."""
-    return str(CAPTIONS[place].format_map(facts | {"study": study}))
-
-
-def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
-    """The words of a part of definitions.toml and what they mean, with these facts of the study in them."""
-    texts = {name: " ".join(text.split()) for name, text in DEFINITIONS[part].items()}
-    return [(name.format_map(facts), text.format_map(facts)) for name, text in texts.items()]
 
 
 def metric_definitions(study: Study) -> list[tuple[str, str]]:
@@ -467,7 +384,7 @@ def tiers(study: Study) -> Html:
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     apart = f"{plural(study.unit_name, 2)} to tell it from the next"
     columns |= {"tier": count("tier", str), apart: count("needed", _two_digits)}
-    note = said("page.tiers_note", level=level)
+    note = texts.said("page.tiers_note", level=level)
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
@@ -504,73 +421,4 @@ def origin(study: Any) -> Html:
     return tables.provenance(provenance.table(study, study.settings.metrics))
 
 
-def population(rows: Aligned | row_study.Account) -> dict[str, Any]:
-    """The columns and the rows of a table of predictions, as a report's JSON has them."""
-    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
-    return {"columns": dict(rows.columns), "population": counted}
-
-
-def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
-    """Frames by name, each as its rows."""
-    return {name: frame.to_dict("records") for name, frame in frames.items()}
-
-
-def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> report.Results:
-    """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
-    units.leave(study.report, {"": study})
-    return report.Results(about(study, findings) | answers(study) | dict(more))
-
-
-SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
-
-
-def columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
-
-    Long lists of numbers are packed, as `numbers.column` says.
-
-    >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
-    {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
-    """
-    return {name: _column(name, frame[name]) for name in frame}
-
-
-def _column(name: str, values: pd.Series) -> Any:
-    if name in SHARED:
-        return values.iloc[0]
-    if not isinstance(values.iloc[0], str):
-        return numbers.column(values.to_numpy())
-    at, words = pd.factorize(values)
-    return {"words": words.tolist(), "at": numbers.column(at)}
-
-
-def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
-    """What every report's JSON begins with."""
-    return {
-        "schema": "evalkit/2",
-        "report": study.report,
-        "parameters": provenance.printable(study.p.given),
-        **({"settings": origin} if (origin := cells.settings()) else {}),
-        "inputs": provenance.inputs(study.sources),
-        "versions": provenance.versions(),
-        "gate": study.gate and study.gate.record(),
-        "findings": [finding.record() for finding in findings],
-    }
-
-
-def answers(study: Study) -> dict[str, Any]:
-    """The frames of a study that every report's JSON has."""
-    best_two = diagnostics.best_two(study).to_dict("records")
-    constant, weakest = diagnostics.constant(study, study.primary), study.weakest
-    some = {"best_two": best_two} if best_two else {}
-    some |= {"constant": constant} if math.isfinite(constant) else {}
-    return (some | {"weakest": vars(weakest)} if weakest else some) | {
-        "primary": study.primary.label,
-        "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
-        "order": study.order,
-        "comparisons": columns(study.comparisons),
-        **records(headline=study.headline, estimates=study.estimates, segments=study.by_segment),
-    }
-
-
-offered(__name__)
+pieces.offered(__name__)

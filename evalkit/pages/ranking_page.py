@@ -12,7 +12,7 @@ from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
-from evalkit.pages import first_screen, page
+from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.parameters.reports import RENUMBER
@@ -22,7 +22,7 @@ from evalkit.studies import beyond_relevance, diagnostics, ranking
 from evalkit.studies.diagnostics import VISIBLE, rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking, total
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
 HALF = 0.5  # of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to 0
@@ -137,11 +137,11 @@ def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
     given, closed = "rank" in study.runs.columns, study.p.ranks == RENUMBER
     gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
-    order = dict(page.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
-    items = [*page.metric_definitions(study), *page.meanings("ranking", level=study.relevance_level, order=order)]
+    order = dict(texts.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
+    items = [*page.metric_definitions(study), *texts.meanings("ranking", level=study.relevance_level, order=order)]
     if len(study.likeness):
-        items += page.meanings("likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST)
-    compared = [*tests, *page.meanings("compared")] if (tests := page.test_definitions(study)) else []
+        items += texts.meanings("likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST)
+    compared = [*tests, *texts.meanings("compared")] if (tests := page.test_definitions(study)) else []
     return tables.definitions([*items, *compared])
 
 
@@ -156,14 +156,14 @@ def results(study: Ranking) -> Results:
     more = {
         "columns": dict(study.runs.columns),
         "population": population,
-        **page.records(curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)),
-        **page.records(unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)),
-        **page.records(diversity_differences=beyond_relevance.differences(study)),
+        **as_json.records(curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)),
+        **as_json.records(unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)),
+        **as_json.records(diversity_differences=beyond_relevance.differences(study)),
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
         "likeness": study.likeness.to_dict("list"),
     }
-    return page.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), more)
 
 
 def queries(study: Ranking) -> Figure | Html:
@@ -176,7 +176,7 @@ def queries(study: Ranking) -> Figure | Html:
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
     facts = {"better": counted(better, "query"), "green": green, "equal": equal, "worse": worse, "orange": orange}
-    caption = page.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
+    caption = texts.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",
@@ -292,7 +292,7 @@ def diversity(study: Ranking) -> Html:
         return paragraph(text)
     frame = beyond_relevance.measures(study)
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
-    names, meaning = dict.fromkeys(frame["metric"]), dict(page.meanings("diversity"))
+    names, meaning = dict.fromkeys(frame["metric"]), dict(texts.meanings("diversity"))
     table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
     said = paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))
     tested = beyond_relevance.differences(study)
@@ -324,7 +324,7 @@ def unjudged(study: Ranking) -> Html:
     for label in labels:
         rows[f"{label} low"], rows[f"{label} high"] = wide["low", label].to_numpy(), wide["high", label].to_numpy()
         columns[label] = _range(f"{label} low", f"{label} high")
-    note = page.said("ranking.unjudged_note", depth=study.depth)
+    note = texts.said("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return tables.folded("What the unjudged items could change", table)
 

@@ -9,14 +9,14 @@ from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, plural, share, signed
-from evalkit.pages import first_screen, page, shared_findings
+from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
 SURE = 0.05  # by how much a half-width may be off
@@ -32,7 +32,7 @@ def estimates(study: Rating) -> Html:
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
     rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
-    note = page.said("rating.estimates_note")
+    note = texts.said("rating.estimates_note")
     return page.estimates(study, caption, note, more=rows)
 
 
@@ -40,7 +40,7 @@ def error_plot(study: Rating) -> figures.Figure:
     """The leader's error against its forecast."""
     name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = page.said("rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level)
+    caption = texts.said("rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     return figures.picture(curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels)
 
@@ -50,7 +50,7 @@ def bias_plot(study: Rating) -> figures.Figure:
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = page.said("rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row"))
+    caption = texts.said("rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row"))
     return figures.row(curve_plots.tenths, frame, caption=caption, panels=across, ylabel="bias (forecast − actual)")
 
 
@@ -87,9 +87,9 @@ findings, origin = page.findings, page.origin
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    frames = page.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
-    more = page.population(study.account) | frames | {"forecasts": _forecasts(study)} | recorded(study)
-    return page.results(study, every_finding(study), more)
+    frames = as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
+    more = as_json.population(study.account) | frames | {"forecasts": _forecasts(study)} | recorded(study)
+    return as_json.results(study, every_finding(study), more)
 
 
 def _forecasts(study: Rating) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def actual_plot(study: Rating) -> figures.Figure:
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
     facts = {"rows": counted(len(study.account), "row"), "cells": CELLS, "most": number(frame["rows"].max(), 0)}
-    caption = page.said("rating.actual_plot", what=what, first=_first(study), **facts)
+    caption = texts.said("rating.actual_plot", what=what, first=_first(study), **facts)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
     return figures.row(curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)
 
@@ -191,7 +191,7 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     places = decimals(bin_widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
-    caption = page.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
+    caption = texts.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
     drawn: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
     drawn |= {"says": f"Mean errors: {values}.", "panels": len(names), "height": 2.6}
     return figures.row(curve_plots.errors, frame, means, caption=caption, **drawn)
@@ -210,7 +210,7 @@ def reliability_plot(study: Rating) -> figures.Figure:
     of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
     of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
-    caption = page.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
+    caption = texts.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
     return page.diagrams(curve_plots.means, drawn, words, caption, panels=len(names), height=3.4)
 
 
@@ -218,7 +218,7 @@ def decomposition(study: Rating) -> Html:
     """The squared error of every system taken apart."""
     columns = "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination (DSC)=discrimination # | "
     columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
-    note = page.said("rating.decomposition_note")
+    note = texts.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 

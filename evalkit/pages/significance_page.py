@@ -12,8 +12,8 @@ from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pai
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import first_screen, lessons_page as lesson, page, shared_findings
-from evalkit.pages.page import also
+from evalkit.pages import as_json, first_screen, lessons_page as lesson, page, pieces, shared_findings, texts
+from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import diagnostics, lessons, paired, significance
@@ -21,9 +21,9 @@ from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, m
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
 
-page.offered(__name__)
+pieces.offered(__name__)
 
-compared = page.where(lambda study: len(study.headline))
+compared = pieces.where(lambda study: len(study.headline))
 
 
 Either = Significance | Shares
@@ -48,19 +48,19 @@ def equivalence_of_shares(study: Shares) -> Html:
 
 def definitions_of_shares(study: Shares) -> Html:
     """The methods behind the numbers shown."""
-    return tables.definitions([*page.metric_definitions(study), *page.meanings("shares")])
+    return tables.definitions([*page.metric_definitions(study), *texts.meanings("shares")])
 
 
-@page.where(lambda study: len(study.headline) and study.null is not None)
+@pieces.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
     n, shares = study.counts(study.opponents[0])[1], study.null_shares()
     if shares is None:
-        return tables.paragraph(page.said("significance.not_drawn", trials=n))
+        return tables.paragraph(texts.said("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
     facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
-    caption = page.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
+    caption = texts.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
     drawn: dict[str, Any] = {"seen": shares.seen, "counted": shares.added, "xlabel": f"successes of {trials}"}
     data = shares.k, shares.probability
     return figures.picture(plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
@@ -91,7 +91,7 @@ def results_of_shares(study: Shares) -> report.Results:
 def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> report.Results:
     """What both kinds of significance study publish, and `more`."""
     both = {"columns": dict(study.data.columns), "family": study.family, "lessons": lessons.figures()}
-    return page.results(study, findings, both | page.records(wrong_methods=lessons.wrong()) | more)
+    return as_json.results(study, findings, both | as_json.records(wrong_methods=lessons.wrong()) | more)
 
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
@@ -204,24 +204,24 @@ def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin, level = study.settings.margin, percent(study.settings.level)
     facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
-    caption = page.said("significance.differences", study, level=level, **facts)
+    caption = texts.said("significance.differences", study, level=level, **facts)
     return page.forest(study, plots.forest, caption, margin=margin)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 @compared
 def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
     sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
-    caption = page.said("significance.distribution", study, n=n, sizes=sizes, units=units)
+    caption = texts.said("significance.distribution", study, n=n, sizes=sizes, units=units)
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["less_is_better"] = study.primary.metric.best == "low"
     return figures.picture(plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, null_of_shares)
-@page.where(lambda study: len(study.headline) and study.flips)
+@pieces.where(lambda study: len(study.headline) and study.flips)
 def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
     row, draws = study.headline.iloc[0], study.null_draws()
@@ -230,7 +230,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
     half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
     facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study) + half}
-    caption = page.said("significance.null_distribution", study, how=how, **facts)
+    caption = texts.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "xlabel": f"mean difference in {study.primary.label} under the null",
@@ -239,7 +239,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     return figures.picture(plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def ranks(study: Significance) -> figures.Figure | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
     if (summary := paired.mean_ranks(study)) is None:
@@ -253,20 +253,20 @@ def ranks(study: Significance) -> figures.Figure | Html:
     facts = {"k": k, "n": n, "units": plural(study.unit_name, n), "distance": summary["critical_difference"]}
     facts |= {"friedman": p_value(summary["friedman"]), "iman_davenport": p_value(summary["iman_davenport"])}
     facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
-    caption = page.said("significance.ranks", study, **facts)
+    caption = texts.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
     return figures.picture(plots.critical_difference, means, caption=caption, says=listed, **drawn)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def power(study: Significance) -> figures.Figure | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
     if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
     of = study.paired(study.primary, study.opponents)
     facts = {"deviation": number(of.spread), "n": of.n, "units": plural(study.unit_name, of.n)}
-    caption = page.said("significance.power", study, alpha=beyond(study.family_level), **facts)
+    caption = texts.said("significance.power", study, alpha=beyond(study.family_level), **facts)
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
         "margin": study.settings.margin,
@@ -275,15 +275,15 @@ def power(study: Significance) -> figures.Figure | Html:
     return figures.picture(plots.power, frame, caption=caption, height=HEIGHT, **drawn)
 
 
-@also(Shares, page.nothing)
-@page.where(lambda study: len(study.headline) and study.flips)
+@also(Shares, pieces.nothing)
+@pieces.where(lambda study: len(study.headline) and study.flips)
 def duality(study: Significance) -> figures.Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     row, each = study.headline.iloc[0], beyond(study.test_level)
     facts = {"test": "t" if study.many else "sign flips", "level": percent(study.settings.level), "p": _p(study)}
     facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
     ends = interval(row["low"], row["high"], signed)
-    caption = page.said("significance.duality", study, each=each, interval=ends, **facts)
+    caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "alpha": each,
@@ -316,13 +316,13 @@ def estimates(study: Either) -> Html:
     return page.estimates(study, caption)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def other_tests(study: Significance) -> Html:
     """The same pairs by every other test, folded."""
     if not len(study.headline) or not len(frame := paired.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    known = {test: words for test, words in page.DEFINITIONS["other_tests"].items() if frame[test].notna().any()}
+    known = {test: words for test, words in texts.DEFINITIONS["other_tests"].items() if frame[test].notna().any()}
     columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
@@ -334,13 +334,13 @@ def other_tests(study: Significance) -> Html:
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 @compared
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     frame = paired.effects(study)
     deciding = frame["metric"] == study.primary.label
-    note = page.said("significance.effects_note")
+    note = texts.said("significance.effects_note")
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
@@ -375,12 +375,12 @@ def _equivalence(study: Significance) -> Html:
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
-    note = page.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
+    note = texts.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def needed(study: Significance) -> Html:
     """How many units would show which difference."""
     if not len(study.headline) or not len(frame := paired.needed(study)):
@@ -392,8 +392,8 @@ def needed(study: Significance) -> Html:
         f"{units} for 80%": tables.count("n_80", _count),
         f"{units} for 90%": tables.count("n_90", _count),
     }
-    caption = page.said("significance.needed", study, alpha=beyond(study.family_level))
-    return of_rows(caption, frame, columns, page.said("significance.needed_note"))
+    caption = texts.said("significance.needed", study, alpha=beyond(study.family_level))
+    return of_rows(caption, frame, columns, texts.said("significance.needed_note"))
 
 
 def _count(n: float) -> str:
@@ -402,7 +402,7 @@ def _count(n: float) -> str:
 
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
-    duality_text = tables.paragraph(page.said("significance._duality_text"))
+    duality_text = tables.paragraph(texts.said("significance._duality_text"))
     parts = [
         tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()),
         tables.folded("What 95% confidence means: a hundred intervals, some of which miss", lesson.on_hundred()),
@@ -416,7 +416,7 @@ def teaching(study: Either) -> Html:
 @also(Shares, definitions_of_shares)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
-    methods = page.meanings("significance", joint=NORMAL if study.many else JOINT)
+    methods = texts.meanings("significance", joint=NORMAL if study.many else JOINT)
     return tables.definitions([*page.metric_definitions(study), *methods])
 
 
@@ -430,16 +430,16 @@ def results(study: Significance) -> report.Results:
     if len(study.headline):
         more = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
-            **page.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
-            **page.records(tiers=rank_tiers(study), needed=paired.needed(study)),
+            **as_json.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
+            **as_json.records(tiers=rank_tiers(study), needed=paired.needed(study)),
             "ranks": paired.mean_ranks(study),
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    more |= page.records(draws=significance.variation(study), claims=significance.claims(study))
-    return published(study, every_finding(study), more | page.records(logs=significance.logged(study)))
+    more |= as_json.records(draws=significance.variation(study), claims=significance.claims(study))
+    return published(study, every_finding(study), more | as_json.records(logs=significance.logged(study)))
 
 
 # Evaluations: repeated draws, tasks, and what logs say of themselves --------------------------------------------------
@@ -450,7 +450,7 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it is."""
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
     p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})" if len(study.headline) == 1 else ""
-    claims = [page.said("significance.made", claim=_noun(study, name), p=p) for name in made]
+    claims = [texts.said("significance.made", claim=_noun(study, name), p=p) for name in made]
     return first_screen.verdict(study, *claims)
 
 
@@ -459,22 +459,22 @@ def _noun(study: Significance, claim: str) -> str:
     return claim.replace("questions", plural(significance.question(study), 2))
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def draws(study: Significance) -> Html:
     """What varies between units and within them, and what more of both would buy."""
     if not len(frame := significance.variation(study)):
         return Html("")
     units = plural(significance.question(study), 2)
     many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
-    caption = page.said("significance.draws", metric=significance.drawn(study), units=units)
+    caption = texts.said("significance.draws", metric=significance.drawn(study), units=units)
     columns = (
         f"system=what w | {units}=units n | draws # | between # | within # | standard error=error # | "
         f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless draws=endless_draws #"
     )
-    return of_rows(caption, frame, columns, page.said("significance.draws_note", units=units, many=many))
+    return of_rows(caption, frame, columns, texts.said("significance.draws_note", units=units, many=many))
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def claims(study: Significance) -> Html:
     """What the claim covers, and what the other ones would give."""
     if not len(frame := significance.claims(study)):
@@ -488,25 +488,25 @@ def claims(study: Significance) -> Html:
     whole = "a new sample of these, each with its questions"
     every = [f"{covers.capitalize()}: {meant.get(covers, whole)}." for covers in significance.coverage(study)]
     every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
-    note = page.said("significance.claims_note", every=_noun(study, " ".join(every)))
+    note = texts.said("significance.claims_note", every=_noun(study, " ".join(every)))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
         columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
         columns |= named("unpaired n")
-        note += page.said("significance.pairs_note", questions=questions, alpha=alpha(study))
+        note += texts.said("significance.pairs_note", questions=questions, alpha=alpha(study))
     of = f"{study.leader}, and {' − '.join(study.opponents)}" if len(study.headline) else study.leader
-    return of_rows(page.said("significance.claims", study, of=of), frame, columns, note)
+    return of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
 
 
-@also(Shares, page.nothing)
+@also(Shares, pieces.nothing)
 def logged(study: Significance) -> Html:
     """What the logs state, beside what their rows give, where the two differ."""
     columns = (
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
         "the log's standard error=stated_error # | of its rows=error # | why w"
     )
-    caption, note = page.said("significance.logged"), page.said("significance.logged_note")
+    caption, note = texts.said("significance.logged"), texts.said("significance.logged_note")
     return of_rows(caption, _differing(study), columns, note)
 
 

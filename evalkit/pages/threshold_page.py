@@ -10,13 +10,13 @@ from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
-from evalkit.pages import page
+from evalkit.pages import page, pieces, texts
 from evalkit.studies import binary_diagnostics, score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.score_curves import METRICS as TARGETS, Moving, Plain, Varied, intervals, moving, used
 
 THRESHOLD = "threshold probability"
-both_classes = page.where(lambda study: study.both_classes)
+both_classes = pieces.where(lambda study: study.both_classes)
 
 
 LOW = f" Values below −{-net_benefit.LOWEST:g} times the base rate are not drawn."
@@ -43,7 +43,7 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     y, title = f"metric of {study.leader}", f"{study.leader} by threshold"
     left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
-    caption = page.said("threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used))
+    caption = texts.said("threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used))
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
 
 
@@ -56,7 +56,7 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
     best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
     costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)
     lowest = listed(costs, page.CURVES, "; ")
-    caption = page.said("threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study))
+    caption = texts.said("threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
@@ -67,7 +67,7 @@ def _where(threshold: float) -> str:
 @both_classes
 def thresholds(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, and folded of the others."""
-    note = page.said("threshold.thresholds_note", costs=study.costs.said)
+    note = texts.said("threshold.thresholds_note", costs=study.costs.said)
     own = study.choices["system"] == study.leader
     leader = study.choices[own].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
@@ -81,7 +81,7 @@ def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
     return of_rows(caption, frame, f"{columns}mean cost=cost #", note)
 
 
-@page.where(lambda study: study.probabilities and study.both_classes)
+@pieces.where(lambda study: study.probabilities and study.both_classes)
 def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
     frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
@@ -90,7 +90,7 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     chance = number(at["threshold"].iloc[0], 2)
     facts = {"costs": study.costs, "values": values, "low": LOW if frame["y"].isna().any() else ""}
     more = {"rows": len(study.account), "chance": chance, "few": page.few(study)}
-    caption = page.said("threshold.decision_curve", **facts, **more)
+    caption = texts.said("threshold.decision_curve", **facts, **more)
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 
@@ -168,8 +168,8 @@ def _count_cell(weight: float) -> Cell:
 
 def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
     first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
-    none = "" if limits.level else page.said("threshold.no_intervals")
-    return page.said("threshold.moving_note", study, none=none, first=first)
+    none = "" if limits.level else texts.said("threshold.no_intervals")
+    return texts.said("threshold.moving_note", study, none=none, first=first)
 
 
 def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:

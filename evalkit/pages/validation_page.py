@@ -12,7 +12,7 @@ from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, nam
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import Show, counted, estimate, listed, number, p_value, percent, plural, signed
-from evalkit.pages import first_screen, page
+from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
 from evalkit.report import Results
@@ -20,7 +20,7 @@ from evalkit.studies.diagnostics import TURNED, ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
 from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
-page.offered(__name__)
+pieces.offered(__name__)
 
 
 EXAMPLES = 3
@@ -50,8 +50,8 @@ def verdict(study: Validation) -> Html:
     lines += [joined(f"{finding.message} ", Cell("", markup=shown.code(finding))) for finding in unchecked(study)]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
-    pieces = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
-    return tables.stack([*first_screen.gate(study), *pieces, first_screen.gloss(study)])
+    parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
+    return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
 
 def _answer(study: Validation) -> str:
@@ -147,16 +147,16 @@ def leakage(study: Validation) -> Html:
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
     named = study.examples_of(finding, EXAMPLES)
     severity = Cell(finding.severity, tag="strong" if finding.severity == SEVERE else "")
-    texts = [finding.kind.code, finding.name, f"{finding.count:,} of {finding.of:,}", finding.message, ", ".join(named)]
-    return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(texts))]
+    words = [finding.kind.code, finding.name, f"{finding.count:,} of {finding.of:,}", finding.message, ", ".join(named)]
+    return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(words))]
 
 
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    items = [*page.metric_definitions(study), *page.meanings("validation")]
-    items += page.meanings("holdout") if study.training_gap is not None else []
+    items = [*page.metric_definitions(study), *texts.meanings("validation")]
+    items += texts.meanings("holdout") if study.training_gap is not None else []
     again = study.other is not None or study.examples.repeats > 1
-    items += page.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
+    items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
     return tables.definitions(items)
 
 
@@ -183,15 +183,17 @@ def results(study: Validation) -> Results:
         },
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,
-        **page.records(selection=study.selection, intervals=study.intervals, folds=study.by_fold, paired=study.paired),
+        **as_json.records(
+            selection=study.selection, intervals=study.intervals, folds=study.by_fold, paired=study.paired
+        ),
         "heterogeneity": study.unlike,
         "other_splits": None,
     }
     if (other := study.other) is not None:
-        frames = page.records(ways=other.summary, estimates=other.points, learning_curve=other.curve)
+        frames = as_json.records(ways=other.summary, estimates=other.points, learning_curve=other.curve)
         bootstrap = vars(other.bootstrap) if other.bootstrap else None
         more["other_splits"] = frames | {"bootstrap": bootstrap, "warned": other.warned}
-    return page.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), more)
 
 
 def every_finding(study: Validation) -> list[Finding]:
@@ -236,8 +238,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
 
 def _features(study: Validation) -> Iterator[Finding]:
     if (table := study.examples.features) is not None:
-        texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
-        types = f"of them text: {listed(texts)}" if texts else "all numbers"
+        words, count = list(table.select_dtypes(exclude="number")), table.shape[1]
+        types = f"of them text: {listed(words)}" if words else "all numbers"
         yield kinds.FEATURES.note(count, features=count, types=types)
         if constant := [str(name) for name in table if table[name].nunique(dropna=False) < 2]:
             yield kinds.CONSTANT_FEATURES.warning(len(constant), columns=listed(constant))
@@ -280,7 +282,7 @@ ALONG = {"time": "time", "group": "groups, in the order of the folds that test t
 
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
-    label, note = study.primary.label, page.said("validation.intervals_note", few_pooled=FEW_POOLED)
+    label, note = study.primary.label, texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named(f"estimate=what | {label}=value [] | n of | method of the interval=method", of=lambda _: _units_of)
     crossed = {head: _struck(column, lambda row: not row["honest"], "muted") for head, column in columns.items()}
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
@@ -373,7 +375,7 @@ def paired(study: Validation) -> Html:
     few = f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models are taken as fixed."
     note = few if study.few_pooled else f"p by {c.method}{adjusted}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
-    wrong = page.said("validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted")
+    wrong = texts.said("validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted")
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
     return above_all if study.holdout else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
@@ -382,7 +384,7 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    return page.estimates(study, caption, page.said("validation.estimates_note", study))
+    return page.estimates(study, caption, texts.said("validation.estimates_note", study))
 
 
 def fold_map(study: Validation) -> figures.Figure:
@@ -417,11 +419,11 @@ def interval_plot(study: Validation) -> figures.Figure:
     frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
     frame["colour"] = [plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]]
     label, height = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})", figures.tall(len(frame))
-    caption = page.said("validation.interval_plot", study)
+    caption = texts.said("validation.interval_plot", study)
     return figures.picture(plots.intervals, frame, caption=caption, height=height, label=label, zero=False)
 
 
-@page.where(lambda study: len(study.selection))
+@pieces.where(lambda study: len(study.selection))
 def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
     kept, of = study.selected
@@ -438,7 +440,7 @@ def selection(study: Validation) -> Html:
         "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
-    note = page.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)
+    note = texts.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)
     caption = f"{study.primary.label} of {study.subject} by where the columns were selected"
     return of_rows(caption, study.selection, columns, note)
 
@@ -462,18 +464,18 @@ def other_splits(study: Validation) -> Html:
 
 
 def _lesson(study: Validation) -> str:
-    text = page.said("resplits._lesson_text")
+    text = texts.said("resplits._lesson_text")
     single, ratios = study.other.spread_ratios if study.other else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     value = study.reversed_by_one_out  # leaving one out can be wrong on every row
-    one_out = "" if value is None else page.said("resplits.one_out", value=number(value))
+    one_out = "" if value is None else texts.said("resplits.one_out", value=number(value))
     return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
 
 
 def _bootstrap(other: Resplits) -> Html:
     if (b := other.bootstrap) is None:
         return Html("")
-    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in page.meanings("bootstrap")]
+    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in texts.meanings("bootstrap")]
     return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
@@ -505,7 +507,7 @@ def strip(study: Validation) -> figures.Figure | Html:
     says = "; ".join(f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows)
     drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
     drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
-    caption = page.said("resplits.strip", study)
+    caption = texts.said("resplits.strip", study)
     return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
 
 

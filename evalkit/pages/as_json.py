@@ -1,0 +1,83 @@
+"""The numbers of a page as `evalkit/schema.json` describes them."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from evalkit import numbers, report
+from evalkit.findings.kinds import Finding
+from evalkit.parameters import cells
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.studies import diagnostics, provenance, row_study, units
+from evalkit.studies.study import Study
+
+
+def population(rows: Aligned | row_study.Account) -> dict[str, Any]:
+    """The columns and the rows of a table of predictions, as a report's JSON has them."""
+    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counted}
+
+
+def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
+    """Frames by name, each as its rows."""
+    return {name: frame.to_dict("records") for name, frame in frames.items()}
+
+
+def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> report.Results:
+    """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
+    units.leave(study.report, {"": study})
+    return report.Results(about(study, findings) | answers(study) | dict(more))
+
+
+SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
+
+
+def columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
+
+    Long lists of numbers are packed, as `numbers.column` says.
+
+    >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
+    {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
+    """
+    return {name: _column(name, frame[name]) for name in frame}
+
+
+def _column(name: str, values: pd.Series) -> Any:
+    if name in SHARED:
+        return values.iloc[0]
+    if not isinstance(values.iloc[0], str):
+        return numbers.column(values.to_numpy())
+    at, words = pd.factorize(values)
+    return {"words": words.tolist(), "at": numbers.column(at)}
+
+
+def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
+    """What every report's JSON begins with."""
+    return {
+        "schema": "evalkit/2",
+        "report": study.report,
+        "parameters": provenance.printable(study.p.given),
+        **({"settings": origin} if (origin := cells.settings()) else {}),
+        "inputs": provenance.inputs(study.sources),
+        "versions": provenance.versions(),
+        "gate": study.gate and study.gate.record(),
+        "findings": [finding.record() for finding in findings],
+    }
+
+
+def answers(study: Study) -> dict[str, Any]:
+    """The frames of a study that every report's JSON has."""
+    best_two = diagnostics.best_two(study).to_dict("records")
+    constant, weakest = diagnostics.constant(study, study.primary), study.weakest
+    some = {"best_two": best_two} if best_two else {}
+    some |= {"constant": constant} if math.isfinite(constant) else {}
+    return (some | {"weakest": vars(weakest)} if weakest else some) | {
+        "primary": study.primary.label,
+        "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
+        "order": study.order,
+        "comparisons": columns(study.comparisons),
+        **records(headline=study.headline, estimates=study.estimates, segments=study.by_segment),
+    }
