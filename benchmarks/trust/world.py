@@ -22,9 +22,9 @@ class World:
     """One kind of data for one report.
 
     draw: (rng, n) -> the report's inputs for n units. n: units of a sample. parameters: of the report. frames: what is
-    read of its study, of `numbers_of.FRAMES`. many, large: units of each of the large samples from which the true
-    values are taken, and how many samples. own: the true values are those of samples of this very size.
-    limits: of the study, small for tables that are as good as large. of: the report of both days of a diff.
+    read of its study, of `numbers_of.VALUES` and `numbers_of.TESTS`. many, large: units of each of the large samples
+    from which the true values are taken, and how many samples. own: the true values are those of samples of this very
+    size. limits: of the study, small for tables that are as good as large. of: the report of both days of a diff.
     """
 
     name: str
