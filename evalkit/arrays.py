@@ -51,14 +51,14 @@ class RowError(InputError):
 
 
 def minus(a: Floats, b: Floats | float) -> Floats:
-    """a − b, exactly 0 if it is only rounding error, so that equal units do not seem to differ.
+    """a − b, exactly 0 if it is only rounding error, so that equal units do not seem to differ; NaN stays NaN.
 
-    >>> minus(np.array([0.1 + 0.2, 2.0]), np.array([0.3, 1.0])).tolist()
-    [0.0, 1.0]
+    >>> minus(np.array([0.1 + 0.2, 2.0, np.nan]), np.array([0.3, 1.0, 1.0])).tolist()
+    [0.0, 1.0, nan]
     """
     difference, size = a - b, np.abs(a) + np.abs(b)
     size *= ROUNDING
-    return np.where(np.abs(difference) > size, difference, 0.0)
+    return np.where(np.abs(difference) <= size, 0.0, difference)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

@@ -248,3 +248,35 @@ def test_a_system_that_is_worse_by_another_metric_is_told():
         f"({number(row['difference'])} higher), while it is better by mae."
     )
     assert not len(diagnostics.contrary(rating.read(frame, metrics="mae")))
+
+
+def partly_shared(**more: float) -> pd.DataFrame:
+    """Values of b of all units, and of a, each a little lower, of the forty with the larger ones."""
+    rng = np.random.default_rng(5)
+    b = np.r_[rng.random(30) * 0.2, 0.6 + rng.random(30) * 0.2]
+    a = np.where(np.arange(60) < 20, np.nan, b - 0.05 + rng.normal(0, 0.02, 60))
+    return pd.DataFrame({"a": a, "b": b} | {name: b + by + rng.normal(0, 0.05, 60) for name, by in more.items()})
+
+
+def test_systems_on_different_units_are_compared_on_those_that_both_have():
+    assert answer(significance.read(partly_shared())) == (
+        "a is worse than b: over the 40 rows that both have, value differs by −0.05."
+    )
+    assert answer(significance.read(partly_shared(c=-0.2))) == (
+        "a has the highest value, 0.50, and is better than c; it is worse than b over the rows that both have."
+    )
+
+
+@pytest.mark.parametrize(
+    ("side", "alone", "of_each"),
+    [
+        ("greater", "that a lies above null 0.5", "that c, a or b is above it"),
+        ("less", "that a lies below null 0.5", "that c, a or b is below it"),
+        ("two-sided", "whether a or null 0.5 is better", "whether c, a or b is better or worse"),
+    ],
+)
+def test_a_one_sided_test_shows_one_side_alone(side, alone, of_each):
+    several = pd.DataFrame({"system": ["a", "b", "c"], "successes": [45, 40, 38], "trials": [100, 90, 80]})
+    options = {"null": 0.5, "alternative": side}
+    assert answer(significance.read(several[:1], **options)).startswith(f"The data do not show {alone}: ")
+    assert f"the data do not show {of_each}." in answer(significance.read(several, **options))

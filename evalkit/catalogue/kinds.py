@@ -40,9 +40,11 @@ class Kind(ABC):
     threshold matter, not the order of the scores. joint: value and influence are computed together. of_rows: it is a
     mean over rows. original: the metric that it transforms. picks: two systems differ in the rows that count. summed:
     it is computed from sums over rows in two readings. totalled: it is computed from sums of `terms`. termed:
-    `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that subset.
+    `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that subset. heavy:
+    the share of the weight above which one row or unit leaves no interval: tests would reject what is true too often.
     """
 
+    heavy: ClassVar[float] = 0.4
     apart: ClassVar[bool] = False
     decided: ClassVar[bool] = False
     joint: ClassVar[bool] = False

@@ -319,6 +319,7 @@ class Quantile(Kind):
 
     of: Callable[[Rows], Floats]
     joint: ClassVar[bool] = True
+    heavy: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""

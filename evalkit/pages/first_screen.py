@@ -23,6 +23,7 @@ pieces.offered(__name__)
 
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
+SIDES = {"greater": "above", "less": "below"}  # what a one-sided test may show
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
@@ -128,16 +129,23 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
+    over, values, instead = "", f"{metric} is {a} and {b}", f"{metric} is {a}{_relative(study, row)} instead of {b}"
+    if diagnostics.apart(study, row):
+        over = f"over the {counted(row['n'], study.unit_name)} that both have"
+        values = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
     match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
-            return f"{first} and {second} do not differ in {metric}: both have {a}."
+            return f"{first} and {second} do not differ in {metric}{f' {over}' if over else f': both have {a}'}."
         case "equivalent":
             inside = percent(diagnostics.equivalence_level(study))
             margin = f"the {inside} interval of their difference lies within {_margin(study)}"
-            return f"{first} and {second} are equivalent in {metric}: {a} and {b}, and {margin}."
+            told = values.removeprefix(f"{metric} is ")
+            return f"{first} and {second} are equivalent in {metric}: {told}, and {margin}."
         case "cannot tell":
-            return f"The data do not show whether {first} or {second} is better: {metric} is {a} and {b}."
-    return f"{first} is {row['verdict']} than {second}: {metric} is {a}{_relative(study, row)} instead of {b}."
+            side = SIDES.get(study.sided)
+            open_ = f"that {first} lies {side} {second}" if side else f"whether {first} or {second} is better"
+            return f"The data do not show {open_}: {values}."
+    return f"{first} is {row['verdict']} than {second}: {instead}."
 
 
 def _relative(study: Study, row: Mapping[str, Any]) -> str:
@@ -164,12 +172,13 @@ def _margin(study: Study) -> str:
 def _of_leader(study: Study) -> str:
     best, rows = shortened(study.leader), study.headline
     behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
-    others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
+    ahead = rows[rows["verdict"] == "worse"]["second"].tolist()
+    others = rows[~rows["verdict"].isin(["better", "equivalent", "worse"])]["second"].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     same = diagnostics.as_good(study)
     value += f", the same as {_several(study, same)}" if same else ""
-    top = _top(study)
+    top, units = _top(study), plural(study.unit_name, 2)
     if len(behind) == len(rows):
         every = "both" if len(rows) == 2 else f"all {len(rows)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
@@ -178,8 +187,9 @@ def _of_leader(study: Study) -> str:
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = f"{joined}the data do not show that it is better than {_any(study, others)}" if others else ""
-    return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
+    unlike = [f"it is worse than {_several(study, ahead)} over the {units} that both have"] if ahead else []
+    unlike += [f"the data do not show that it is better than {_any(study, others)}"] if others else []
+    return f"{best} has the {top} {metric}, {value},{claim}{joined if unlike else ''}{' and '.join(unlike)}."
 
 
 def _against_baseline(study: Study) -> str:
@@ -195,8 +205,9 @@ def _against_baseline(study: Study) -> str:
         parts.append(f"{_several(study, by_word[NO_DIFFERENCE])} {verb} not differ from it")
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
-        verb = "are" if len(rest) > NAMED else "is"
-        parts.append(f"the data do not show whether {_several(study, rest, 'or')} {verb} better or worse")
+        verb, side = "are" if len(rest) > NAMED else "is", SIDES.get(study.sided)
+        of = f"{_several(study, rest, 'or')} {verb}"
+        parts.append(f"the data do not show {f'that {of} {side} it' if side else f'whether {of} better or worse'}")
     baseline = shortened(study.settings.baseline or "")
     return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 

@@ -23,7 +23,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, OfRows, Piece
+from evalkit.statistics.statistic import Layout, OfRows, Piece, Statistic
 from evalkit.statistics.summed import Formed, at_hand, formed
 
 DENSE = 2**22  # cells up to which each has a place
@@ -107,6 +107,8 @@ class OfCells(OfRows):
     group: Group
     system: int
     squares: Floats
+
+    dominated = Statistic.dominated
 
     @property
     def layout(self) -> Layout:

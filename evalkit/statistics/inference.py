@@ -15,7 +15,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue import kinds, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
-from evalkit.statistics import closed_forms, interval_methods, intervals, methods
+from evalkit.statistics import closed_forms, interval_methods, intervals, methods, significance
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options
 from evalkit.statistics.significance import Comparison
@@ -28,6 +28,8 @@ def estimate(statistic: Any, o: Options) -> Estimate:
     """The value of a statistic with its interval, cut to the range of the metric."""
     if np.isnan(statistic.value):
         return Estimate(np.nan, np.nan, np.nan, o.level, statistic.n, methods.UNDEFINED)
+    if statistic.dominated:
+        return interval_methods.no_interval(statistic, o, methods.DOMINATED)
     return within(method(statistic).interval(statistic, o), statistic.chosen.metric.low, statistic.chosen.metric.high)
 
 
@@ -55,8 +57,25 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     """Compare first − second by its interval and its test; NaN with n = 0 if either is undefined."""
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
-    metric = first.chosen.metric
-    return within_range(method(first).test(first, second, o), metric.high - metric.low)
+    if first.dominated or second.dominated:
+        return methods.no_test(first, second, o, methods.DOMINATED)
+    metric, c = first.chosen.metric, method(first).test(first, second, o)
+    if np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.layout in EVERY and first.n > 1:
+        c = _of_intervals(first, second, o) or c
+    return within_range(c, metric.high - metric.low)
+
+
+def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
+    """Compare two values that no row moves by MOVER of their own intervals; None if one of these has no limits."""
+
+    def interval(level: float) -> Estimate:
+        a, b = (estimate(side, replace(o, level=level)) for side in (first, second))
+        b = replace(b, value=-b.value, low=-b.high, high=-b.low)
+        parts = [closed_forms.Part(1.0, side, np.zeros(1)) for side in (a, b)]
+        return closed_forms.mover_mean(parts, n=first.n, level=level)
+
+    known = np.isfinite(interval(o.level).low)
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER) if known else None
 
 
 def within_range(c: Comparison, widest: float) -> Comparison:
@@ -227,6 +246,7 @@ BY_CLASS = f"{FIRST_ORDER}, by class; where rows have several labels, or a class
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 WHOLE = "sign flips of whole units"
 ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
+OVER_SHARED = f"{DELTA}, {JACKKNIFE} over the shared rows where a system has no value of some"
 OR_DELTA = f"{WHOLE}, {DELTA} above 20,000 units"
 
 TESTS = (
@@ -250,6 +270,7 @@ TESTS = (
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA, held=True),
+    Rule(kinds.Loss, (Layout.WEIGHTED,), methods.shared_or_influence, OVER_SHARED, held=True),
     Rule((kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),

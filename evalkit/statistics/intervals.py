@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit import numbers
-from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes, finite, ratio, same_length
+from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes, finite, minus, ratio, same_length
 from evalkit.statistics.bootstrap import bca_shares, defined
 from evalkit.statistics.spread import Spread, inverted, standard_error
 
@@ -337,7 +337,7 @@ def mean(values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.9
     if n and ((units == 0) | (units == 1)).all():
         return wilson(total if times is not None else int(total), n, level=level)
     value = float(ratio(total, n))
-    return of_spread(value, Spread.of((units - value) / max(n, 1), times=times), level=level, ends=ends)
+    return of_spread(value, Spread.of(minus(units, value) / max(n, 1), times=times), level=level, ends=ends)
 
 
 def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -> Estimate:

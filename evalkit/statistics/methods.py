@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Floats, Ints, minus, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Sums, both
@@ -24,6 +24,7 @@ JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
+DOMINATED = "none (one row or unit has too much of the weight)"
 FEW = 0.25  # rows, in each class and direction, that are added to those on which two systems decide differently
 More = Callable[[Ints], Floats | float]
 POWER = 0.8  # of the differences that are said to show
@@ -90,7 +91,12 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
-    return (flips if a.n <= o.limits.flipped and a.pairs(b) else influence)(a, b, o)
+    return (flips if a.n <= o.limits.flipped and a.pairs(b) else shared_or_influence)(a, b, o)
+
+
+def shared_or_influence(a: Any, b: Any, o: Options) -> Comparison:
+    """The influence of rows; the jackknife over the shared rows where a row has a value of one system alone."""
+    return (influence if np.array_equal(a.sums.defined, b.sums.defined) else t_test)(a, b, o)
 
 
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
@@ -137,7 +143,7 @@ def paired(a: Any, b: Any) -> Paired:
     """The difference of two means or ratios of sums, over the units that have a value of both systems."""
     keep = both(a.sums, b.sums)
     if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
-        d = (a.sums.numerator - b.sums.numerator)[keep]
+        d = minus(a.sums.numerator, b.sums.numerator)[keep]
         value, sizes = float(d.mean()), np.abs(d)
         differ = int((d != 0).sum())
         grows = (1 - differ / d.size) * float(np.sqrt(d @ d / differ)) if differ else 0.0
@@ -274,10 +280,10 @@ def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
     return replace(of, difference=divided(of.difference), equivalence=divided(of.equivalence))
 
 
-def no_test(a: Any, b: Any, o: Options) -> Comparison:
+def no_test(a: Any, b: Any, o: Options, why: str = NONE) -> Comparison:
     """The difference without limits or p."""
-    alone = intervals.Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, NONE)
-    return Comparison(alone, np.nan, np.nan, NONE, o.unit, alone)
+    alone = intervals.Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, why)
+    return Comparison(alone, np.nan, np.nan, why, o.unit, alone)
 
 
 def two_folds(a: Any, b: Any, o: Options) -> Comparison:

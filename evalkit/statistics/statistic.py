@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
+
+TIMES = 2  # the mean weight: of few units each has much of the weight
 
 
 class Layout(Enum):
@@ -47,6 +49,12 @@ class Statistic:
     mid_p: ClassVar[bool] = False  # whether sign flips count ties half
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
 
+    @property
+    def dominated(self: Any) -> bool:
+        """True if one unit may have more weight than `Kind.heavy`, as Kish's number of the units says."""
+        heavy = self.chosen.metric.kind.heavy
+        return self.layout is Layout.WEIGHTED and self.freedom + 1 < min(1 / heavy**2, self.n / TIMES)
+
     def meets(self, other: Any) -> bool:
         """True if at least one unit has both values."""
         return True
@@ -61,7 +69,7 @@ class Statistic:
 
     def minus(self: Any, other: Any) -> Sums:
         """The differences of two statistics' terms over a common denominator, NaN if either is undefined."""
-        return Sums(self.sums.numerator - other.sums.numerator, self.sums.denominator)
+        return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
 
     def shared_means(self) -> list[OfUnits]:
         """[this statistic] if it is a mean of values of units that all systems share, otherwise []."""
@@ -256,6 +264,16 @@ class OfRows(Statistic):
         """Kish's number of units in the smallest group of rows that the metric depends on."""
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups)
+
+    @property
+    def dominated(self: Any) -> bool:
+        """True if a unit has more of a group's weight than `Kind.heavy`, and `TIMES` as much as its mean unit."""
+        if self.layout is not Layout.WEIGHTED:
+            return False
+        kind = self.chosen.metric.kind
+        each = (by_unit(self.rows.weights * group, self.unit) for group in kind.groups(self.rows))
+        most = ((w.max(initial=0.0), w.sum(), TIMES / max(int(np.count_nonzero(w)), 1)) for w in each)
+        return any(one > weight * max(kind.heavy, share) for one, weight, share in most)
 
     @property
     def each(self) -> Floats:

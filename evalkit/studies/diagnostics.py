@@ -282,8 +282,8 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
     NaN if the metric can be negative, a constant reaches a value above 0 where higher is better (AUC: 0.5), the second
-    value is not above 0, or the interval of the lift has no end; and where two systems divide units between them, for
-    there a gain of the one is a loss of the other.
+    value is not above 0, the values are of different units, or the interval of the lift has no end; and where two
+    systems divide units between them, for there a gain of the one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
     if first.layout is statistic.Layout.DIVIDED:
@@ -294,7 +294,12 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
         return row["lift"] if bounded and b > 0 else float("nan")
     metric = study.primary.metric
     from_zero = metric.low >= 0 and not (metric.best == "high" and study.constant(study.primary) > 0)
-    return float(a / b - 1) if from_zero and b > 0 else float("nan")
+    return float(a / b - 1) if from_zero and b > 0 and not apart(study, row) else float("nan")
+
+
+def apart(study: Study, row: Mapping[str, Any]) -> bool:
+    """True if a comparison leaves out units that have a value of one of its systems only."""
+    return bool(row["n"] < max(deciding(study, row[side])["n"] for side in ("first", "second")))
 
 
 # Ranks of systems -----------------------------------------------------------------------------------------------------
