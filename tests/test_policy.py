@@ -15,7 +15,7 @@ from made_once import ROOT
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import InputError, ParameterError
-from evalkit.commands import gates
+from evalkit.commands import gates, index
 from evalkit.drawing.shown import page
 from evalkit.pages import first_screen
 from evalkit.parameters import policy
@@ -339,3 +339,14 @@ def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
         (tmp_path / f"{n}.json").write_text(json.dumps(results))
     assert command.main(["index", str(tmp_path)]) == 0
     assert (tmp_path / "index.html").stat().st_size < 400_000
+
+
+def test_the_index_orders_reports_by_date_and_shows_no_change_without_one(tmp_path):
+    dates = ["September 2026", "9 Oct 2026", "2026-11-9", "2026-11-16", "1/12/2026", "today"]
+    for n, date in enumerate(dates):
+        saved(str(9 - n), tmp_path, ek.rating(forecasts(), metrics="mae", data_date=date))
+    frame = index.ordered(index.read(tmp_path))
+    assert frame["date"].tolist() == ["today", "1/12/2026", *dates[:4]]
+    assert "2 reports without a clear date" in index.over_time("mae", frame).text
+    rows = index.listing(frame).text.splitlines()[2:]
+    assert ["]  0.00" in row for row in rows] == [True, True, True, False, False, False]

@@ -20,6 +20,8 @@ from evalkit.studies.study import framed
 NAME = "index"
 DRAWN = 40  # reports of a series that its picture shows: the last ones
 ENDS = ["value", "low", "high"]
+DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
+DATES += [form for month in ("%B", "%b") for form in (f"{month} %Y", f"%d {month} %Y", f"{month} %d, %Y")]
 SERIES = ["report", "metric"]  # reports of one kind and metric, whose values over time are one series
 
 
@@ -35,8 +37,15 @@ def write(folder: Path) -> Path | None:
     """Write the page of all reports in a folder and below; nothing, and None, where there are none."""
     if not len(frame := read(folder)):
         return None
-    frame = frame.astype(dict.fromkeys(ENDS, float)).sort_values([*SERIES, "date", "place"], ignore_index=True)
-    return report.write(folder, NAME, {".html": page(frame, folder.resolve().name)})[0]
+    return report.write(folder, NAME, {".html": page(ordered(frame), folder.resolve().name)})[0]
+
+
+def ordered(frame: pd.DataFrame) -> pd.DataFrame:
+    """The reports of each series by date, which is in the column `when`; first, by name, those without a clear one."""
+    dates = frame["date"].where(frame["date"].str.contains(r"\d"))  # pandas also reads the word "today"
+    read_as = [pd.to_datetime(dates, format=form, errors="coerce", utc=True) for form in DATES]
+    frame = frame.astype(dict.fromkeys(ENDS, float)).assign(when=pd.concat(read_as, axis=1).bfill(axis=1).iloc[:, 0])
+    return frame.sort_values([*SERIES, "when", "place"], na_position="first", ignore_index=True)
 
 
 @framed
@@ -89,16 +98,17 @@ def _shown(piece: Html) -> Any:
 
 def listing(frame: pd.DataFrame) -> Html:
     """A row for each report, the latest data first, with the change since the report before it in its series."""
-    series, diffs = _series(frame), dict(zip(frame["inputs"], frame["place"], strict=True))
+    series, diffs = _series(frame[frame["when"].notna()]), dict(zip(frame["inputs"], frame["place"], strict=True))
     frame = frame.assign(before=series["shown"].shift(), change=series["value"].diff())
     frame["diff"] = [diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)]
     frame["first"] = frame["system"] + ": " + frame["metric"]
     columns = {"report": each(_link), "data of": each(lambda row: Cell(row["date"], kind="one"))}
     columns |= named("verdict=said w | first number=first w") | {"value": each(_value), "change": each(_change)}
     columns |= named("gate w | findings w")
-    records = frame.sort_values("date", ascending=False, kind="stable").to_dict("records")
+    records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
     rows = list(zip(*(cells(records) for cells in columns.values()), strict=True))
-    note = "change: from the report before it of the same kind and metric, without a test; a link leads to their diff."
+    note = "change: from the report before it of the same kind and metric, without a test; a link leads to their diff. "
+    note += "A report without a clear data_date, such as 2026-11-16 or October 2026, has none."
     return tables.whole("All reports", list(columns), rows, note)
 
 
@@ -129,4 +139,6 @@ def over_time(metric: str, series: pd.DataFrame) -> Html:
     points = [(row["name"], (row["value"], row["low"], row["high"])) for row in rows]
     shown = [strips.Result(_link(row), [at], [row["date"], _value(row)]) for row, at in zip(rows, points, strict=True)]
     of = f"the last {len(rows)} of {len(series)} reports, in the order of their dates"
+    if undated := int(series["when"].isna().sum()):
+        of += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
     return strips.strip(f"{metric} of the best system in {of}", ["report", "data of", metric], shown)
