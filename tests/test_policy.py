@@ -325,6 +325,12 @@ def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
     (tmp_path / "diff.json").write_text(json.dumps(plain(page("diff").results(study).results)))
     (tmp_path / "other.json").write_text("[1]")
     (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    (tmp_path / "lacking.json").write_text('{"schema": "evalkit/2", "report": "x"}')
+    (tmp_path / "index.html").write_text("<h1>Mine</h1>")
+    assert command.main(["index", str(tmp_path)]) == 2
+    assert "index.html: is not a page of evalkit" in capsys.readouterr().err
+    (tmp_path / "index.html").unlink()
     assert command.main(["index", str(tmp_path)]) == 0
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     rows = re.findall(

@@ -245,7 +245,10 @@ def main(options: Any) -> int:
         write(records(planned, outcomes), options.folder)
         from evalkit.commands import index
 
-        index.write(options.folder)
+        try:
+            index.write(options.folder)
+        except Refused as error:
+            requests.say(str(error), REFUSED)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)
 

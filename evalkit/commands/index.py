@@ -15,9 +15,11 @@ from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
 from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
 from evalkit.findings.kinds import Severity
+from evalkit.pages import as_json
 from evalkit.studies.study import framed
 
 NAME = "index"
+OURS = '<meta name="generator" content="evalkit">'  # in every page, see page/evalkit/index.html.j2
 DRAWN = 40  # reports of a series that its picture shows: the last ones
 ENDS = ["value", "low", "high"]
 DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
@@ -34,9 +36,17 @@ def main(options: Any) -> int:
 
 
 def write(folder: Path) -> Path | None:
-    """Write the page of all reports in a folder and below; nothing, and None, where there are none."""
+    """Write the page of all reports in a folder and below; nothing, and None, where there are none.
+
+    Raises Refused where a page that evalkit did not write has its name.
+    """
     if not len(frame := read(folder)):
         return None
+    page_there = folder / f"{NAME}.html"
+    if page_there.is_file() and OURS not in page_there.read_text(encoding="utf-8", errors="replace"):
+        raise Refused(
+            f"{page_there}: is not a page of evalkit, so it is not replaced; rename it, then run evalkit index"
+        )
     return report.write(folder, NAME, {".html": page(ordered(frame), folder.resolve().name)})[0]
 
 
@@ -52,14 +62,17 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
 def read(folder: Path) -> Iterator[dict[str, Any]]:
     """A row for each report of a folder, or table of one; other JSON is passed over."""
     for path in sorted(folder.rglob("*.json")):
+        place = path.relative_to(folder).with_suffix("").as_posix()
         try:
             results = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(results, dict) and str(results.get("schema", "")).startswith("evalkit/"):
-            place = path.relative_to(folder).with_suffix("").as_posix()
+            if results["schema"] != as_json.SCHEMA:
+                continue
             said = {"place": place, "shown": report.shown(path.resolve())} | _said(results, place)
-            yield from (said | part["estimates"][0] for part in batch.parts(results) if part.get("estimates"))
+            first = [part["estimates"][0] for part in batch.parts(results) if part.get("estimates")]
+            rows = [said | {name: estimate[name] for name in ("system", "metric", *ENDS)} for estimate in first]
+        except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            continue
+        yield from rows
 
 
 def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:

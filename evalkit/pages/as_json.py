@@ -13,6 +13,8 @@ from evalkit.reading.inputs.aligned import Aligned
 from evalkit.studies import diagnostics, provenance, row_study, units
 from evalkit.studies.study import Study
 
+SCHEMA = "evalkit/2"
+
 
 def population(rows: Aligned | row_study.Account) -> dict[str, Any]:
     """The columns and the rows of a table of predictions, as a report's JSON has them."""
@@ -57,7 +59,7 @@ def _column(name: str, values: pd.Series) -> Any:
 def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
     """What every report's JSON begins with."""
     return {
-        "schema": "evalkit/2",
+        "schema": SCHEMA,
         "report": study.report,
         "parameters": provenance.printable(study.p.given),
         **({"settings": origin} if (origin := cells.settings()) else {}),
