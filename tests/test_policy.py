@@ -3,6 +3,7 @@
 import builtins
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -292,6 +293,22 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
     ek.rating(forecasts(100), metrics="mae").save(tmp_path / "other.units.parquet")
     (tmp_path / "rating.units.parquet").write_bytes((tmp_path / "other.units.parquet").read_bytes())
     with pytest.raises(InputError, match="got those of other inputs"):
+        gates.of_report(file)
+
+
+def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for day, moved in (("old", 0.0), ("new", 1.0)):
+        (tmp_path / day).mkdir()
+        saved("rating", tmp_path / day, ek.rating(forecasts(a=moved), metrics="mae"))
+    (tmp_path / "diffs").mkdir()
+    file, _ = saved("diff", tmp_path / "diffs", ek.diff("old", "new/rating.json"))
+    (tmp_path / "elsewhere" / "new").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
+    assert command.main(["check", str(file), "mae.high <= 0.9 of 'new a'"]) == 3
+    (tmp_path / "new" / "rating.units.parquet").write_bytes(Path("new/rating.units.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"units of new/rating.json, which it compared, are missing or changed"):
         gates.of_report(file)
 
 

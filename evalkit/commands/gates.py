@@ -1,6 +1,8 @@
 """`evalkit check REPORT POLICY`: whether a report that was made keeps a policy, for people and for machines."""
 
 import json
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +14,7 @@ from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
+from evalkit.reading.tables.parts import Source, stamp
 from evalkit.studies import diff, policy, study, unit_files
 
 
@@ -43,12 +46,24 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     except (ValueError, LookupError, TypeError):
         raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
     if results["report"] == "diff":
-        given = {name: value for name, value in results["parameters"].items() if name != "gate"}
+        given = {name: value for name, value in results["parameters"].items() if name not in ("gate", "earlier")}
+        sources = zip(("old", "new"), results["inputs"][-2:], strict=True)
+        given |= {side: _compared(file, given[side], source) for side, source in sources if side in given}
         return [diff.study_of(reports.Diff.of(given))], findings
     units_file = unit_files.read([diff.located(file)])[0][0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(f"{units_file.path}: must be the units of {file.name}, got those of other inputs")
     return [unit_files.Recomputed.of(units_file, results, table) for table in units_file.about["unit"]], findings
+
+
+def _compared(file: Path, given: str, source: Mapping[str, Any]) -> Path:
+    """The units that a diff compared, by their SHA-256; a path starts at the working directory or above the JSON."""
+    for folder in (Path(), *file.resolve().parents):
+        with suppress(InputError):
+            units = diff.located(folder / Path(given).expanduser())
+            if Source(given, 0, units, stamp(units)).sha256 == source["sha256"]:
+                return units
+    raise InputError(f"{file}: the units of {given}, which it compared, are missing or changed; make the diff again")
 
 
 def _write(path: Path, text: str) -> None:
