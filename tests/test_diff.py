@@ -187,7 +187,8 @@ def test_what_differs_is_told(tmp_path):
     flipped.loc[:4, "label"] = 1 - flipped.loc[:4, "label"]
     labels = saved(ek.classification(flipped, metrics=MEANS), tmp_path / "e.units.parquet")
     study = ek.diff(path, labels)
-    assert codes(study)["EK806"].startswith("5 rows")
+    for each in (study, ek.diff(path, labels, metrics="brier"), ek.diff(path, labels, metrics="accuracy")):
+        assert codes(each)["EK806"].startswith("5 rows")
     assert {*study.comparisons.set_index("metric").loc["roc_auc", "method"]} == {"influence of units, t"}
     fewer = saved(ek.classification(rows(2), metrics="brier", systems="m"), tmp_path / "f.units.parquet")
     assert "roc_auc" in codes(ek.diff(path, fewer))["EK807"]

@@ -327,7 +327,8 @@ class Diff(Shown, Study):
     @property
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
-        return max(of.relabelled for pairs in self.joined.values() for of in pairs.values())
+        pairs = {pair: of for pairs in self.joined.values() for pair, of in pairs.items()}
+        return max(of.relabelled for of in pairs.values())
 
 
 def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:

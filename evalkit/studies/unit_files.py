@@ -358,10 +358,12 @@ class Joined:
 
     @cached_property
     def relabelled(self) -> int:
-        """The number of common rows with different actual values; 0 if the file holds terms."""
-        if self.old.termed:
+        """The number of common rows with different actual values; 0 if the files have no rows."""
+        rows = [side.file.of_rows(side.chosen.label, side.system) for side in (self.old, self.new)]
+        if rows[0] is None or rows[1] is None:
             return 0
-        old, new = ((side.file.row[side.at], side.data.actual) for side in (self.paired.old, self.paired.new))
+        both = Joined(rows[0], rows[1], self.named).paired
+        old, new = ((side.file.row[side.at], side.data.actual) for side in (both.old, both.new))
         _, a, b = np.intersect1d(old[0], new[0], return_indices=True)
         differ = old[1][a] != new[1][b]
         return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))
