@@ -148,3 +148,15 @@ def test_variation_of_the_difference_has_the_draws_of_both_systems():
     first, second, both = significance.variation(significance.read(trials())).to_dict("records")
     assert both["within"] ** 2 == pytest.approx(first["within"] ** 2 + second["within"] ** 2)
     assert significance.variation(significance.read(trials(draws=1))).empty
+
+
+@pytest.mark.parametrize("read", [significance.read, compared])
+def test_draws_without_a_value_are_counted(read):
+    table = trials().assign(
+        reward=lambda t: t["reward"].mask((t["model"] == "a") & (t["task_id"] == 0) & (t["trial"] > 0))
+    )
+    says = (
+        "96 rows are draws, up to 4 per task_id and system: the value of a unit is the mean of its draws, and each unit"
+    )
+    says += " counts once. Empty values among them: 3; they are left out."
+    assert says in [finding.message for finding in read(table).data.findings]

@@ -181,15 +181,15 @@ class Shaped:
     """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
 
     If units have several draws, also their numbers c0, c1, … and variances d0, d1, …. rows: the smallest and the
-    largest number of rows of a unit (or of a unit, system and metric that has any), and all.
+    largest number of rows of a unit (or of a unit, system and metric that has any), all, and their empty values.
     """
 
     tables: tuple[Any, ...]
-    rows: tuple[int, int, int]
+    rows: tuple[int, int, int, int]
 
     def __add__(self, other: "Shaped") -> "Shaped":
-        (least, most, every), (low, high, more) = self.rows, other.rows
-        return Shaped(self.tables + other.tables, (min(least, low), max(most, high), every + more))
+        (least, most, every, empty), (low, high, more, void) = self.rows, other.rows
+        return Shaped(self.tables + other.tables, (min(least, low), max(most, high), every + more, empty + void))
 
     def whole(self, order: Sequence[str], most: int) -> Any:
         """All units, in the order of these columns if there are at most `most`, otherwise in any order.
@@ -234,7 +234,7 @@ class Shape:
         texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
         if not self.drawn:
             columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.values)}
-            return Shaped((pa.table(keys | columns | texts),), (1, 1, len(block)))
+            return Shaped((pa.table(keys | columns | texts),), (1, 1, len(block), 0))
         number = {name: tables.indexed(column) for name, column in keys.items()}
         unit, names = number[ID]
         pair = np.arange(len(names))
@@ -244,7 +244,8 @@ class Shape:
         keys[ID] = names.take(pa.array(pair % max(len(names), 1)))
         draws, rows = self.draws(block, unit, len(pair))
         some = rows[rows > 0]
-        spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block)
+        empty = sum(int(np.isnan(block[f"v{i}"].to_numpy()).sum()) for i in range(self.values))
+        spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block), empty
         columns = {f"v{i}": of.mean for i, of in enumerate(draws)}
         if spread[1] > 1:
             columns |= {f"c{i}": of.count for i, of in enumerate(draws)}
@@ -352,15 +353,16 @@ def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> 
     return shaped
 
 
-def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]) -> tuple[kinds.Finding, ...]:
+def _findings(roles: Roles, rows: tuple[int, int, int, int], unseen: Sequence[Column]) -> tuple[kinds.Finding, ...]:
     """What was decided or left out. rows: as of `Shaped`. unseen: columns that may name clusters, not looked at."""
-    least, most, total = rows
+    least, most, total, without = rows
     findings = []
     if most > 1:
-        number = f"{most:,}" if least == most else f"up to {most:,}"
+        number = f"{most:,}" if least == most and not without else f"up to {most:,}"
+        left = f" Empty values among them: {without:,}; they are left out." if without else ""
         each = f"{roles.name} and system" if roles.system or len(roles.values) == 1 else roles.name
         rated = kinds.DRAWS.note if any(column.draws for column in roles.rest.every) else kinds.DRAWS.warning
-        findings.append(rated(total, total=total, number=number, each=each))
+        findings.append(rated(total, total=total, number=number, each=each, left=left))
     if roles.guess:
         findings.append(kinds.GUESSED_VALUES.warning(guess=roles.guess))
     numbers = [column for column in roles.rest.numbers if not (roles.system and column.draws)]
@@ -429,7 +431,7 @@ class Said:
         names = {ID: block.texts if self.ids else None, CLUSTER: block.units}
         columns = {name: texts for name, texts in names.items() if texts is not None}
         columns |= {"label": block.truth.astype(np.int64)} | {f"v{i}": score for i, score in enumerate(block.said)}
-        return Shaped((pa.table(columns),), (1, 1, len(block)))
+        return Shaped((pa.table(columns),), (1, 1, len(block), 0))
 
 
 # What other programs and earlier reports say --------------------------------------------------------------------------
