@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from samples import examples
 
+import evalkit as ek
 from evalkit.arrays import InputError
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
@@ -328,3 +329,11 @@ def test_names_of_json_that_differ_in_their_case_alone_are_refused_and_numbered_
     with pytest.raises(InputError, match=r"^x.json: column names must be distinct, got 'A' and 'a'$"):
         sources.parts("x.json")
     assert sources.parts("y.json")[0].columns == ("b", "A_1", "a")
+
+
+@pytest.mark.parametrize("name", ["nope.run", "data frame"])
+def test_an_error_that_names_its_input_names_no_other(here, name):
+    (here / "glue.q").write_text("q1 0 d1 1\n")
+    preds = "nope.run" if name == "nope.run" else pd.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [0.5]})
+    with pytest.raises(InputError, match=f"^{name}: "):
+        ek.ranking(preds, "glue.q")

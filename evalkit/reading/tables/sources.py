@@ -206,8 +206,11 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
         except ParameterError:
             raise
         except InputError as error:
-            names = [name for table in p.tables for name in _names(table)]
-            if not names or str(error).startswith(tuple(names)):
+            try:
+                names = [name for table in p.tables for name in _names(table)]
+            except InputError:  # a path that cannot be found, which the first error names
+                raise error from None
+            if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
                 raise
             raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
 
@@ -215,12 +218,9 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
 
 
 def _names(data: Any) -> list[str]:
-    """The files and Spark tables that an input names, as messages write them; none if one is missing."""
+    """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]
     items = [item for item in _items(data) if isinstance(item, str | Path)]
-    try:
-        files = [located(item).files if _is_path(item) else [item] for item in items]
-    except InputError:
-        return []
+    files = [located(item).files if _is_path(item) else [item] for item in items]
     return [formats.shown(path) if isinstance(path, Path) else path for some in files for path in some]

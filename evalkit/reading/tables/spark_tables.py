@@ -22,7 +22,7 @@ from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import ByRole, Frames, Part, Selection
 
-PREFIX = "spark:"
+NAME, PREFIX = "Spark data frame", "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
 NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
@@ -112,7 +112,7 @@ def _named(name: str) -> Any:
         return session.table(name)
 
 
-def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
+def table(frame: Any, most: int, name: str = NAME, path: Path = Path("system")) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path after which a system is called."""
     with asked(name):
         fields = frame.schema.fields
