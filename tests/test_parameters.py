@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 import subprocess
 import sys
 from functools import partial
@@ -13,6 +14,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, strategies as st
 from nbformat.v4 import new_code_cell
 from samples import examples
 
@@ -357,3 +359,22 @@ def test_all_bad_values_are_told_at_once():
 def test_bounds_are_refused(report, given, message):
     with pytest.raises(ParameterError, match=message):
         reports.REPORTS[report].of(given)
+
+
+NAMES = st.text(st.sampled_from("ab1 ,=:'\"[]{}#&"), min_size=1).filter(str.strip)
+
+
+@given(st.lists(NAMES, min_size=1, unique=True))
+def test_names_are_read_as_they_are_written(names):
+    assert kinds.texts("systems", kinds.written(names)) == names
+    roles = {f"role{i}": name for i, name in enumerate(names)}
+    assert kinds.mapping("columns", kinds.written(roles)) == roles
+
+
+def test_what_an_error_advises_is_accepted():
+    table = pd.DataFrame({"system": ["a,b", "c"] * 9, "id": np.repeat(range(9), 2), "f 1, x": range(18), "acc=2": 1.5})
+    with pytest.raises(InputError, match=re.escape("columns=\"{value: 'f 1, x'}\"")):
+        ek.significance(table)
+    with pytest.raises(ParameterError, match=re.escape("it has ['a,b', 'c']")):
+        ek.significance(table, columns="{value: 'f 1, x'}", systems="a,b")
+    assert ek.significance(table, columns="{value: 'f 1, x'}", systems="['a,b', 'c']").systems

@@ -14,6 +14,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
+from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Interleaving
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
@@ -207,7 +208,8 @@ def read_users(
     user = rows.released("user", table.Table.column) if "user" in fields[0] else None
     arm, column = rows.released("arm", table.Table.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
-        way = f"for totals use the significance report with columns='system={column},successes=COLUMN,trials=COLUMN'"
+        pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
+        way = f"for totals use the significance report with columns={pairs!r}"
         raise InputError(f"{parts[0].name}: users must have one row per user, got one per {column}; {way}")
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))

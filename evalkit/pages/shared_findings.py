@@ -8,6 +8,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
+from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
@@ -27,9 +28,8 @@ def assumed(study: Study, advice: str) -> list[Finding]:
     """
     names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
     says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
-    return (
-        [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=advice.format(name=names[0]))] if names else []
-    )
+    less = advice.format(name=written(names[:1]))
+    return [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=less)] if names else []
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:

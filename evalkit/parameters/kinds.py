@@ -10,6 +10,7 @@ import math
 import re
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
@@ -300,6 +301,29 @@ def mapping(name: str, value: Any) -> dict[str, str]:
     if read is None or isinstance(read, Mapping):
         return {str(key): str(text(name, item)) for key, item in (read or {}).items()}
     raise ParameterError(f"{name} must be pairs such as query=qid,item=doc, got {value!r}")
+
+
+def written(names: Mapping[str, str] | Sequence[str]) -> str:
+    """Names, or a name for each role, as `texts` and `mapping` read them.
+
+    >>> written({"value": "f1"}), written({"value": "f 1, x"}), written(["a", "b"]), written(["a, b", "c"])
+    ('value=f1', "{value: 'f 1, x'}", 'a, b', "['a, b', 'c']")
+    """
+    read: Callable[[str, Any], Any]
+    if isinstance(names, Mapping):
+        read, plain = mapping, ",".join(f"{role}={name}" for role, name in names.items())
+        quoted = f"{{{', '.join(f'{role}: {_quoted(name)}' for role, name in names.items())}}}"
+    else:
+        read, plain, names = texts, ", ".join(names), [*names]
+        quoted = f"[{', '.join(map(_quoted, names))}]"
+    with suppress(ParameterError):
+        return plain if read("", plain) == names else quoted
+    return quoted
+
+
+def _quoted(name: str) -> str:
+    """A text in YAML's single quotes."""
+    return "'{}'".format(name.replace("'", "''"))
 
 
 def _items(value: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.own import OwnMetric
 from evalkit.parameters import cells
+from evalkit.parameters.kinds import written
 from evalkit.reading.tables.parts import Source
 
 WRITTEN = 20  # numbers of a list that are written down
@@ -90,7 +91,7 @@ def _own(own: OwnMetric) -> tuple[str, str]:
 
 def _argument(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={part}" for key, part in value.items())
+        return written({key: str(part) for key, part in value.items()})
     if isinstance(value, list):
         return "[" + ", ".join(str(part) for part in value) + "]"
     return str(value)

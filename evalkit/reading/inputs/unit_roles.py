@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
+from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import TOTALS, USES, Cells, Column, refuse_bookkeeping
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
@@ -81,7 +82,7 @@ class Columns:
         exact = [column for column in matches if column.name == "system"] or matches
         if len(exact) > 1:
             both = " and ".join(repr(column.name) for column in exact)
-            raise refused(self.where, "two_systems", columns=both, first=exact[0].name)
+            raise refused(self.where, "two_systems", columns=both, first=written({"system": exact[0].name}))
         return exact[0] if exact else None
 
     def metric(self) -> Column | None:
@@ -106,7 +107,7 @@ class Columns:
         if not candidates:
             raise refused(self.where, "no_value", columns=", ".join(map(repr, self.names)))
         names = roles_of.listed([repr(column.name) for column in candidates])
-        raise refused(self.where, "values", columns=names, first=candidates[0].name)
+        raise refused(self.where, "values", columns=names, first=written({"value": candidates[0].name}))
 
     def units_of_cells(self) -> list[Column]:
         """The columns that identify the units of a long table: one, or fold and repetition; empty if there is none.
@@ -121,7 +122,7 @@ class Columns:
         chosen = ids or texts or [column for column in self.every if column.draws]
         if len(chosen) > 1 and not ids:
             names = ", ".join(repr(column.name) for column in chosen)
-            raise refused(self.where, "units", columns=names, first=chosen[0].name)
+            raise refused(self.where, "units", columns=names, first=written({"unit": chosen[0].name}))
         return chosen[:1]
 
     def units_of_rows(self) -> list[Column]:
@@ -279,7 +280,8 @@ def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> No
     if apart and of.distinct([*roles.cell, *apart]) == of.rows:
         names = [column.name for column in apart]
         both = " and ".join(map(repr, names))
-        raise refused(roles.rest.where, "other_units", unit=roles.name, columns=both, first=names[0])
+        ways = {"draws": written({"unit": roles.name}), "metric": written({"metric": names[0]})}
+        raise refused(roles.rest.where, "other_units", unit=roles.name, columns=both, first=names[0], **ways)
 
 
 def refuse_totals(units: Sequence[Column]) -> None:
@@ -305,7 +307,8 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
     """
     files = dict.fromkeys(part.name if part.unnamed else formats.table(part.path).name for part in parts)
     if 1 < most <= len(files) and not any(column.draws for column in columns):
-        raise InputError(sentence("same_units", files=roles_of.listed(files, 3), unit=unit))
+        draws = written({"unit": unit})
+        raise InputError(sentence("same_units", files=roles_of.listed(files, 3), unit=unit, draws=draws))
 
 
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
@@ -314,7 +317,8 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
     sides = [next((names[key] for key in keys if key in names), "") for keys in TOTALS]
     if all(sides):
         successes, trials = sides
-        raise refused(where, "counts", label=label, successes=successes, trials=trials)
+        pairs = written({"system": label, "successes": successes, "trials": trials})
+        raise refused(where, "counts", label=label, successes=successes, trials=trials, pairs=pairs)
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:

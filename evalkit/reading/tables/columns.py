@@ -8,12 +8,13 @@ import itertools
 import pkgutil
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.parameters.kinds import written
 
 
 @cache
@@ -125,13 +126,13 @@ class Matches:
             said.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
             chosen |= {role: _near(role, self.names) for role, *_ in lacking}
             hint, do = no_header(self.names, lacking[0][0]), "set"
-        pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
-        return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}{otherwise}")
+        hint = hint or f"; {do} columns={written(chosen)!r}"
+        return InputError(f"{self.where}: {'; '.join(said)}{hint}{otherwise}")
 
     def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
         """The advice to name a column per system, if this role is missing and two more columns have no role."""
         lacking = [some[0] for some in self.lacking(needed)]
-        others = ",".join(f"{other}={_near(other, self.names)}" for other in lacking if other != role)
+        others = written({other: _near(other, self.names) for other in lacking if other != role})
         free = [name for name in self.names if name not in self.columns.values()][len(lacking) :]
         with_them = f"columns={others!r} and " if others else ""
         how = f", or for one column per system {with_them}systems='NAME,NAME', or call them {role}_NAME"
@@ -185,7 +186,7 @@ def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> Para
     column = "column" if len(absent) == 1 else "columns"
     parameters = ", ".join(dict.fromkeys(absent.values()))
     lacks = " and ".join(map(repr, absent))
-    return ParameterError(f"{parameters}: {where} has no {column} {lacks}, it has {listed(names)}{hint}")
+    return ParameterError(f"{parameters}: {where} has no {column} {lacks}, it has {listed(names, join=written)}{hint}")
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
@@ -213,9 +214,9 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     columns = {name.removeprefix(prefix): name for name in names if _of_system(name, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
-        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(columns)}")
+        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {written([*columns])}")
     if prefix in names and columns and not systems:
-        raise refused(where, "no_name", prefix=prefix, others=",".join(columns))
+        raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
@@ -230,7 +231,8 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: M
     """
     more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
     if role in roles and role not in chosen and more:
-        raise refused(where, "two_ways", role=role, column=roles[role], others=listed(map(repr, more)))
+        first, others = written({role: roles[role]}), listed(map(repr, more))
+        raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
 
 
 def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
@@ -253,16 +255,16 @@ def _near(role: str, names: Iterable[str]) -> str:
     return lowered[near[0]] if near else "NAME"
 
 
-def listed(names: Iterable[str], most: int = 20) -> str:
+def listed(names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join) -> str:
     """The names separated by commas, at most the first `most`."""
     names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The requested systems among these, all if none is. Raises ParameterError for one that does not exist."""
     if unknown := [name for name in wanted if name not in names]:
-        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {written(names)}")
     return [name for name in names if not wanted or name in wanted]
 
 
