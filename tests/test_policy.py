@@ -104,6 +104,7 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(tmp_pa
 @pytest.mark.parametrize(
     "text, says",
     [
+        ('[[rule]]\nthat = "none of code EK999"\n', "column 22: expected the code of a finding, .* got 'EK999'"),
         ('[[rule]]\nthat = "better"\n\n[[rule]]\nthat = "auc.low > 1"\n', "line 5, column 17: expected .low >= NUMBER"),
         ("levl = 1\n", r"line 1, column 1: unknown 'levl' \(did you mean 'level'\?\)"),
         ("\nlevel = 0.3\n", "line 2, column 1: level must be a number between 0.5 and 1, got 0.3"),

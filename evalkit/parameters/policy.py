@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
-from evalkit.findings.kinds import NOTE, SEVERE, Severity
+from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
 from evalkit.parameters.kinds import NUMBER, Kind, a_number, did_you_mean, number_words, one_of, text
 
 TOKEN = re.compile(r"'[^']*'(?:\.[a-z]+)?|>=|<=|[^\s'<>=]+|\S")
@@ -185,11 +185,16 @@ def claim(source: str) -> Claim:
     elif words.follow("none of severity"):
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):
-        stated = NoFinding(code=words.take("a code such as EK301 or EK3*", CODE.fullmatch))
+        near = did_you_mean(words.rest[0][1], (kind.code for kind in every()))
+        stated = NoFinding(code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code))
     else:
         stated = _bound(words) if words.rest[1:] and words.rest[1][1] in SIGNS else _against(words)
     words.take("nothing more", lambda word: not word)
     return stated
+
+
+def _is_code(word: str) -> bool:
+    return bool(CODE.fullmatch(word)) and any(fnmatchcase(kind.code, word) for kind in every())
 
 
 def _bound(words: Words) -> Bound:
