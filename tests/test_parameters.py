@@ -378,3 +378,11 @@ def test_what_an_error_advises_is_accepted():
     with pytest.raises(ParameterError, match=re.escape("it has ['a,b', 'c']")):
         ek.significance(table, columns="{value: 'f 1, x'}", systems="a,b")
     assert ek.significance(table, columns="{value: 'f 1, x'}", systems="['a,b', 'c']").systems
+
+
+def test_the_label_none_is_written_in_quotes():
+    table = pd.DataFrame({"id": range(40), "label": ["Disease", "None"] * 20, "score": np.linspace(0, 1, 40) % 0.3})
+    with pytest.raises(ParameterError, match=re.escape("say which is positive: positive=\"'None'\"")):
+        ek.classification(table)
+    values = [ek.classification(table, positive=label).estimates["value"][0] for label in ("'None'", "Disease")]
+    assert sum(values) == pytest.approx(1)

@@ -105,11 +105,13 @@ def _from_node(node: Any) -> Any:
 
 
 def text(name: str, value: Any) -> str | None:
-    """One text, None if none is given; a number becomes its text.
+    """One text, None if none is given; a number becomes its text. The text None must be quoted.
 
-    >>> text("baseline", 7)
-    '7'
+    >>> text("baseline", 7), text("baseline", "None"), text("baseline", "'None'")
+    ('7', None, 'None')
     """
+    if value == _quoted("None"):
+        return "None"
     if _is_nothing(value):
         return None
     if isinstance(value, str | Real) and not isinstance(value, bool):
@@ -303,12 +305,14 @@ def mapping(name: str, value: Any) -> dict[str, str]:
     raise ParameterError(f"{name} must be pairs such as query=qid,item=doc, got {value!r}")
 
 
-def written(names: Mapping[str, str] | Sequence[str]) -> str:
-    """Names, or a name for each role, as `texts` and `mapping` read them.
+def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
+    """A name, names, or a name for each role, as `text`, `texts` and `mapping` read them.
 
     >>> written({"value": "f1"}), written({"value": "f 1, x"}), written(["a", "b"]), written(["a, b", "c"])
     ('value=f1', "{value: 'f 1, x'}", 'a, b', "['a, b', 'c']")
     """
+    if isinstance(names, str):
+        return _quoted(names) if _is_nothing(names) else names
     read: Callable[[str, Any], Any]
     if isinstance(names, Mapping):
         read, plain = mapping, ",".join(f"{role}={name}" for role, name in names.items())

@@ -15,6 +15,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
+from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
@@ -279,7 +280,7 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
         if set(names) <= pair:
             return positive
     labels = " and ".join(map(repr, names))
-    raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={names[-1]!r}")
+    raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={written(names[-1])!r}")
 
 
 def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
