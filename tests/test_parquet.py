@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -105,6 +106,14 @@ def test_a_column_without_a_name_has_one_by_its_place(tmp_path):
     part = sources.parts(tmp_path / "t.parquet")[0]
     assert part.columns == ("id", "C1")
     assert part.load({"id": "id"}, {"x": "C1"})["x"].to_pylist() == [1.5]
+
+
+def test_the_index_of_a_pandas_frame_is_no_column_in_any_form(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "a": [1, 2, 3]}).query("a > 1")
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = pa.Table.from_pandas(frame)
+    for data in (tmp_path / "t.parquet", frame, table, table.to_reader()):
+        assert sources.parts(data)[0].columns == ("id", "a")
 
 
 def test_a_dictionary_that_holds_a_text_twice(tmp_path):

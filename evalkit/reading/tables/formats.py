@@ -23,7 +23,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
-from evalkit.reading.tables.parts import IDS, ByRole, File, Frames, Selection, stamp
+from evalkit.reading.tables.parts import IDS, ByRole, File, Frames, Selection, stamp, without_index
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -79,7 +79,7 @@ class Parquet(File):
         if "" in names:  # DuckDB names what has no name
             with _whole(path):
                 names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)["column_name"].to_pylist()
-        return cls(name=where, columns=tuple(names), path=path, stamp=stamp(path))
+        return cls(name=where, columns=tuple(without_index(names)), path=path, stamp=stamp(path))
 
     @property
     def counted(self) -> int:

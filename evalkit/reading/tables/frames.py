@@ -21,7 +21,7 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp
+from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp, without_index
 
 NAME, BATCHES = "data frame", "record batches"
 
@@ -96,8 +96,8 @@ def _frame(data: Any) -> Frame:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
     stated = table.schema.metadata
-    kept = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
-    table = table.select(kept) if len(kept) < table.num_columns else table  # pandas' own index has no name
+    kept = without_index(table.column_names)
+    table = table.select(kept) if len(kept) < table.num_columns else table
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     table = table.rename_columns(names)
     halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
@@ -166,7 +166,7 @@ def _batches(data: Any) -> Batches:
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
-    names = [str(name) for name in schema.names]
+    names = without_index(schema.names)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:

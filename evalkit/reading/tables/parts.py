@@ -5,6 +5,7 @@ row and value. A new format is a class and a line of `FORMATS`, both in `formats
 """
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -204,6 +205,11 @@ def _check_names(names: Collection[str], where: str) -> None:
         if name.lower() in seen:
             raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
         seen[name.lower()] = name
+
+
+def without_index(columns: Sequence[str]) -> list[str]:
+    """The columns without the index of a pandas frame, which has no name."""
+    return [name for name in columns if not re.fullmatch(r"__index_level_\d+__", name)]
 
 
 def names(parts: Sequence[Part]) -> str:
