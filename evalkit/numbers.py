@@ -74,6 +74,15 @@ def number(value: float, places: int | None = None) -> str:
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
 
 
+def exact(value: float) -> str:
+    """The shortest text that is this double and no other.
+
+    >>> exact(22298006.0), exact(0.1), exact(1e16)
+    ('22298006', '0.1', '1e+16')
+    """
+    return repr(float(value)).removesuffix(".0")
+
+
 def printed(value: float, places: int) -> float:
     """The number that `number` writes.
 

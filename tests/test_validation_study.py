@@ -387,3 +387,8 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
 def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
     table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
     assert folds.table(sources.parts(table), Validation.of({})).kind == kind
+
+
+def test_classes_are_named_by_all_digits_of_their_codes():
+    table = pd.DataFrame({"x": range(40), "label": 22298006 + np.arange(40) % 2})
+    assert folds.table(sources.parts(table), Validation.of({})).classes == ("22298006", "22298007")

@@ -12,6 +12,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
 from evalkit.limits import USUAL, Reading
+from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
@@ -377,7 +378,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
             assert rule.breaks is not None
             wrong = np.flatnonzero(rule.breaks(values))
             if wrong.size:
-                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
+                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else exact(values[wrong[0]])
                 raise rule.of(locate, name, int(wrong[0]), got)
         return _classes(values, kind)
     return _numbered(text.code, text.names)
@@ -388,9 +389,9 @@ def _classes(values: Floats, kind: str | None) -> Target:
     few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
     if kind == NUMBER or (kind is None and not few):
         if distinct.size < 2:
-            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
+            raise InputError(f"label must have 2 or more values, got only {exact(distinct[0])}")
         return values, ()
-    return _numbered(np.searchsorted(distinct, values), [f"{value:g}" for value in distinct])
+    return _numbered(np.searchsorted(distinct, values), [*map(exact, distinct)])
 
 
 def _numbered(code: Ints, names: Sequence[str]) -> Target:
