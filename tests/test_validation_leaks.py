@@ -450,6 +450,13 @@ def test_repeats_that_cannot_be_meant_are_refused(change, message):
         validation.read(change(repeated()))
 
 
+def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
+    frame = scored().assign(fold=np.arange(200) % 4)
+    with pytest.raises(InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"):
+        validation.read(pd.concat([frame, frame]))
+    assert len(validation.read(pd.concat([frame, frame]), columns="group=id").examples) == 400
+
+
 def test_features_that_are_repeated_are_refused_by_name():
     frame = noise(60).assign(id=np.arange(60), fold=np.arange(60) % 3)
     both = pd.concat([frame.assign(repeat=0), frame.assign(repeat=1)])

@@ -185,6 +185,8 @@ def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading =
         _repeats_agree(rows, found)
     elif found.id is not None:
         _refuse_unnamed_repeat(parts[0], found.id)
+    if found.id is not None:
+        _refuse_again(rows, found.id)
     if len(found.classes) > 2:
         count = np.bincount(found.label)
         rare = len(count) - 1 - int(count[::-1].argmin())
@@ -221,7 +223,7 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
 
 
 def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
-    """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
+    """Raise InputError if an id changes its label or group between repeats."""
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
     same = np.diff(e.id.code[order]) == 0
@@ -231,13 +233,18 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
             raise aligned.not_one(rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row])
-    key = e.id.code
-    for role in ("repeat", "fold"):
+
+
+def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
+    """Raise InputError if an id occurs twice in one fold of one repeat."""
+    key, within = id.code, [role for role in ("repeat", "fold") if role in rows.shared]
+    for role in within:
         column = rows.shared[role]
         key = key * len(column.names) + column.code
     if (twice := aligned.repeated(key, np.arange(key.size))) is not None:
-        again = f"id {e.id.name(twice)!r} must occur once per repeat and fold, got it again"
-        raise InputError(f"{rows.place(twice)}: {again}")
+        again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
+        hint = "" if "repeat" in within else f"; for several rows per id set columns='group={rows.columns['id']}'"
+        raise InputError(f"{rows.place(twice)}: {again}{hint}")
 
 
 def set_of(name: str) -> str:
