@@ -52,6 +52,16 @@ def test_decimals_are_numbers(tmp_path):
     assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_those_of_a_frame_and_no_numbers(tmp_path, unit):
+    table = pa.table({"d": pa.array([0, 3875, -5, None, 10**9], pa.duration(unit))})
+    pq.write_table(table, tmp_path / "d.parquet")
+    file, frame = (sources.parts(data)[0] for data in (tmp_path / "d.parquet", table))
+    assert file.load({"d": "d"}, {})["d"].to_pylist() == frame.load({"d": "d"}, {})["d"].to_pylist()
+    with pytest.raises(InputError, match=r"d.parquet: d must hold numbers, got INTERVAL"):
+        file.load({"id": "d"}, {"d": "d"})
+
+
 def test_names_rows_and_columns_that_are_folders(tmp_path, path):
     assert Parquet.opened(path).columns == tuple(COLUMNS)
     assert Parquet.opened(path).counted == 4

@@ -65,6 +65,8 @@ class TextFile(File):
 
 # Parquet -------------------------------------------------------------------------------------------------------------
 
+MICROSECONDS = {"s": "* 1000000", "ms": "* 1000", "us": "", "ns": "// 1000"}  # in SQL, of a duration of Arrow
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parquet(File):
@@ -125,13 +127,14 @@ class Parquet(File):
             columns |= super()._read({}, {role: name})
         return columns
 
-    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
-        """As DuckDB has them, but for durations, which it takes for whole numbers."""
-        durations = [name for name, kind in self.stored.items() if kind.startswith("duration")]
-        return {**super()._types(source, frames), **dict.fromkeys(durations, "INTERVAL")}
-
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
-        return _parquet(self.path), {}
+        """The file, with intervals for durations, which DuckDB takes for whole numbers."""
+        source, quote = _parquet(self.path), duck.DUCKDB.quote
+        units = {name: kind[len("duration[") : -1] for name, kind in self.stored.items() if kind.startswith("duration")}
+        cells = [
+            f"to_microseconds({quote(name)} {MICROSECONDS[unit]}) AS {quote(name)}" for name, unit in units.items()
+        ]
+        return f"(SELECT * REPLACE ({', '.join(cells)}) FROM {source})" if cells else source, {}
 
 
 @contextmanager
