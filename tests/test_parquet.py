@@ -11,6 +11,7 @@ import pytest
 from evalkit.arrays import InputError
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.formats import Parquet
+from evalkit.studies import classification
 
 COLUMNS = {
     "text": pa.array(["a", "é", None, "a"]),
@@ -50,6 +51,18 @@ def test_zero_is_one_text_whatever_its_sign(tmp_path):
 def test_decimals_are_numbers(tmp_path):
     pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
     assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("cells", [[float("nan"), 1.0], ["", "1.0"]])
+def test_nan_and_empty_texts_are_empty_cells_of_text(tmp_path, cells):
+    """The smallest and the largest number of the file are 1: its statistics say nothing of NaN."""
+    table = pa.table({"label": [0, 1] * 9, "score": [0.2, 0.6, 0.4] * 6, "u": pa.array(cells * 9)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (table, tmp_path / "t.parquet"):
+        assert sources.parts(data)[0].load({"segment": "u"}, {})["segment"].to_pylist() == [None, "1.0"] * 9
+        assert {s.label for s in classification.read(preds=data, segments="u").slices} == {"1.0", "(none)"}
+        with pytest.raises(InputError, match=r"row 1: u must not be empty where it is the unit"):
+            classification.read(preds=data, unit="u")
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

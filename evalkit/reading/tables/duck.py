@@ -21,6 +21,8 @@ class Dialect:
     """
 
     row_number: str | None = "row_number() OVER ()"
+    string = "VARCHAR"
+    real = "isfinite({0}) OR isinf({0})"  # not NaN; DuckDB answers isnan from a file's smallest and largest number
     texts = re.compile(r"VARCHAR|JSON")
     numbers = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
     no_ids = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
@@ -57,12 +59,12 @@ class Dialect:
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
-        """The cells of a column as text; −0.0 and 0.0 are one number."""
-        return f"CAST({self.unsigned(self.plain(name, kind), kind)} AS VARCHAR)"
-
-    def unsigned(self, value: str, kind: str) -> str:
-        """A value without the sign of zero."""
-        return f"CAST({value} + 0 AS {kind})" if kind in ("FLOAT", "DOUBLE") else value
+        """The cells of a column as text, NULL for NaN and for an empty text; −0.0 and 0.0 are one number."""
+        value = self.plain(name, kind)
+        if kind in ("FLOAT", "DOUBLE"):
+            number = f"CAST(CAST({value} + 0 AS {kind}) AS {self.string})"
+            return f"CASE WHEN {self.real.format(value)} THEN {number} END"
+        return f"nullif(CAST({value} AS {self.string}), '')"
 
     def number(self, name: str, kind: str, where: str) -> str:
         """The cells of a column as doubles; anything that is not a number stops the query.
@@ -86,6 +88,7 @@ class _Spark(Dialect):
     """Where Spark's SQL differs."""
 
     row_number = None
+    string, real = "STRING", "NOT isnan({0})"
     texts = re.compile(r"(STRING|CHAR|VARCHAR).*")
     numbers = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL|BOOLEAN|VOID).*")
     no_ids = re.compile(r"(FLOAT|DOUBLE|DECIMAL|BINARY|ARRAY|MAP|STRUCT|VARIANT).*", re.DOTALL)
@@ -106,9 +109,6 @@ class _Spark(Dialect):
 
     def matches(self, text: str, pattern: str) -> str:
         return f"{text} RLIKE {self.literal(pattern)}"
-
-    def text(self, name: str, kind: str) -> str:
-        return f"CAST({self.unsigned(self.quote(name), kind)} AS STRING)"
 
     def number(self, name: str, kind: str, where: str) -> str:
         value = self.quote(name)
