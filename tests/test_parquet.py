@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
+from evalkit.parameters.reports import Significance
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.formats import Parquet
-from evalkit.studies import classification
+from evalkit.studies import classification, significance
 
 COLUMNS = {
     "text": pa.array(["a", "é", None, "a"]),
@@ -63,6 +65,16 @@ def test_nan_and_empty_texts_are_empty_cells_of_text(tmp_path, cells):
         assert {s.label for s in classification.read(preds=data, segments="u").slices} == {"1.0", "(none)"}
         with pytest.raises(InputError, match=r"row 1: u must not be empty where it is the unit"):
             classification.read(preds=data, unit="u")
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=2))], ids=["memory", "blocks"])
+def test_nan_among_values_of_units_is_no_value(tmp_path, limits):
+    columns = {"id": [f"u{i}" for i in range(40)], "a": [float("nan"), *np.sqrt(range(39))], "b": [0.5, 2.5] * 20}
+    table = pa.table(columns)
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (table, tmp_path / "t.parquet"):
+        study = significance.study_of(Significance.of({"preds": data}), limits)
+        assert study.comparisons["n"].tolist() == [39]
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

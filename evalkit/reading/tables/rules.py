@@ -23,8 +23,8 @@ class Refused(InputError):
 class Rule:
     """A rule for the values of a column. text: the part of the error after "must". breaks: numbers -> True if invalid.
 
-    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {bytes} its length.
-    optional: True if a cell may be empty. hint: the advice at the end of the error.
+    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real} that it is not NaN,
+    {bytes} its length. optional: True if a cell may be empty. hint: the advice at the end of the error.
     """
 
     text: str
@@ -35,7 +35,8 @@ class Rule:
 
     def wrong(self, role: str, dialect: duck.Dialect) -> str:
         """The SQL condition that a value of a role is invalid."""
-        return self.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role))
+        x = dialect.quote(role)
+        return self.sql.format(x=x, finite=dialect.finite(role), real=dialect.real.format(x), bytes=dialect.bytes(role))
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column. None is an empty cell, and row 0 has no number."""
@@ -54,15 +55,15 @@ PRESENT = Rule("not be empty", None, "{x} IS NULL")
 SHORT = Rule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
 FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
 FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
-FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND NOT isnan({x})", optional=True)
-MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"abs({{x}}) > {LARGEST!r}")
+FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True)
+MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"{{finite}} AND abs({{x}}) > {LARGEST!r}")
 RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} % 1 <> 0")
 COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
 ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
 PASS_OR_FAIL = Rule(
     "be 0, 1 or empty",
     lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
-    "{x} <> 0 AND {x} <> 1 AND NOT isnan({x})",
+    "{x} <> 0 AND {x} <> 1 AND ({real})",
     "pass@k and pass^k count the draws that pass",
     optional=True,
 )
