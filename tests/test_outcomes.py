@@ -113,6 +113,18 @@ def test_classes_from_predicted_labels_in_their_order():
     assert not data.score
 
 
+@pytest.mark.parametrize("limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["memory", "large"])
+def test_labels_are_one_class_only_if_they_are_one_number(limits):
+    for classes in ([2**53, 2**53 + 1, 2**53 + 3], ["01", "1", "7"]):
+        table = pd.DataFrame({"label": classes * 20, "predicted": [*classes[::-1], *classes] * 10})
+        assert classified(table, limits).names == tuple(map(str, classes))
+    scores = {"p_1": [0.5, 0.2] * 20, "p_2": [0.3, 0.7] * 20, "p_1.0": [0.2, 0.1] * 20}
+    with pytest.raises(
+        InputError, match=r"frame: p_1 and p_1.0 must be of two classes, both are of '1'; drop or rename"
+    ):
+        classified(pd.DataFrame({"label": [1, 2] * 20, **scores}), limits)
+
+
 def test_several_labels_a_row():
     frame = pd.DataFrame({"y_a": [1, 0], "y_b": [1, 1], "p_a": [0.9, 0.2], "p_b": [0.5, 0.6]})
     data = outcomes.read(frame)

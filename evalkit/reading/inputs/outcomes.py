@@ -285,7 +285,7 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
 
 def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
     label, words = rows.shared["label"], {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own}
-    roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]] if role.startswith("p ")}
+    roles = score_roles([role for role in rows.own[rows.systems[0]] if role.startswith("p ")], part.name)
     said = [name for predicted in words.values() for name in predicted.names]
     classes = classes_of([*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}")
     if unknown := label.other_than(classes):
@@ -297,6 +297,17 @@ def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
     predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
     return Outcomes(rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted)
+
+
+def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
+    """The roles of columns of scores by class. Raises InputError if two are of one class, such as p_1 and p_1.0."""
+    of = {canonical(role[2:]): role for role in roles}
+    for role in roles:
+        name = canonical(role[2:])
+        if (other := of[name]) != role:
+            got = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
+            raise InputError(f"{where}: {got}; drop or rename one of them")
+    return of
 
 
 def classes_of(scored: Sequence[str], labels: Collection[str], said: Collection[str], where: str) -> tuple[str, ...]:

@@ -199,7 +199,7 @@ def wide(reading: Reading, columns: int) -> Reading:
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
     t, texts = found.table, {"label": sorted({row["label"] for _, row in found.wanted})}
     texts |= {"predicted": list(t.texts("predicted"))} if "predicted" in t.schema.own else {}
-    roles = {outcomes.canonical(role[2:]): role for role in t.schema.own if role != "predicted"}
+    roles = outcomes.score_roles([role for role in t.schema.own if role != "predicted"], t.name)
     names = _classes(t, texts, roles)
     for role, every in texts.items():
         t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in every})

@@ -212,18 +212,15 @@ def is_column(values: Any) -> bool:
 
 
 def canonical(label: str) -> str:
-    """A label as one text, however it was written: 1.0 and 1, TRUE and true.
+    """A label as one text, however it was written: 1.0 and 1, TRUE and true. One with a leading zero is no number.
 
-    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
-    ('1', 'true', 'spam', '-1')
+    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1"), canonical("01")
+    ('1', 'true', 'spam', '-1', '01')
     """
     if label.lower() in ("true", "false"):
         return label.lower()
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
+    number = re.fullmatch(r"([-+]?(?:0|[1-9][0-9]*))(?:[.]0*)?", label)
+    return str(int(number[1])) if number else label
 
 
 def _is_table(values: Any) -> bool:
