@@ -435,7 +435,7 @@ def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None
         return values[row], False
     dates = pd.to_datetime(distinct, errors="coerce", format="ISO8601", utc=True)
     readable, (first, last) = dates.notna(), YEARS
-    year = distinct.str.extract(r"^\s*(\d{4})\D", expand=False).astype(float)
+    year = distinct.str.extract(r"^\s*(-?\d{4})\D", expand=False).astype(float)
     placeholder = year.notna() & ~year.between(first, last)
     for rule, wrong in ((DATE, placeholder), (TIME, ~readable)):
         if wrong.any():
