@@ -134,6 +134,11 @@ def test_many_numbers_become_quarters():
     assert [int(one.member.sum()) for one in found] == [25, 25, 25, 25]
 
 
+def test_many_whole_numbers_that_are_one_double_are_sliced_as_texts():
+    found = slices("key", [str(2**62 + i) for i in range(20)])
+    assert [found[0].label, found[-1].label] == [str(2**62), "(9 other values)"]
+
+
 def test_of_many_texts_the_frequent_stay():
     values = ["a"] * 9 + ["b"] * 5 + list("cdefg")
     found = slices("country", values, most=3)

@@ -372,7 +372,9 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
     if len(names) <= most:
         order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
         return Groups([str(names[i]) for i in order], np.argsort(order))
-    return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
+    if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
+        return _frequent(names, rows, most)
+    return _quarters(numbers, rows)
 
 
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
