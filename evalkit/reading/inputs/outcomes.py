@@ -15,6 +15,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
+from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, parts, rules
@@ -371,7 +372,7 @@ def are_probabilities(score: Floats) -> bool:
 
 def outside(name: str, score: float, place: str, column: str = "") -> str:
     """A score outside 0..1, as text; column: the class or label."""
-    return f"got the score {score:g} of {name}{column and f' in {column}'} ({place})"
+    return f"got the score {exact(score)} of {name}{column and f' in {column}'} ({place})"
 
 
 # Actual values and forecasts ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
+from evalkit.numbers import exact
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Ranked, Rows
@@ -224,7 +225,7 @@ class Build:
             two = slice(conflict[0] - 1, conflict[0] + 1)
             at, (low, high) = int(row[two].max()), np.sort(grade[two])
             where = self.judged.place(at)
-            raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {low:g} and {high:g}")
+            raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {exact(low)} and {exact(high)}")
         negative = ~ordered.same & (grade < 0)
         keep = ~ordered.same & (grade >= 0)
         return row[keep], grade[keep], int(negative.sum())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
-from evalkit.numbers import cut
+from evalkit.numbers import cut, exact
 from evalkit.reading.tables import columns as roles_of, duck
 from evalkit.reading.tables.parts import Part, at
 
@@ -40,7 +40,7 @@ class Rule:
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column. None is an empty cell, and row 0 has no number."""
-        value = "nothing" if got is None else cut(got) if isinstance(got, str) else f"{got:g}"
+        value = "nothing" if got is None else cut(got) if isinstance(got, str) else exact(got)
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
