@@ -30,6 +30,7 @@ def read(tmp_path, data: str | bytes, name: str = "x.run", shape: trec.Layout = 
         RUN.replace(" ", "\t"),
         RUN.replace(" ", "  \t"),
         RUN.replace("\n", "\r\n"),
+        RUN.replace("\n", "\r"),
         RUN.replace("\n", "  \n\n"),
         RUN.removesuffix("\n"),
         "# made by hand\n#\n" + RUN + "# the end\n",
@@ -90,6 +91,7 @@ def test_layout_by_the_first_line(tmp_path, line, shape):
     [
         ("1 Q0 b 2 .4", r"line 2 must be a run line, 'query Q0 item rank score tag', got 5 fields: '1 Q0 b 2 .4'"),
         ("1", "line 2 must be a run line, .* got 1 fields: '1'"),
+        ("1 Q0 b 2 .4 t2 Q0 a 1 .5 t", "line 2 must be .*, got another after it: '1 .* t'; begin a new line for each"),
         ("1 Q0 b 2 high t", r"score must be a number, got 'high' \(line 2\)"),
         ("1 Q0 b 2 1_000 t", r"score must be a number, got '1_000' \(line 2\)"),
         ("1 Q0 b 2 0x10 t", r"score must be a number, got '0x10' \(line 2\)"),

@@ -55,7 +55,7 @@ def first_lines(path: Path) -> list[list[str]]:
     """The fields of the non-empty lines in the first 64 KB; a truncated line counts only if it is the first."""
     with unpacked(path) as stream:
         head = stream.read(HEAD).removeprefix(_BOM)
-    lines = [parts for _, parts in _split(head.split(b"\n"))]
+    lines = [parts for _, parts in _split(head.splitlines())]
     return lines[:-1] if len(head) > HEAD - 4 and len(lines) > 1 else lines
 
 
@@ -144,10 +144,13 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
 
     columns: dict[str, list] = {name: [] for _, name in shape.wanted}
     _check_text(data, file)
-    for line, parts in _split(data.split(b"\n")):
+    for line, parts in _split(data.splitlines()):
         if len(parts) < len(shape.fields):
             got = f"{len(parts)} fields: {' '.join(parts)[:80]!r}"
             raise InputError(f"{file}: line {line} must be {shape.title}, got {got}")
+        if shape is RUN and layout(parts[5:]) is RUN:
+            got = f"another after it: {' '.join(parts)[:80]!r}"
+            raise InputError(f"{file}: line {line} must be {shape.title}, got {got}; begin a new line for each")
         if _has_blank(parts, shape):
             got = repr(" ".join(parts)[:80])
             raise InputError(f"{file}: line {line} must be {shape.title}, without blanks in ids, got {got}")
