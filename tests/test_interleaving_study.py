@@ -201,6 +201,11 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
     assert "adjusted for past" in first_screen.verdict(study).text
 
 
+def test_what_a_metric_measures_is_not_from_before_the_experiment():
+    with pytest.raises(ParameterError, match="before: 'orders' is what metrics measure"):
+        interleaving.read(users=users(), metrics="orders,past", before="orders")
+
+
 def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table["past"] += np.random.default_rng(3).poisson(4, len(table))

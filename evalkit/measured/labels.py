@@ -18,6 +18,7 @@ from evalkit.measured.rows import Terms
 from evalkit.metrics import counts, curves, grid, kept
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import class_cells, summed
+from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import OfRows, Statistic
 
 STEPS = 41  # thresholds at most
@@ -123,8 +124,8 @@ class HeldLabels(HeldSeveral):
 class OfShared(summed.OfMoments):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out different rows.
 
-    number: of the system. shared: for each pair of systems the rows that both have, and their differences. columns: the
-    positions of the columns of each pair.
+    number: of the system. shared: for each pair of systems the weight of the rows that both have, their differences,
+    and their number. columns: the positions of the columns of each pair.
     """
 
     number: int = 0
@@ -143,9 +144,14 @@ class OfShared(summed.OfMoments):
     def against(self, other: Any) -> tuple[float, float, int]:
         """The difference over the rows that have both values, its standard error, and the number of these rows."""
         at, sign = self._with(other)
-        (n, apart), squares = self.shared.totals[at : at + 2], self.shared.around_zero.second[at + 1, at + 1]
-        spread = max(squares - apart**2 / n, 0.0)
-        return sign * float(apart / n), float(np.sqrt(ratio(spread, n * (n - 1)))), round(n)
+        size, apart, rows = self.shared.totals[at : at + 3]
+        alike = np.isclose(size, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0).all()  # the same rows left out
+        units = self.shared.units
+        both = min(round(rows), self.shared.n) if units is None else np.count_nonzero(units[at])
+        n, form = self.n if alike else int(both), np.array([-apart / size, 1.0]) / size
+        square = max(float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0)
+        kish = n if self.plain else self.freedom + 1
+        return sign * float(apart / size), Spread(n, square, kish).error, n
 
     def minus(self, other: Any) -> Sums:
         """The differences by unit, over the rows that have both values, if there are few units."""
@@ -169,7 +175,7 @@ class SummedLabels(Several):
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
             return whole
-        moments, columns = shared.moments, self.by_pair(range(0, len(shared.moments.mean), 2))
+        moments, columns = shared.moments, self.by_pair(range(0, len(shared.moments.mean), 3))
         more: Any = {"number": i, "shared": moments, "columns": columns}
         return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
 

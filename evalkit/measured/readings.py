@@ -506,7 +506,7 @@ class ByMoves:
             every = []
             for (first, size), (second, other) in combinations(terms, 2):
                 both = size * other * some.weights
-                every += [both, (first - second) * both]
+                every += [both, (first - second) * both, both > 0]
             return np.array(every)
 
         return kept.summed(part, columns, self.few)

@@ -310,7 +310,10 @@ def measured(name: str) -> list[str]:
 
 def numbers_of(metrics: Iterable[str], before: str | None) -> list[str]:
     """The columns of numbers that metrics and `before` name."""
-    return distinct(*map(measured, metrics), (before,))
+    names = [*map(measured, metrics)]
+    if names[:1] == [[before]]:
+        raise ParameterError(f"before: {before!r} is what metrics measure; name a column from before the experiment")
+    return distinct(*names, (before,))
 
 
 def distinct(*names: Iterable[str | None]) -> list[str]:

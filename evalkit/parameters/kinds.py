@@ -110,7 +110,7 @@ def text(name: str, value: Any) -> str | None:
     >>> text("baseline", 7), text("baseline", "None"), text("baseline", "'None'")
     ('7', None, 'None')
     """
-    if value == _quoted("None"):
+    if isinstance(value, str) and value == _quoted("None"):
         return "None"
     if _is_nothing(value):
         return None

@@ -60,7 +60,8 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     if first.dominated or second.dominated:
         return methods.no_test(first, second, o, methods.DOMINATED)
     metric, c = first.chosen.metric, method(first).test(first, second, o)
-    if np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.layout in EVERY and first.n > 1:
+    moved = not isinstance(metric.kind, PARTS) and first.layout in EVERY and first.n > 1
+    if moved and np.isnan(c.p_value) and abs(c.difference.value) > 0:
         c = _of_intervals(first, second, o) or c
     return within_range(c, metric.high - metric.low)
 
@@ -246,7 +247,6 @@ BY_CLASS = f"{FIRST_ORDER}, by class; where rows have several labels, or a class
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 WHOLE = "sign flips of whole units"
 ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
-OVER_SHARED = f"{DELTA}, {JACKKNIFE} over the shared rows where a system has no value of some"
 OR_DELTA = f"{WHOLE}, {DELTA} above 20,000 units"
 
 TESTS = (
@@ -270,7 +270,7 @@ TESTS = (
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA, held=True),
-    Rule(kinds.Loss, (Layout.WEIGHTED,), methods.shared_or_influence, OVER_SHARED, held=True),
+    Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
     Rule((kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),

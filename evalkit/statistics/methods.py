@@ -91,12 +91,13 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
-    return (flips if a.n <= o.limits.flipped and a.pairs(b) else shared_or_influence)(a, b, o)
+    return (flips if a.n <= o.limits.flipped and a.pairs(b) else over_shared)(a, b, o)
 
 
-def shared_or_influence(a: Any, b: Any, o: Options) -> Comparison:
-    """The influence of rows; the jackknife over the shared rows where a row has a value of one system alone."""
-    return (influence if np.array_equal(a.sums.defined, b.sums.defined) else t_test)(a, b, o)
+def over_shared(a: Any, b: Any, o: Options) -> Comparison:
+    """Compare by the influence of the rows or units that have values of both."""
+    value, error, n = a.against(b)
+    return ByT(value, error, n, max(a.freedom, 1.0), a.how, _scale(a, b)).compared(level=o.level, unit=o.unit)
 
 
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:

@@ -272,7 +272,7 @@ class OfRows(Statistic):
             return False
         kind = self.chosen.metric.kind
         each = (by_unit(self.rows.weights * group, self.unit) for group in kind.groups(self.rows))
-        most = ((w.max(initial=0.0), w.sum(), TIMES / max(int(np.count_nonzero(w)), 1)) for w in each)
+        most = ((w.max(initial=0.0), w.sum(), min(TIMES / max(int(np.count_nonzero(w)), 1), 0.999)) for w in each)
         return any(one > weight * max(kind.heavy, share) for one, weight, share in most)
 
     @property
@@ -292,6 +292,15 @@ class OfRows(Statistic):
     def spread_of(self, moved: Floats, on: OfRows) -> Spread:
         """The spread of influence values `moved`, one per row of `on`, added up by unit."""
         return Spread.of(by_unit(moved, self.unit), kish=self.freedom + 1)
+
+    def against(self, other: OfRows) -> tuple[float, float, int]:
+        if np.array_equal(self.sums.defined, other.sums.defined):
+            return super().against(other)
+        difference = self.minus(other)
+        top, size = difference.by_unit(difference.defined, self.unit)
+        value = float(top.sum() / size.sum())
+        spread = Spread.of((top - value * size) / size.sum(), kish=self.freedom + 1)
+        return value, spread.error, int(np.count_nonzero(size))
 
     def without_each(self) -> Floats:
         """The metric without each unit, for a function of means."""
