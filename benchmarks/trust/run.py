@@ -102,7 +102,18 @@ class Folder:
         part.replace(self.path / f"{name}.json")
 
 
-COMPUTING = ("arrays.py", "limits.py", "metrics", "catalogue", "statistics", "reading", "offline", "online", "studies")
+COMPUTING = (
+    "arrays.py",
+    "limits.py",
+    "metrics",
+    "catalogue",
+    "statistics",
+    "measured",
+    "reading",
+    "offline",
+    "online",
+    "studies",
+)
 
 
 def _state() -> str:
@@ -170,9 +181,9 @@ def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, 
 def take_over(world: str, folder: Folder, earlier: Folder) -> None:
     """Takes what an earlier state has of a world, if its first two batches come out the same but for rounding."""
     names = [f"truth {_file(BY_NAME[world].kind)}", f"{world} 0", f"{world} 1"]
-    true, *known = (earlier.read(name) or {} for name in names)
-    if not true or not all(known):
+    if not all((earlier.path / f"{name}.json").exists() for name in names):
         return
+    true, *known = (earlier.read(name) or {} for name in names)
     drawn = [{key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()} for number in range(2)]
     if all(map(_same, drawn, known)):
         folder.write(names[0], true)
