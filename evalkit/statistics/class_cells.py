@@ -108,7 +108,7 @@ class OfCells(OfRows):
     system: int
     squares: Floats
 
-    dominated = Statistic.dominated
+    dominated, against = Statistic.dominated, Statistic.against
 
     @property
     def layout(self) -> Layout:
