@@ -270,8 +270,8 @@ def test_systems_on_different_units_are_compared_on_those_that_both_have():
 @pytest.mark.parametrize(
     ("side", "alone", "of_each"),
     [
-        ("greater", "that a lies above null 0.5", "that c, a or b is above it"),
-        ("less", "that a lies below null 0.5", "that c, a or b is below it"),
+        ("greater", "that a is above null 0.5", "that c, a or b is above it"),
+        ("less", "that a is below null 0.5", "that c, a or b is below it"),
         ("two-sided", "whether a or null 0.5 is better", "whether c, a or b is better or worse"),
     ],
 )

@@ -128,7 +128,7 @@ BAD = [
     (partial(kinds.choice, allowed=GAINS), "liner", "x must be one of linear, binary, got 'liner' (did you mean 'lin"),
     *((kinds.mapping, value, "x must be pairs such as ") for value in ("query", "a=b,c", 5, ["a"], "[a]")),
     (kinds.mapping, "a=b,a=c", "x must name a once"),
-    (kinds.mapping, "{a: b, a: c}", "names of a mapping must be distinct, got 'a' twice"),
+    (kinds.mapping, "{a: b, a: c}", "a mapping must have each name once, got 'a' twice"),
     (SHARES.read, "a=0,b=1", "x must be a number above 0, got '0'"),
     *((CUT.read, cut, "x must") for cut in ("", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True)),
 ]

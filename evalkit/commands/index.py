@@ -121,7 +121,7 @@ def listing(frame: pd.DataFrame) -> Html:
     records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
     rows = list(zip(*(cells(records) for cells in columns.values()), strict=True))
     note = "change: from the report before it of the same kind and metric, without a test; a link leads to their diff. "
-    note += "A report without a clear data_date, such as 2026-11-16 or October 2026, has none."
+    note += "A report has one only if its data_date is clear, such as 2026-11-16 or October 2026."
     return tables.whole("All reports", list(columns), rows, note)
 
 

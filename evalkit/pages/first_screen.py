@@ -23,7 +23,7 @@ pieces.offered(__name__)
 
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
-SIDES = {"greater": "above", "less": "below"}  # what a one-sided test may show
+ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
@@ -129,22 +129,22 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
-    over, values, instead = "", f"{metric} is {a} and {b}", f"{metric} is {a}{_relative(study, row)} instead of {b}"
+    over, values = "", f"{a} and {b}"
+    both, instead = f"{metric} is {values}", f"{metric} is {a}{_relative(study, row)} instead of {b}"
     if diagnostics.apart(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
-        values = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
+        values = both = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
     match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
             return f"{first} and {second} do not differ in {metric}{f' {over}' if over else f': both have {a}'}."
         case "equivalent":
             inside = percent(diagnostics.equivalence_level(study))
             margin = f"the {inside} interval of their difference lies within {_margin(study)}"
-            told = values.removeprefix(f"{metric} is ")
-            return f"{first} and {second} are equivalent in {metric}: {told}, and {margin}."
+            return f"{first} and {second} are equivalent in {metric}: {values}, and {margin}."
         case "cannot tell":
-            side = SIDES.get(study.sided)
-            open_ = f"that {first} lies {side} {second}" if side else f"whether {first} or {second} is better"
-            return f"The data do not show {open_}: {values}."
+            side = ONE_SIDED.get(study.sided)
+            asked = f"that {first} is {side} {second}" if side else f"whether {first} or {second} is better"
+            return f"The data do not show {asked}: {both}."
     return f"{first} is {row['verdict']} than {second}: {instead}."
 
 
@@ -205,7 +205,7 @@ def _against_baseline(study: Study) -> str:
         parts.append(f"{_several(study, by_word[NO_DIFFERENCE])} {verb} not differ from it")
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
-        verb, side = "are" if len(rest) > NAMED else "is", SIDES.get(study.sided)
+        verb, side = "are" if len(rest) > NAMED else "is", ONE_SIDED.get(study.sided)
         of = f"{_several(study, rest, 'or')} {verb}"
         parts.append(f"the data do not show {f'that {of} {side} it' if side else f'whether {of} better or worse'}")
     baseline = shortened(study.settings.baseline or "")

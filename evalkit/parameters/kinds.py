@@ -95,7 +95,7 @@ def _from_node(node: Any) -> Any:
         pairs = [(str(_from_node(key)), _from_node(child)) for key, child in node.value]
         names = [name for name, _ in pairs]
         if twice := [name for at, name in enumerate(names) if name in names[:at]]:
-            raise ParameterError(f"names of a mapping must be distinct, got {twice[0]!r} twice")
+            raise ParameterError(f"a mapping must have each name once, got {twice[0]!r} twice")
         return dict(pairs)
     plain = node.style is None
     return value_of(node.value) if plain else node.value

@@ -60,8 +60,8 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     if first.dominated or second.dominated:
         return methods.no_test(first, second, o, methods.DOMINATED)
     metric, c = first.chosen.metric, method(first).test(first, second, o)
-    moved = not isinstance(metric.kind, PARTS) and first.layout in EVERY and first.n > 1
-    if moved and np.isnan(c.p_value) and abs(c.difference.value) > 0:
+    unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
+    if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
         c = _of_intervals(first, second, o) or c
     return within_range(c, metric.high - metric.low)
 
