@@ -1,4 +1,6 @@
-"""Bring notebooks/ and data/, which stay at the top of a checkout, into the package of the wheel."""
+"""Bring notebooks/ and data/, which stay at the top of a checkout, into the package of the
+wheel.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,9 @@ FOLDERS = ("notebooks", "data")
 
 
 class WithNotebooks(build_py):
-    """Copy the folders beside the modules of the package; an editable install reads them where they are."""
+    """Copy the folders beside the modules of the package; an editable install reads them where they
+    are.
+    """
 
     def run(self) -> None:
         """Build the package, then add the folders."""

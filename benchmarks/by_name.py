@@ -18,7 +18,9 @@ def metric_names(package: list[Module]) -> set[str]:
         for module in package
         if belongs(module, ROWS_OF_METRICS)
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and len(node.args) > 2 and IDENTIFIER.fullmatch(text(node.args[0]))
+        if isinstance(node, ast.Call)
+        and len(node.args) > 2
+        and IDENTIFIER.fullmatch(text(node.args[0]))
     }
 
 
@@ -43,12 +45,15 @@ def texts(node: ast.AST) -> list[str]:
 
 
 def tables_of_metrics(package: list[Module], metrics: set[str]) -> set[tuple[str, str]]:
-    """The constants, each with its module, that hold names of metrics and little else, or are made of such names."""
+    """The constants, each with its module, that hold names of metrics and little else, or are made
+    of such names.
+    """
     return {
         (module.dotted, name)
         for module in package
         for name, value in constants(module)
-        if mostly(texts(value), metrics) or (belongs(module, ROWS_OF_METRICS) and is_set_of_names(value))
+        if mostly(texts(value), metrics)
+        or (belongs(module, ROWS_OF_METRICS) and is_set_of_names(value))
     }
 
 
@@ -57,7 +62,9 @@ def constants(module: Module) -> Iterator[tuple[str, ast.expr]]:
     for node in module.tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from ((target.id, node.value) for target in targets if isinstance(target, ast.Name))
+            yield from (
+                (target.id, node.value) for target in targets if isinstance(target, ast.Name)
+            )
 
 
 def mostly(values: list[str], metrics: set[str]) -> bool:
@@ -72,14 +79,20 @@ def is_set_of_names(node: ast.expr) -> bool:
 
 
 def tests_on_metric_names(package: list[Module]) -> list[str]:
-    """Comparisons with a metric's name and look-ups in a table of such names, outside the table of metrics."""
+    """Comparisons with a metric's name and look-ups in a table of such names, outside the table of
+    metrics.
+    """
     metrics = metric_names(package)
     tables = tables_of_metrics(package, metrics)
     asks: list[str] = []
     for module in package:
         if not belongs(module, ROWS_OF_METRICS):
             seen = visible(module, tables)
-            nodes = (n for n in ast.walk(module.tree) if any(names_metric(o, metrics, seen) for o in operands(n)))
+            nodes = (
+                n
+                for n in ast.walk(module.tree)
+                if any(names_metric(o, metrics, seen) for o in operands(n))
+            )
             asks += map(module.place, nodes)
     return list(dict.fromkeys(asks))
 
@@ -103,7 +116,11 @@ def operands(node: ast.AST) -> list[ast.AST]:
         return [node.value]
     if isinstance(node, ast.Subscript):
         return [node.value]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get"
+    ):
         return [node.func.value]
     return []
 
@@ -121,7 +138,9 @@ def kinds_of_parts(package: list[Module]) -> list[str]:
         module.place(node)
         for module in package
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute) and node.attr == "kind" and ast.unparse(node.value).split(".")[-1] == "part"
+        if isinstance(node, ast.Attribute)
+        and node.attr == "kind"
+        and ast.unparse(node.value).split(".")[-1] == "part"
     ]
 
 
@@ -131,16 +150,24 @@ def engines_without_protocol(package: list[Module]) -> list[str]:
         module.place(node)
         for module in package
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.BinOp) and {"Engine", "Spark"} <= set(ast.unparse(node).split(" | "))
+        if isinstance(node, ast.BinOp)
+        and {"Engine", "Spark"} <= set(ast.unparse(node).split(" | "))
     ]
 
 
 def own_classes_asked_for(package: list[Module]) -> list[str]:
-    """isinstance with a class of the package or numpy's array: a result whose class decides what is done with it.
+    """isinstance with a class of the package or numpy's array: a result whose class decides what is
+    done with it.
 
-    A parameter annotated Any is what a user hands in, and no result; nor are cells of tables and values of parameters.
+    A parameter annotated Any is what a user hands in, and no result; nor are cells of tables and
+    values of parameters.
     """
-    own = {node.name for module in package for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
+    own = {
+        node.name
+        for module in package
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+    }
     return [
         module.place(node)
         for module in package
@@ -151,7 +178,9 @@ def own_classes_asked_for(package: list[Module]) -> list[str]:
 
 
 def asked_from_inside(module: Module) -> Iterator[ast.Call]:
-    """The calls of isinstance, without those on a parameter of the function around them that is annotated Any."""
+    """The calls of isinstance, without those on a parameter of the function around them that is
+    annotated Any.
+    """
     nodes = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
     calls = [node for node in nodes if ast.unparse(node.func) == "isinstance"]
     outside = {
@@ -160,13 +189,16 @@ def asked_from_inside(module: Module) -> Iterator[ast.Call]:
         for argument in function.args.args
         if argument.annotation is not None and ast.unparse(argument.annotation) == "Any"
         for call in calls
-        if ast.unparse(call.args[0]) == argument.arg and function.lineno <= call.lineno <= (function.end_lineno or 0)
+        if ast.unparse(call.args[0]) == argument.arg
+        and function.lineno <= call.lineno <= (function.end_lineno or 0)
     }
     return (call for call in calls if id(call) not in outside)
 
 
 def patched_constants(tests: list[Module]) -> list[str]:
-    """Calls of setattr, and of setitem on the defaults of a function, that change a constant of a module."""
+    """Calls of setattr, and of setitem on the defaults of a function, that change a constant of a
+    module.
+    """
     return [
         module.place(node)
         for module in tests
@@ -180,7 +212,9 @@ def is_patch(call: ast.Call) -> bool:
     if ast.unparse(call.func).endswith(".setitem"):
         return "__kwdefaults__" in ast.unparse(call.args[0])
     names = [text(argument).split(".")[-1] for argument in call.args[:2]]
-    return ast.unparse(call.func).endswith(".setattr") and any(re.fullmatch("[A-Z][A-Z0-9_]*", n) for n in names)
+    return ast.unparse(call.func).endswith(".setattr") and any(
+        re.fullmatch("[A-Z][A-Z0-9_]*", n) for n in names
+    )
 
 
 def vague_functions(package: list[Module]) -> list[str]:
@@ -211,7 +245,9 @@ def own_nodes(f: ast.AST) -> Iterator[ast.AST]:
 def counted(package: list[Module], tests: list[Module]) -> Iterator[tuple[str, object, list[str]]]:
     """Each kind: what it is, how many places, and which."""
     for what, places in {
-        f"tests on a metric's name outside {' and '.join(ROWS_OF_METRICS)}": tests_on_metric_names(package),
+        f"tests on a metric's name outside {' and '.join(ROWS_OF_METRICS)}": tests_on_metric_names(
+            package
+        ),
         "part.kind": kinds_of_parts(package),
         "Engine | Spark": engines_without_protocol(package),
         "isinstance on results": own_classes_asked_for(package),

@@ -1,4 +1,5 @@
-"""Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one run.
+"""Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one
+run.
 
 python benchmarks/classification.py [rows ...]
 """
@@ -71,26 +72,43 @@ def grouped(rows: int) -> list[tuple[str, float, str]]:
 
     label, score = simulate(rows)
     user = np.random.default_rng(8).integers(0, USERS, rows)
-    ours, by_user = auc_by_group(label, score, user), seconds(lambda: auc_by_group(label, score, user))
-    parts = [np.flatnonzero(user == ours.group[i]) for i in range(USERS_TIMED) if not np.isnan(ours.auc[i])]
+    ours, by_user = (
+        auc_by_group(label, score, user),
+        seconds(lambda: auc_by_group(label, score, user)),
+    )
+    parts = [
+        np.flatnonzero(user == ours.group[i])
+        for i in range(USERS_TIMED)
+        if not np.isnan(ours.auc[i])
+    ]
     peer = seconds(lambda: [roc_auc_score(label[part], score[part]) for part in parts], runs=1)
     return [("roc_auc_score by user / auc_by_group", peer * USERS / len(parts) / by_user, ">= 800")]
 
 
 def resampled(rows: int) -> list[tuple[str, float, str]]:
-    """The interval of average precision against 1,000 rounds of a bootstrap with scikit-learn, from one round."""
+    """The interval of average precision against 1,000 rounds of a bootstrap with scikit-learn, from
+    one round.
+    """
     from sklearn.metrics import average_precision_score
 
     label, score = simulate(rows)
     rng = np.random.default_rng(9)
     chosen = lookup.find("average_precision", "counts")
-    ours = seconds(lambda: inference.estimate(OfRows(chosen, Rows(label, score)), Options(0.95, rng)), runs=1)
+    ours = seconds(
+        lambda: inference.estimate(OfRows(chosen, Rows(label, score)), Options(0.95, rng)), runs=1
+    )
 
     def one_round() -> float:
         drawn = rng.integers(0, rows, rows)
         return average_precision_score(label[drawn], score[drawn])
 
-    return [("1,000 rounds of scikit-learn / interval of AP", 1_000 * seconds(one_round) / ours, ">= 300")]
+    return [
+        (
+            "1,000 rounds of scikit-learn / interval of AP",
+            1_000 * seconds(one_round) / ours,
+            ">= 300",
+        )
+    ]
 
 
 def main(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> list[Claim]:
@@ -98,7 +116,9 @@ def main(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> list[Claim]:
     claims = []
     print(f"{'rows':>12}  {'ratio':<46} {'figure':>8}  target")
     for rows in sizes:
-        for name, figure, target in binary(rows) + (grouped(rows) + resampled(rows) if rows <= 1_000_000 else []):
+        for name, figure, target in binary(rows) + (
+            grouped(rows) + resampled(rows) if rows <= 1_000_000 else []
+        ):
             print(f"{rows:>12,}  {name:<46} {figure:>8.1f}  {target}")
             claims.append(Claim(f"{name}, {rows / 1e6:g}M rows", figure, target))
     return claims

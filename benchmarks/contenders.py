@@ -1,9 +1,10 @@
-"""One tool, one process: `python contenders.py TOOL RUN QRELS` prints seconds, peak memory and five means as JSON.
+"""One tool, one process: `python contenders.py TOOL RUN QRELS` prints seconds, peak memory and five
+means as JSON.
 
-Every tool reads the same two Parquet files and gives ndcg@10, map, mrr, recall@100 and precision@10, averaged over
-the judged queries. Imports are not timed, nor is the first time; ranx runs once on toys before, so that its compiled
-code is in place.
-evalkit checks its input (duplicates, finite scores, ids) and keeps every query's values; the DuckDB query does not.
+Every tool reads the same two Parquet files and gives ndcg@10, map, mrr, recall@100 and
+precision@10, averaged over the judged queries. Imports are not timed, nor is the first time; ranx
+runs once on toys before, so that its compiled code is in place. evalkit checks its input
+(duplicates, finite scores, ids) and keeps every query's values; the DuckDB query does not.
 """
 
 import json
@@ -107,7 +108,9 @@ def _dicts(run_file: str, qrels_file: str) -> tuple[dict, dict]:
     def nested(file: str, value: str) -> dict:
         table = pq.read_table(file)
         out: dict = {}
-        for query, item, one in zip(*(table[name].to_pylist() for name in ("query", "item", value)), strict=True):
+        for query, item, one in zip(
+            *(table[name].to_pylist() for name in ("query", "item", value)), strict=True
+        ):
             out.setdefault(query, {})[item] = one
         return out
 
@@ -129,7 +132,9 @@ def pytrec_eval() -> Callable[[str, str], Means]:
         asked = {"ndcg_cut.10", "map", "recip_rank", "recall.100", "P.10"}
         found = tool.RelevanceEvaluator(judged, asked).evaluate(run)
         queries = _relevant(judged)
-        return [sum(found.get(q, {}).get(name, 0.0) for q in queries) / len(queries) for name in names]
+        return [
+            sum(found.get(q, {}).get(name, 0.0) for q in queries) / len(queries) for name in names
+        ]
 
     return work
 
@@ -151,12 +156,16 @@ def ir_measures() -> Callable[[str, str], Means]:
 
 
 def ranx() -> Callable[[str, str], Means]:
-    """ranx on dictionaries (its own Parquet reader fails on pandas 3), compiled before the clock starts."""
+    """ranx on dictionaries (its own Parquet reader fails on pandas 3), compiled before the clock
+    starts.
+    """
     import pyarrow.dataset  # noqa: F401  what read_table imports
     import ranx as tool
 
     def evaluate(run: dict, judged: dict) -> Means:
-        judged = {query: {item: int(g) for item, g in grades.items()} for query, grades in judged.items()}
+        judged = {
+            query: {item: int(g) for item, g in grades.items()} for query, grades in judged.items()
+        }
         run = {query: run.get(query, {}) for query in judged}
         measures = ["ndcg@10", "map", "mrr", "recall@100", "precision@10"]
         found = tool.evaluate(tool.Qrels(judged), tool.Run(run), measures, make_comparable=True)
@@ -168,18 +177,25 @@ def ranx() -> Callable[[str, str], Means]:
     def work(run_file: str, qrels_file: str) -> Means:
         run, judged = _dicts(run_file, qrels_file)
         queries = set(_relevant(judged))
-        return evaluate(run, {query: grades for query, grades in judged.items() if query in queries})
+        return evaluate(
+            run, {query: grades for query, grades in judged.items() if query in queries}
+        )
 
     return work
 
 
-CONTENDERS = {one.__name__: one for one in (evalkit, duckdb_by_hand, pandas_merges, pytrec_eval, ir_measures, ranx)}
+CONTENDERS = {
+    one.__name__: one
+    for one in (evalkit, duckdb_by_hand, pandas_merges, pytrec_eval, ir_measures, ranx)
+}
 
 
 def timed(work: Callable[..., Made], *files: str) -> tuple[Made, dict[str, list[float]]]:
-    """What the work gives, and the CPU and wall seconds of each of `TIMES` times after a first that does not count.
+    """What the work gives, and the CPU and wall seconds of each of `TIMES` times after a first that
+    does not count.
 
-    The first one pays for pages that the host of a virtual machine had taken back, which varies more than the tools.
+    The first one pays for pages that the host of a virtual machine had taken back, which varies
+    more than the tools.
     """
     made = work(*files)
     spent: dict[str, list[float]] = {"cpu": [], "wall": []}
@@ -192,7 +208,9 @@ def timed(work: Callable[..., Made], *files: str) -> tuple[Made, dict[str, list[
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process held; not getrusage's figure, which begins with the parent's."""
+    """The most memory that this process held; not getrusage's figure, which begins with the
+    parent's.
+    """
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 

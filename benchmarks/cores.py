@@ -1,11 +1,13 @@
-"""Two threads against one, wall time: a file of 10M scores to four metrics with intervals, and 10M ranked rows.
+"""Two threads against one, wall time: a file of 10M scores to four metrics with intervals, and 10M
+ranked rows.
 
-Each run is in a process of its own, one and two threads in turn, three times. The values must be equal to the last bit.
+Each run is in a process of its own, one and two threads in turn, three times. The values must be
+equal to the last bit.
 
-Of 10M scores the calling thread alone works for about 0.06 s of 0.45 s of CPU (0.14 s while it found and gathered the
-bins): np.partition before the two sorts, sums of the bins, the best F1. By Amdahl's law that is 0.58 to 0.63 of the
-time of one thread. The draws of KS come from one stream, so they stay in one thread, beside which the other makes the
-intervals of the other metrics.
+Of 10M scores the calling thread alone works for about 0.06 s of 0.45 s of CPU (0.14 s while it
+found and gathered the bins): np.partition before the two sorts, sums of the bins, the best F1. By
+Amdahl's law that is 0.58 to 0.63 of the time of one thread. The draws of KS come from one stream,
+so they stay in one thread, beside which the other makes the intervals of the other metrics.
 """
 
 import json
@@ -33,24 +35,29 @@ def one(kind: str, path: str, threads: str) -> None:
 
     from evalkit.studies import classification, ranking
 
+    # of the samples: what a notebook has imported by then
     _ = (
         classification.read().estimates,
         ranking.read().estimates,
-    )  # of the samples: what a notebook has imported by then
+    )
     read = {
         "classification": lambda path: classification.read(
             path, metrics=METRICS, threshold="best_f1", threads=int(threads)
         ),
         "ranking": lambda path: ranking.read(path, threads=int(threads)),
     }[kind]
-    values, spent = timed(lambda path: [value.hex() for value in read(path).estimates["value"]], path)
+    values, spent = timed(
+        lambda path: [value.hex() for value in read(path).estimates["value"]], path
+    )
     print(json.dumps(spent | {"peak_mb": peak_megabytes(), "values": values}))
 
 
 def run(kind: str, path: Path, threads: int) -> dict:
     """One report in a fresh process."""
     command = [sys.executable, str(Path(__file__).resolve()), kind, str(path), str(threads)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    return json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    )
 
 
 def compare(kind: str) -> Claim:
@@ -59,14 +66,24 @@ def compare(kind: str) -> Claim:
         path = Path(folder) / "rows.parquet"
         write(kind, ROWS, path)
         rounds = [{threads: run(kind, path, threads) for threads in (1, 2)} for _ in range(ROUNDS)]
-    assert all(spent["values"] == rounds[0][1]["values"] for both in rounds for spent in both.values())
+    assert all(
+        spent["values"] == rounds[0][1]["values"] for both in rounds for spent in both.values()
+    )
     wall = {}
     for threads in (1, 2):
-        middle = {key: statistics.median(x for both in rounds for x in both[threads][key]) for key in ("wall", "cpu")}
+        middle = {
+            key: statistics.median(x for both in rounds for x in both[threads][key])
+            for key in ("wall", "cpu")
+        }
         peak = max(both[threads]["peak_mb"] for both in rounds)
-        print(f"{kind:<16}{threads:>8}{middle['wall']:>9.2f}{middle['cpu']:>9.2f}{peak:>9.0f}", flush=True)
+        print(
+            f"{kind:<16}{threads:>8}{middle['wall']:>9.2f}{middle['cpu']:>9.2f}{peak:>9.0f}",
+            flush=True,
+        )
         wall[threads] = middle["wall"]
-    return Claim(f"two threads / one, wall, {ROWS / 1e6:g}M {KINDS[kind]}", wall[2] / wall[1], BOUND)
+    return Claim(
+        f"two threads / one, wall, {ROWS / 1e6:g}M {KINDS[kind]}", wall[2] / wall[1], BOUND
+    )
 
 
 def main() -> list[Claim]:

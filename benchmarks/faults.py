@@ -1,11 +1,12 @@
 """Faults planted one at a time, to see whether the tests catch them.
 
-    .venv/bin/python benchmarks/faults.py                  # every fault: number, caught by which test, or alive
-    .venv/bin/python benchmarks/faults.py 3 17 --whole     # two of them, against the whole suite at once
-    .venv/bin/python benchmarks/faults.py --check          # that every fault still fits the code; runs nothing
+    .venv/bin/python benchmarks/faults.py               # every fault: caught by which test, or
+    alive .venv/bin/python benchmarks/faults.py 3 17 --whole  # two of them, against the whole suite
+    .venv/bin/python benchmarks/faults.py --check       # that every fault still fits the code
 
-Each fault replaces one piece of code in a copy of the working tree. The tests that import the module run first, and
-if none fails, the others. A fault whose code has gone is stale: write it anew at the place that has its meaning.
+Each fault replaces one piece of code in a copy of the working tree. The tests that import the
+module run first, and if none fails, the others. A fault whose code has gone is stale: write it anew
+at the place that has its meaning.
 """
 
 import argparse
@@ -23,7 +24,9 @@ LINKED = (".venv", ".page")  # not copied
 
 @dataclass(frozen=True)
 class Fault:
-    """path: below evalkit/. before: a piece of code that occurs once there. after: what replaces it."""
+    """path: below evalkit/. before: a piece of code that occurs once there. after: what replaces
+    it.
+    """
 
     path: str
     before: str
@@ -45,7 +48,12 @@ FAULTS = (
         "c.tp + c.fp + beta * c.positives)",
         "F-beta weighs by beta",
     ),
-    Fault("metrics/counts.py", "ratio(c.fp, c.negatives)", "ratio(c.fp, c.total)", "false positive rate of all rows"),
+    Fault(
+        "metrics/counts.py",
+        "ratio(c.fp, c.negatives)",
+        "ratio(c.fp, c.total)",
+        "false positive rate of all rows",
+    ),
     Fault(
         "metrics/curves.py",
         "c.threshold[enough[-1]]",
@@ -88,7 +96,12 @@ FAULTS = (
         "np.minimum(judged, wanted)",
         "bpref counts relevant items against",
     ),
-    Fault("metrics/rankings.py", "total(first & ~np", "total(~np", "judged items behind the cut-off count"),
+    Fault(
+        "metrics/rankings.py",
+        "total(first & ~np",
+        "total(~np",
+        "judged items behind the cut-off count",
+    ),
     Fault("metrics/rankings.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
     Fault(
         "metrics/rankings.py",
@@ -148,7 +161,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/significance.py",
-        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * size",
+        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * "
+        "size",
         "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value",
         "BCa of clusters: rows of a cluster do not count",
     ),
@@ -243,7 +257,12 @@ FAULTS = (
         "return max(reversed(list(rows)), key=",
         "the most frequent label is called wrong",
     ),
-    Fault("reading/inputs/aligned.py", "for at in rows[1:]:", "for at in rows[1:2]:", "only two systems are compared"),
+    Fault(
+        "reading/inputs/aligned.py",
+        "for at in rows[1:]:",
+        "for at in rows[1:2]:",
+        "only two systems are compared",
+    ),
     Fault(
         "reading/inputs/aligned.py",
         "int(order[again[0] + 1]) if",
@@ -355,7 +374,10 @@ FAULTS = (
         "the cap of one arm",
     ),
     Fault(
-        "studies/beyond_relevance.py", "np.nanmin(values, axis=0)", "values[1:].mean(axis=0)", "the lowest is the mean"
+        "studies/beyond_relevance.py",
+        "np.nanmin(values, axis=0)",
+        "values[1:].mean(axis=0)",
+        "the lowest is the mean",
     ),
     Fault(
         "studies/score_curves.py",
@@ -384,7 +406,9 @@ def planted(fault: Fault, root: Path) -> bool:
 
 def copied(root: Path) -> None:
     """The files of the working tree that git knows; environments are linked."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).exists():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -397,7 +421,11 @@ def copied(root: Path) -> None:
 def related(fault: Fault, root: Path) -> list[str]:
     """The module itself, for its examples, and the tests that import it, its own file first."""
     stem = Path(fault.path).stem
-    tests = sorted(path for path in (root / "tests").rglob("test_*.py") if path.parent.name not in ("page", "spark"))
+    tests = sorted(
+        path
+        for path in (root / "tests").rglob("test_*.py")
+        if path.parent.name not in ("page", "spark")
+    )
     imports = re.compile(rf"^(?:from|import) .*\b{stem}\b", re.MULTILINE)
     named = [path for path in tests if imports.search(path.read_text(encoding="utf-8"))]
     own = [path for path in named if stem in path.stem or path.stem.removeprefix("test_") in stem]
@@ -407,12 +435,34 @@ def related(fault: Fault, root: Path) -> list[str]:
 
 def failed(root: Path, tests: list[str]) -> str:
     """The first test that fails, or nothing."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n",
+        "2",
+        "--dist",
+        "worksteal",
+        "-p",
+        "no:cacheprovider",
+    ]
     ran = subprocess.run(
-        [*command, "--ignore", "tests/page", *tests], cwd=root, capture_output=True, text=True, check=False
+        [*command, "--ignore", "tests/page", *tests],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", ran.stdout, re.MULTILINE)
-    return lines[0] if lines else "" if ran.returncode in (0, 5) else f"pytest ended with {ran.returncode}"
+    return (
+        lines[0]
+        if lines
+        else ""
+        if ran.returncode in (0, 5)
+        else f"pytest ended with {ran.returncode}"
+    )
 
 
 def caught(fault: Fault, *, near: bool, whole: bool) -> str:
@@ -431,7 +481,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("numbers", nargs="*", type=int, help="faults by number, by default all")
     parser.add_argument("--whole", action="store_true", help="run the whole suite at once")
-    parser.add_argument("--near", action="store_true", help="run only the tests that import the module")
+    parser.add_argument(
+        "--near", action="store_true", help="run only the tests that import the module"
+    )
     parser.add_argument("--check", action="store_true", help="only say which faults fit the code")
     chosen = parser.parse_args()
     numbers = chosen.numbers or range(1, len(FAULTS) + 1)

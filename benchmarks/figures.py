@@ -1,9 +1,12 @@
-"""The figures of the code: how large the package is, how long its functions are, what it knows by name, not by type.
+"""The figures of the code: how large the package is, how long its functions are, what it knows by
+name, not by type.
 
     .venv/bin/python benchmarks/figures.py           # the table
-    .venv/bin/python benchmarks/figures.py --places  # and under each count the places that it counts
+    .venv/bin/python benchmarks/figures.py --places  # and under each count the places that it
+    counts
 
-Read from the syntax tree alone, so nothing of the package is imported. It bounds nothing: the reader judges.
+Read from the syntax tree alone, so nothing of the package is imported. It bounds nothing: the
+reader judges.
 """
 
 import argparse
@@ -17,12 +20,14 @@ from syntax import PACKAGE, ROOT, TESTS, Function, Module, modules, parameters
 MANY_PARAMETERS, LONGEST, LONG_MODULE = 8, 5, 300
 
 
-# Size and shape of functions ----------------------------------------------------------------------------------
+# Size and shape of functions ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A function: where it stands, its code lines with the signature, its complexity and number of parameters."""
+    """A function: where it stands, its code lines with the signature, its complexity and number of
+    parameters.
+    """
 
     place: str
     lines: int
@@ -45,7 +50,9 @@ def code_lines(module: Module, f: Function) -> int:
 
 
 def complexity(f: Function) -> int:
-    """McCabe's count of ways: 1, and 1 a condition, loop, handler, case, `and`, `or`, and loop of a comprehension."""
+    """McCabe's count of ways: 1, and 1 a condition, loop, handler, case, `and`, `or`, and loop of a
+    comprehension.
+    """
     return 1 + sum(map(branches, ast.walk(f)))
 
 
@@ -73,16 +80,28 @@ def mirrors(package: list[Module]) -> list[set[str]]:
 
 def fields(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
     """The annotated names of a class and of its bases."""
-    own = {row.target.id for row in node.body if isinstance(row, ast.AnnAssign) and isinstance(row.target, ast.Name)}
-    bases = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
+    own = {
+        row.target.id
+        for row in node.body
+        if isinstance(row, ast.AnnAssign) and isinstance(row.target, ast.Name)
+    }
+    bases = [
+        classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes
+    ]
     return own.union(*(fields(base, classes) for base in bases))
 
 
 def many_parameters(package: list[Module]) -> list[str]:
-    """Functions with more than 8 parameters, and whether they are those of a class of parameters."""
+    """Functions with more than 8 parameters, and whether they are those of a class of
+    parameters.
+    """
     allowed = mirrors(package)
     return [
-        module.place(f, f"{f.name}: {len(names)}, {'mirrors' if mirrored(names, allowed) else 'does not mirror'}")
+        module.place(
+            f,
+            f"{f.name}: {len(names)}, "
+            f"{'mirrors' if mirrored(names, allowed) else 'does not mirror'}",
+        )
         for module in package
         for f in module.functions()
         if len(names := parameters(f)) > MANY_PARAMETERS
@@ -94,7 +113,7 @@ def mirrored(names: list[str], allowed: list[set[str]]) -> bool:
     return any(set(names) <= fields for fields in allowed)
 
 
-# The table ----------------------------------------------------------------------------------------------------
+# The table ----------------------------------------------------------------------------------------
 
 
 def percentile(values: list[int], share: float) -> int:
@@ -104,7 +123,9 @@ def percentile(values: list[int], share: float) -> int:
 
 def most(rows: list[Shape], figure: Callable[[Shape], int]) -> list[str]:
     """The places of the largest, largest first."""
-    return [f"{figure(row)}  {row.place}" for row in sorted(rows, key=figure, reverse=True)[:LONGEST]]
+    return [
+        f"{figure(row)}  {row.place}" for row in sorted(rows, key=figure, reverse=True)[:LONGEST]
+    ]
 
 
 def size(package: list[Module], tests: list[Module]) -> Iterator[tuple[str, object, list[str]]]:
@@ -113,7 +134,11 @@ def size(package: list[Module], tests: list[Module]) -> Iterator[tuple[str, obje
     longest = sorted(lengths, key=lambda path: lengths[path], reverse=True)
     long = [f"{lengths[path]}  {path}" for path in longest if lengths[path] > LONG_MODULE]
     yield "lines of the package", f"{sum(lengths.values()):,}", []
-    yield "  of code, without comments and docstrings", f"{sum(len(module.code) for module in package):,}", []
+    yield (
+        "  of code, without comments and docstrings",
+        f"{sum(len(module.code) for module in package):,}",
+        [],
+    )
     yield "modules", len(package), []
     yield "  longest module, lines", lengths[longest[0]], long[:1]
     yield f"  modules above {LONG_MODULE} lines", len(long), long
@@ -129,7 +154,11 @@ def functions(package: list[Module]) -> Iterator[tuple[str, object, list[str]]]:
     yield "  code lines, p90", percentile(lines, 0.9), []
     yield "  code lines, most", max(lines), most(rows, lambda row: row.lines)
     yield "  complexity, p90", percentile([row.complexity for row in rows], 0.9), []
-    yield "  complexity, most", max(row.complexity for row in rows), most(rows, lambda row: row.complexity)
+    yield (
+        "  complexity, most",
+        max(row.complexity for row in rows),
+        most(rows, lambda row: row.complexity),
+    )
     many = many_parameters(package)
     yield f"  with more than {MANY_PARAMETERS} parameters", len(many), many
     yield "    that mirror no class of parameters", sum("not mirror" in place for place in many), []
@@ -141,7 +170,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--places", action="store_true", help="name every place that is counted")
     places = parser.parse_args(arguments).places
     package, tests = modules(PACKAGE), modules(TESTS)
-    for what, figure, counted in [*size(package, tests), *functions(package), *by_name.counted(package, tests)]:
+    for what, figure, counted in [
+        *size(package, tests),
+        *functions(package),
+        *by_name.counted(package, tests),
+    ]:
         print(f"{what:<78}{figure:>8}")
         ranked = what.endswith((", most", ", lines", "parameters"))
         for place in counted if places or ranked else []:

@@ -1,4 +1,6 @@
-"""What it costs to begin: `import evalkit` and three of its names against `import numpy`, each in a new process."""
+"""What it costs to begin: `import evalkit` and three of its names against `import numpy`, each in a
+new process.
+"""
 
 import resource
 import statistics
@@ -24,7 +26,10 @@ def main() -> list[Claim]:
     """Medians of rounds in turn."""
     rounds = [(spent(NUMPY), spent(OURS)) for _ in range(ROUNDS)]
     numpy, ours = (statistics.median(column) for column in zip(*rounds, strict=True))
-    print(f"{NUMPY}: {numpy * 1000:.0f} ms CPU\n{OURS}: {ours * 1000:.0f} ms CPU\nratio {ours / numpy:.2f}")
+    print(
+        f"{NUMPY}: {numpy * 1000:.0f} ms CPU\n{OURS}: {ours * 1000:.0f} ms CPU\nratio "
+        f"{ours / numpy:.2f}"
+    )
     return [Claim("import of evalkit and three names / import numpy", ours / numpy, "<= 1.3")]
 
 

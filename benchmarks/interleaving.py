@@ -1,4 +1,5 @@
-"""Interleaving: lists drafted per second for all users at once against the plain loop over users, in one run.
+"""Interleaving: lists drafted per second for all users at once against the plain loop over users,
+in one run.
 
 python benchmarks/interleaving.py [users]
 """
@@ -16,7 +17,9 @@ from evalkit.online import interleaving
 K, CANDIDATES, LOOPED = 10, 40, 4000
 
 
-def plain_team_draft(a: list[int], b: list[int], k: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+def plain_team_draft(
+    a: list[int], b: list[int], k: int, rng: np.random.Generator
+) -> tuple[list[int], list[int]]:
     """Team draft as its paper writes it, one list."""
     lists, count = (a, b), [0, 0]
     item: list[int] = []
@@ -62,8 +65,15 @@ def main(users: int = 200_000) -> list[Claim]:
     found = {}
     for draw in (interleaving.team_draft, interleaving.alternate, interleaving.probabilistic):
         found[draw.__name__] = per_second(partial(draw, lists, K, rng=rng), users)
-        print(f"{draw.__name__:<28} {found[draw.__name__]:>12,.0f}  {found[draw.__name__] / loop:>6.1f}")
-    return [Claim("lists drafted a second, team draft / plain loop", found["team_draft"] / loop, ">= 10")]
+        print(
+            f"{draw.__name__:<28} {found[draw.__name__]:>12,.0f}  "
+            f"{found[draw.__name__] / loop:>6.1f}"
+        )
+    return [
+        Claim(
+            "lists drafted a second, team draft / plain loop", found["team_draft"] / loop, ">= 10"
+        )
+    ]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Many systems and many metrics: CPU and JSON of whole reports, as `evalkit report` makes them.
 
-A campaign of 126 runs has 39,375 comparisons of 50 queries each. The other report has every metric of two classes that
-needs no further column for four systems, in eleven slices of 6,366 rows. Two hundred models of 10,000 rows are 19,900
-pairs, whose differences alone are 1.6 GB: the significance report of one value per unit has a bound for its memory.
+A campaign of 126 runs has 39,375 comparisons of 50 queries each. The other report has every metric
+of two classes that needs no further column for four systems, in eleven slices of 6,366 rows. Two
+hundred models of 10,000 rows are 19,900 pairs, whose differences alone are 1.6 GB: the significance
+report of one value per unit has a bound for its memory.
 """
 
 import os
@@ -45,13 +46,19 @@ def scored() -> pd.DataFrame:
     frame = pd.DataFrame({"label": (rng.random(ROWS) < 1 / (1 + np.exp(1 - x))).astype(int)})
     for name, skill in zip("abcd", (1.0, 0.8, 0.5, 1.2), strict=True):
         frame[f"score_{name}"] = 1 / (1 + np.exp(1 - skill * x - rng.normal(0, 0.5, ROWS)))
-    return frame.assign(six=rng.integers(0, 6, ROWS).astype(str), five=rng.integers(0, 5, ROWS).astype(str))
+    return frame.assign(
+        six=rng.integers(0, 6, ROWS).astype(str), five=rng.integers(0, 5, ROWS).astype(str)
+    )
 
 
 def valued(models: int, units: int) -> pd.DataFrame:
-    """One value a unit and model, of units of different difficulty and models of different skill."""
+    """One value a unit and model, of units of different difficulty and models of different
+    skill.
+    """
     rng = np.random.default_rng(9)
-    values = rng.uniform(0, 0.6, models) + rng.normal(size=(units, 1)) + rng.normal(size=(units, models))
+    values = (
+        rng.uniform(0, 0.6, models) + rng.normal(size=(units, 1)) + rng.normal(size=(units, models))
+    )
     names = [f"model{number:03}" for number in range(models)]
     return pd.DataFrame(1 / (1 + np.exp(-values)), columns=names).assign(unit=np.arange(units))
 
@@ -59,7 +66,11 @@ def valued(models: int, units: int) -> pd.DataFrame:
 def metrics() -> str:
     """The first metrics of two classes; those that must be cut, at one tenth."""
     table = lookup.TABLES["counts"]
-    names = [f"{name}@0.1" if metric.cut == "must" else name for name, metric in table.items() if not metric.columns]
+    names = [
+        f"{name}@0.1" if metric.cut == "must" else name
+        for name, metric in table.items()
+        if not metric.columns
+    ]
     return ",".join(names[:MANY])
 
 
@@ -78,19 +89,27 @@ def main() -> list[Claim]:
     """The three reports."""
     values, large = made("significance", {"preds": valued(MODELS, UNITS)})
     pairs, peak = MODELS * (MODELS - 1) // 2, values.gigabytes
-    print(f"{MODELS} models, {UNITS:,} units, {pairs:,} pairs: {values.cpu:.1f} s CPU, {peak:.2f} GB, {large:,} bytes")
+    print(
+        f"{MODELS} models, {UNITS:,} units, {pairs:,} pairs: {values.cpu:.1f} s CPU, {peak:.2f} "
+        f"GB, {large:,} bytes"
+    )
     preds, qrels = runs(SYSTEMS)
     campaign, size = made("ranking", {"preds": preds, "qrels": qrels}, metrics=METRICS)
     cpu = campaign.cpu
     pairs = 5 * SYSTEMS * (SYSTEMS - 1) // 2
-    print(f"{SYSTEMS} runs, {QUERIES} queries, five metrics, {pairs:,} comparisons: {cpu:.1f} s CPU, {size:,} bytes")
+    print(
+        f"{SYSTEMS} runs, {QUERIES} queries, five metrics, {pairs:,} comparisons: {cpu:.1f} s CPU, "
+        f"{size:,} bytes"
+    )
     many, _ = made("classification", {"preds": scored()}, metrics=metrics(), segments="six,five")
     print(f"{MANY} metrics, 4 systems, 11 slices, {ROWS:,} rows: {many.cpu:.1f} s CPU")
     return [
         Claim(f"report of {SYSTEMS} runs, all pairs, five metrics: CPU seconds", cpu, "<= 60"),
         Claim(f"report of {SYSTEMS} runs: MB of JSON", size / 1e6, "<= 3"),
         Claim(f"report of {MANY} metrics, 4 systems, 11 slices: CPU seconds", many.cpu, "<= 15"),
-        Claim(f"report of {MODELS} models, {UNITS:,} units, all pairs: GB of memory", peak, "<= 1.5"),
+        Claim(
+            f"report of {MODELS} models, {UNITS:,} units, all pairs: GB of memory", peak, "<= 1.5"
+        ),
     ]
 
 

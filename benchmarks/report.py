@@ -1,27 +1,33 @@
-"""What a report costs: `evalkit report ranking` on the bundled sample against papermill and nbconvert on nothing.
+"""What a report costs: `evalkit report ranking` on the bundled sample against papermill and
+nbconvert on nothing.
 
-The lower bound is a notebook that only imports numpy, pandas and matplotlib, run by papermill and converted by
-nbconvert: what anyone pays before the first metric. Both in turn, three times; the medians' ratio is printed. Then all
-six sample reports by one command, against a command for each.
+The lower bound is a notebook that only imports numpy, pandas and matplotlib, run by papermill and
+converted by nbconvert: what anyone pays before the first metric. Both in turn, three times; the
+medians' ratio is printed. Then all six sample reports by one command, against a command for each.
 
-Python may store its byte code, as an installed package has it: an environment that forbids it would compile evalkit,
-which runs here from its sources, in each process, and none of the installed packages.
+Python may store its byte code, as an installed package has it: an environment that forbids it would
+compile evalkit, which runs here from its sources, in each process, and none of the installed
+packages.
 
 What was tried, in seconds of CPU on a busy machine, each pair of figures in turn, medians of 5:
 
-- What a kernel's notebook imports of evalkit, imported as it starts without the garbage collector and left out of its
-  later work, no tools for Fortran with scipy, rare collections in the command itself: 5.62 -> 5.04.
-  In one process alone: 4.25 with the imports left out, 5.19 without any collection, 5.63 with Python's own; the load
-  changed meanwhile (3.3 to 4.7, 4.3 to 5.7, 5.0 to 5.8), so that only the order says something.
-- numpy's tools for Fortran, which scipy's import pulls in: 0.93 -> 0.72 for pandas, DuckDB and scipy.special.
-- One process for everything, IPython's shell without sockets: 5.36 against 5.05 of the command with its kernel, so no
-  gain above the noise; a kernel that is forked could at most save the imports that both processes have.
-- Of the five figures (1.3 s), the ten panels of the slices are half: half of that is two rounds of matplotlib's
-  constrained layout, which asks each axis for its ticks again. Not changed.
-- All six reports by one command, against a command each of the code before kernels stayed warm: 39.8 and 25.9 s (0.65,
-  0.69 and 0.75 in three rounds); then half of the kernel's 23 s was the simulation of the interleaving report. Poisson
-  counts where a play ends the session, and no work on wrappings and kinds that no item has: 10.6 -> 7.7 s; p-values
-  without the intervals that the significance report's lessons do not show: 0.4 s less; 32.5 and 20.5 s (0.63).
+- What a kernel's notebook imports of evalkit, imported as it starts without the garbage collector
+  and left out of its later work, no tools for Fortran with scipy, rare collections in the command
+  itself: 5.62 -> 5.04. In one process alone: 4.25 with the imports left out, 5.19 without any
+  collection, 5.63 with Python's own; the load changed meanwhile (3.3 to 4.7, 4.3 to 5.7, 5.0 to
+  5.8), so that only the order says something.
+- numpy's tools for Fortran, which scipy's import pulls in: 0.93 -> 0.72 for pandas, DuckDB and
+  scipy.special.
+- One process for everything, IPython's shell without sockets: 5.36 against 5.05 of the command
+  with its kernel, so no gain above the noise; a kernel that is forked could at most save the
+  imports that both processes have.
+- Of the five figures (1.3 s), the ten panels of the slices are half: half of that is two rounds
+  of matplotlib's constrained layout, which asks each axis for its ticks again. Not changed.
+- All six reports by one command, against a command each of the code before kernels stayed warm:
+  39.8 and 25.9 s (0.65, 0.69 and 0.75 in three rounds); then half of the kernel's 23 s was the
+  simulation of the interleaving report. Poisson counts where a play ends the session, and no work
+  on wrappings and kinds that no item has: 10.6 -> 7.7 s; p-values without the intervals that the
+  significance report's lessons do not show: 0.4 s less; 32.5 and 20.5 s (0.63).
 - Not tried: a page without nbconvert's other exporters, bleach and bs4, about 0.2 s of imports.
 """
 
@@ -58,13 +64,17 @@ def main(rounds: int = 3) -> list[Claim]:
         ours = [report(folder, "ranking")]
         seconds([*bound, *ours], folder)  # font caches and byte code, once
         empty, full = in_turn(bound, ours, folder, rounds)
-        alone, together = in_turn([report(folder, name) for name in SIX], [report(folder, *SIX)], folder, rounds)
+        alone, together = in_turn(
+            [report(folder, name) for name in SIX], [report(folder, *SIX)], folder, rounds
+        )
     print(f"empty notebook, papermill + nbconvert: {empty:.2f} s CPU")
     print(f"evalkit report ranking, bundled sample: {full:.2f} s CPU")
     print(f"ratio {full / empty:.2f}")
     print(f"six sample reports: {alone:.1f} s CPU by six commands, {together:.1f} s by one")
     return [
-        Claim("ranking report / an empty notebook by papermill and nbconvert", full / empty, "<= 0.9"),
+        Claim(
+            "ranking report / an empty notebook by papermill and nbconvert", full / empty, "<= 0.9"
+        ),
         Claim("six sample reports by one command / by six commands", together / alone, "<= 0.5"),
     ]
 
@@ -79,7 +89,9 @@ def seconds(commands: list[list[str]], folder: str) -> float:
     return sum(usage(command, folder).cpu for command in commands)
 
 
-def in_turn(first: list[list[str]], second: list[list[str]], folder: str, rounds: int) -> tuple[float, float]:
+def in_turn(
+    first: list[list[str]], second: list[list[str]], folder: str, rounds: int
+) -> tuple[float, float]:
     """The median CPU seconds of both lists of commands."""
     pairs = [(seconds(first, folder), seconds(second, folder)) for _ in range(rounds)]
     first_seconds, second_seconds = zip(*pairs, strict=True)

@@ -55,17 +55,30 @@ def table(claims: Iterable[Claim]) -> str:
     for one in claims:
         sign, limit = one.bound.split()
         words = f"{'at least' if sign == '>=' else 'at most'} {float(limit):,g}"
-        rows.append(f"| {one.what} | {number(one.figure)} | {words}{'' if one.kept else ', missed'} |")
+        rows.append(
+            f"| {one.what} | {number(one.figure)} | {words}{'' if one.kept else ', missed'} |"
+        )
     return "\n".join(rows) + "\n"
 
 
 def machine() -> str:
     """Processor, cores, memory and versions in one sentence."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.processor())
+    lines = (
+        Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if Path("/proc/cpuinfo").exists()
+        else []
+    )
+    model = next(
+        (line.split(": ", 1)[1] for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
     cores = sum(line.startswith("processor") for line in lines) or "?"
     memory = Path("/proc/meminfo")
-    size = int(memory.read_text(encoding="utf-8").split()[1]) / 2**20 if memory.exists() else float("nan")
+    size = (
+        int(memory.read_text(encoding="utf-8").split()[1]) / 2**20
+        if memory.exists()
+        else float("nan")
+    )
     found = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"{model}, {cores} cores, {size:.0f} GiB, sorts {system.sort_is()}; "

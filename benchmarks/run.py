@@ -1,7 +1,8 @@
-"""Runs the benchmarks of this folder, all or those named: `make bench`. All of them write RESULTS.md.
+"""Runs the benchmarks of this folder, all or those named: `make bench`. All of them write
+RESULTS.md.
 
-Each prints what it measured and returns the ratios, against a peer or a bound of the same run, that are claimed of it.
-Results stay in .bench/found, so that one benchmark can be rerun alone.
+Each prints what it measured and returns the ratios, against a peer or a bound of the same run, that
+are claimed of it. Results stay in .bench/found, so that one benchmark can be rerun alone.
 """
 
 import contextlib
@@ -23,7 +24,8 @@ from results import END, START, Claim, machine, table
 from evalkit import system
 
 HERE = Path(__file__).resolve().parent
-MAIN = re.compile(r"^def main\(.*\) -> list\[Claim\]:$", re.MULTILINE)  # what makes a module a benchmark
+# what makes a module a benchmark
+MAIN = re.compile(r"^def main\(.*\) -> list\[Claim\]:$", re.MULTILINE)
 SORTING = ("classification", "ranking", "scores")  # what depends on numpy's sort
 FOUND = HERE.parent / ".bench" / "found"
 HEAD = """# What the benchmarks measured
@@ -89,11 +91,18 @@ def measured(name: str) -> Found:
 
 
 def sorted_slowly(name: str) -> Found:
-    """What one benchmark prints with the slow sort that numpy has by itself on this processor; it claims nothing."""
+    """What one benchmark prints with the slow sort that numpy has by itself on this processor; it
+    claims nothing.
+    """
     print(f"\n== {name}, slow sort", flush=True)
     command = [sys.executable, "-c", f"import {name}; {name}.main()"]
     done = subprocess.run(
-        command, cwd=HERE, env=os.environ | {system.SWITCH: ""}, check=True, capture_output=True, text=True
+        command,
+        cwd=HERE,
+        env=os.environ | {system.SWITCH: ""},
+        check=True,
+        capture_output=True,
+        text=True,
     )
     print(done.stdout)
     return now([], done.stdout)
@@ -101,12 +110,22 @@ def sorted_slowly(name: str) -> Found:
 
 def benchmarks() -> list[str]:
     """The modules of this folder whose `main` returns claims, in the order of their names."""
-    return [path.stem for path in sorted(HERE.glob("*.py")) if MAIN.search(path.read_text(encoding="utf-8"))]
+    return [
+        path.stem
+        for path in sorted(HERE.glob("*.py"))
+        if MAIN.search(path.read_text(encoding="utf-8"))
+    ]
 
 
 def write(names: Sequence[str]) -> str:
-    """RESULTS.md, once all benchmarks of these names were run; returns the table of the claims found so far."""
-    every = {path.stem: Found.load(path) for path in sorted(FOUND.glob("*.json")) if path.stem.split(",")[0] in names}
+    """RESULTS.md, once all benchmarks of these names were run; returns the table of the claims
+    found so far.
+    """
+    every = {
+        path.stem: Found.load(path)
+        for path in sorted(FOUND.glob("*.json"))
+        if path.stem.split(",")[0] in names
+    }
     claims = table([claim for found in every.values() for claim in found.claims])
     growth = "![Time and memory against rows](growth.svg)\n"
     parts = [found.section(name, machine()) for name, found in every.items()]
@@ -117,7 +136,9 @@ def write(names: Sequence[str]) -> str:
 
 
 def main(names: list[str]) -> None:
-    """The named ones, or all of them in the order of their names; those that sort also with a slow sort."""
+    """The named ones, or all of them in the order of their names; those that sort also with a slow
+    sort.
+    """
     every = benchmarks()
     slow = system.sorts_slowly(system.described())
     for name in names or every:

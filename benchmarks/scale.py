@@ -1,11 +1,12 @@
-"""Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
+"""Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and
+how they grow.
 
-Of users of an A/B test 100k, 1M and 10M, of out-of-fold predictions 80k, 800k and 8M; users and logs of sessions are
-all read as large tables are.
+Of users of an A/B test 100k, 1M and 10M, of out-of-fold predictions 80k, 800k and 8M; users and
+logs of sessions are all read as large tables are.
 
-python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at 100M rows, 0.8 GB of ten
-classes or labels and 0.25 GB of values at 10M, and removed.
+python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in
+the temporary folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at
+100M rows, 0.8 GB of ten classes or labels and 0.25 GB of values at 10M, and removed.
 """
 
 import json
@@ -49,21 +50,35 @@ def scores(rows: int) -> Iterator[dict[str, np.ndarray]]:
         n = min(CHUNK, rows - start)
         label = (rng.random(n) < 0.3).astype(np.int8)
         score = 1 / (1 + np.exp(-(rng.standard_normal(n) + label)))
-        yield {"label": label, "score": score, "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]}
+        yield {
+            "label": label,
+            "score": score,
+            "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)],
+        }
 
 
 def forecasts(rows: int) -> Iterator[dict[str, np.ndarray]]:
-    """Actual values and the forecasts of two systems, none of which repeat, and a segment of four values."""
+    """Actual values and the forecasts of two systems, none of which repeat, and a segment of four
+    values.
+    """
     rng = np.random.default_rng(3)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
         actual = rng.gamma(2, 2, n)
-        said = {f"forecast_{name}": actual + rng.normal(0, far, n) for name, far in (("near", 0.5), ("far", 2.0))}
-        yield {"actual": actual, "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]} | said
+        said = {
+            f"forecast_{name}": actual + rng.normal(0, far, n)
+            for name, far in (("near", 0.5), ("far", 2.0))
+        }
+        yield {
+            "actual": actual,
+            "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)],
+        } | said
 
 
 def ten_classes(rows: int) -> Iterator[dict[str, np.ndarray]]:
-    """One of ten classes and a probability for each, none of which repeat, and a segment of four values."""
+    """One of ten classes and a probability for each, none of which repeat, and a segment of four
+    values.
+    """
     rng = np.random.default_rng(4)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
@@ -76,7 +91,9 @@ def ten_classes(rows: int) -> Iterator[dict[str, np.ndarray]]:
 
 
 def ten_labels(rows: int) -> Iterator[dict[str, np.ndarray]]:
-    """Ten labels, which one in twenty to two in five rows have, and a probability for each, none of which repeat."""
+    """Ten labels, which one in twenty to two in five rows have, and a probability for each, none of
+    which repeat.
+    """
     rng = np.random.default_rng(5)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
@@ -87,7 +104,9 @@ def ten_labels(rows: int) -> Iterator[dict[str, np.ndarray]]:
 
 
 def users(rows: int) -> Iterator[dict[str, np.ndarray]]:
-    """Users in two arms with text ids, amounts that hardly repeat, a column from before, a segment of four values."""
+    """Users in two arms with text ids, amounts that hardly repeat, a column from before, a segment
+    of four values.
+    """
     rng = np.random.default_rng(4)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
@@ -104,13 +123,17 @@ def users(rows: int) -> Iterator[dict[str, np.ndarray]]:
 
 
 def sessions(rows: int) -> Iterator[dict[str, np.ndarray]]:
-    """Ten items a session in no order, teams in turns, about four sessions a user, and a segment of four values."""
+    """Ten items a session in no order, teams in turns, about four sessions a user, and a segment of
+    four values.
+    """
     rng, users = np.random.default_rng(5), rows // 40
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
         order = rng.permutation(n)
         session, position = order // 10, order % 10 + 1
-        first, user, device = (rng.integers(0, most, -(-n // 10))[session] for most in (2, users, 4))
+        first, user, device = (
+            rng.integers(0, most, -(-n // 10))[session] for most in (2, users, 4)
+        )
         team = (position + first) % 2
         yield {
             "session": np.char.add("s", (start // 10 + session).astype(str)),
@@ -129,19 +152,28 @@ def values(rows: int) -> Iterator[dict[str, np.ndarray]]:
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
         shared = rng.normal(size=n)
-        yield {name: shared + rng.normal(more, 1, n) for name, more in (("old", 0), ("new", 0.01), ("other", 0.01))}
+        yield {
+            name: shared + rng.normal(more, 1, n)
+            for name, more in (("old", 0), ("new", 0.01), ("other", 0.01))
+        }
 
 
 def folds(rows: int) -> Iterator[dict[str, np.ndarray]]:
     """Labels and scores as `scores`, each tested in one of five folds."""
     rng = np.random.default_rng(7)
     for part in scores(rows):
-        yield {"label": part["label"], "score": part["score"], "fold": rng.integers(1, 6, len(part["label"]))}
+        yield {
+            "label": part["label"],
+            "score": part["score"],
+            "fold": rng.integers(1, 6, len(part["label"])),
+        }
 
 
 def rows_read(report: str, **given: str) -> Callable[[str], Any]:
     """What reads a file of predictions: path in, estimates out."""
-    return lambda path: import_module(f"evalkit.studies.{report}").read(path, memory=MEMORY, **given).estimates
+    return lambda path: (
+        import_module(f"evalkit.studies.{report}").read(path, memory=MEMORY, **given).estimates
+    )
 
 
 def users_read(path: str) -> Any:
@@ -150,7 +182,12 @@ def users_read(path: str) -> Any:
     from evalkit.parameters.reports import Interleaving
     from evalkit.studies import interleaving
 
-    given = {"metrics": "spent,spent/orders", "before": "before", "strata": "device", "segments": "device"}
+    given = {
+        "metrics": "spent,spent/orders",
+        "before": "before",
+        "strata": "device",
+        "segments": "device",
+    }
     p = Interleaving.of({"users": path, "memory": MEMORY, "world": "none", **given})
     study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).users
     assert study is not None
@@ -159,7 +196,9 @@ def users_read(path: str) -> Any:
 
 
 def sessions_read(path: str) -> Any:
-    """The estimates of a log of sessions, of which more than 50,000 rows are read as large logs are."""
+    """The estimates of a log of sessions, of which more than 50,000 rows are read as large logs
+    are.
+    """
     from evalkit.limits import Limits, Reading
     from evalkit.parameters.reports import Interleaving
     from evalkit.studies import interleaving
@@ -213,7 +252,11 @@ def work(kind: str, path: str) -> None:
 
     wall, cpu = time.perf_counter(), time.process_time()
     frame = KINDS[kind].read(path)
-    spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak_megabytes()}
+    spent = {
+        "wall": time.perf_counter() - wall,
+        "cpu": time.process_time() - cpu,
+        "peak": peak_megabytes(),
+    }
     print(json.dumps(spent | {"first": float(frame["value"].iloc[0])}))
 
 
@@ -235,7 +278,9 @@ def draw(found: dict[tuple[str, int], dict[str, float]], path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "evalkit"
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     both = figure.subplots(1, 2)
-    for ax, (key, label) in zip(both, (("wall", "seconds (wall)"), ("peak", "peak memory, MB")), strict=True):
+    for ax, (key, label) in zip(
+        both, (("wall", "seconds (wall)"), ("peak", "peak memory, MB")), strict=True
+    ):
         for kind in KINDS:
             points = sorted((rows, one[key]) for (name, rows), one in found.items() if name == kind)
             ax.plot(*zip(*points, strict=True), marker="o", label=kind)
@@ -254,7 +299,10 @@ def main(sizes: tuple[int, ...] = SIZES) -> list[Claim]:
     for kind, several in of_kind.items():
         for rows in several:
             one = found[kind, rows] = run(kind, rows)
-            spent = f"{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak']:>9.0f}{1e6 * one['cpu'] / rows:>14.2f}"
+            spent = (
+                f"{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak']:>9.0f}"
+                f"{1e6 * one['cpu'] / rows:>14.2f}"
+            )
             print(f"{kind:<16}{rows:>13,}{spent}", flush=True)
     draw(found, HERE / "growth.svg")
     claims = []
@@ -262,11 +310,21 @@ def main(sizes: tuple[int, ...] = SIZES) -> list[Claim]:
         last = several[-1]
         large = found[kind, last]
         claims.append(
-            Claim(f"{kind}, {last / 1e6:g}M rows in {MEMORY}: peak memory in GB", large["peak"] / 1e3, "<= 1.5")
+            Claim(
+                f"{kind}, {last / 1e6:g}M rows in {MEMORY}: peak memory in GB",
+                large["peak"] / 1e3,
+                "<= 1.5",
+            )
         )
         for before in several[:-1]:
             growth = large["wall"] / found[kind, before]["wall"] / (last / before)
-            claims.append(Claim(f"{kind}: time a row at {last / 1e6:g}M over {before / 1e6:g}M rows", growth, "<= 1.3"))
+            claims.append(
+                Claim(
+                    f"{kind}: time a row at {last / 1e6:g}M over {before / 1e6:g}M rows",
+                    growth,
+                    "<= 1.3",
+                )
+            )
     return claims
 
 

@@ -1,7 +1,9 @@
-"""Tests and intervals: CPU of 100,000 sign flips, of max-T and of the paired bootstrap, against peers in one run.
+"""Tests and intervals: CPU of 100,000 sign flips, of max-T and of the paired bootstrap, against
+peers in one run.
 
-scipy and ranx draw fewer sign vectors here and are scaled to 100,000. ranx is run by `.bench/bin/python`, which
-`make bench` sets up, or by this Python where it is installed; without either it is left out, and said so.
+scipy and ranx draw fewer sign vectors here and are scaled to 100,000. ranx is run by
+`.bench/bin/python`, which `make bench` sets up, or by this Python where it is installed; without
+either it is left out, and said so.
 """
 
 import json
@@ -48,9 +50,15 @@ def flips(d: np.ndarray) -> list[Claim]:
     count = np.ones(d.size)
     alone = seconds(lambda: ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS).share())
     full = seconds(lambda: sign_flip(d, rng=np.random.default_rng(1), draws=DRAWS))
-    print(f"sign flips, n = {N:,}, {DRAWS:,} draws: p {1000 * alone:.1f} ms, p and its interval {1000 * full:.1f} ms")
+    print(
+        f"sign flips, n = {N:,}, {DRAWS:,} draws: p {1000 * alone:.1f} ms, p and its interval "
+        f"{1000 * full:.1f} ms"
+    )
     claims = []
-    peers = {"scipy.stats.permutation_test": seconds(lambda: _permutations(d), runs=1), "ranx Fisher": ranx(FEWER)}
+    peers = {
+        "scipy.stats.permutation_test": seconds(lambda: _permutations(d), runs=1),
+        "ranx Fisher": ranx(FEWER),
+    }
     for name, one in peers.items():
         if one is None:
             print(f"  {name}: not installed, not compared")
@@ -64,7 +72,13 @@ def flips(d: np.ndarray) -> list[Claim]:
 
 
 def _permutations(d: np.ndarray) -> object:
-    how = {"permutation_type": "samples", "n_resamples": FEWER, "vectorized": True, "batch": FEWER, "rng": 1}
+    how = {
+        "permutation_type": "samples",
+        "n_resamples": FEWER,
+        "vectorized": True,
+        "batch": FEWER,
+        "rng": 1,
+    }
     return stats.permutation_test((d,), np.mean, **how)
 
 
@@ -74,20 +88,28 @@ def family(rng: np.random.Generator) -> None:
     first, second = np.triu_indices(10, 1)
     d = (values[:, :, first] - values[:, :, second]).reshape(N, -1)
     found: list[np.ndarray] = []
-    ours = seconds(lambda: found.append(max_t(d, rng=np.random.default_rng(1), draws=10_000)), runs=1)
-    print(f"max-T, n = {N:,}, {found[0].size} comparisons, 10,000 joint draws, one pass: {ours:.2f} s")
+    ours = seconds(
+        lambda: found.append(max_t(d, rng=np.random.default_rng(1), draws=10_000)), runs=1
+    )
+    print(
+        f"max-T, n = {N:,}, {found[0].size} comparisons, 10,000 joint draws, one pass: {ours:.2f} s"
+    )
 
 
 def bootstrap(rng: np.random.Generator) -> list[Claim]:
     """The paired bootstrap of several metrics at once against a loop over resamples."""
     d = rng.normal(size=(N, METRICS))
-    ours = seconds(lambda: resampled_sums(d, rng=np.random.default_rng(1), resamples=RESAMPLES), runs=3)
+    ours = seconds(
+        lambda: resampled_sums(d, rng=np.random.default_rng(1), resamples=RESAMPLES), runs=3
+    )
     loop = seconds(lambda: _loop(d), runs=2) * RESAMPLES / LOOPED
     print(f"paired bootstrap, n = {N:,}, {METRICS} metrics, {RESAMPLES:,} resamples: {ours:.2f} s")
     print(f"  numpy loop of fancy indexing: {loop:.2f} s; ratio {loop / ours:.1f}")
     bca = seconds(lambda: paired_bootstrap(d[:, 0], rng=np.random.default_rng(1)), runs=2)
     print(f"  BCa interval of one of them: {bca:.2f} s")
-    return [Claim(f"numpy loop / paired bootstrap of {METRICS} metrics, n = {N:,}", loop / ours, ">= 5")]
+    return [
+        Claim(f"numpy loop / paired bootstrap of {METRICS} metrics, n = {N:,}", loop / ours, ">= 5")
+    ]
 
 
 def _loop(d: np.ndarray) -> None:

@@ -1,15 +1,18 @@
-"""10M ranked rows and 10M scores of two systems by Spark on two local threads against DuckDB on the same file.
+"""10M ranked rows and 10M scores of two systems by Spark on two local threads against DuckDB on the
+same file.
 
-Each in a process of its own, in turn; the session is started, and a small table read, before the clock runs. Nothing is
-claimed where pyspark is not installed.
+Each in a process of its own, in turn; the session is started, and a small table read, before the
+clock runs. Nothing is claimed where pyspark is not installed.
 
-Where the CPU time goes, of 10M scores of two systems: more than half of it into the JVM, which takes half a microsecond
-a row to hand three numbers to the workers, twice, and half as much again before its code is compiled. Tried, and not
-kept: whole numbers of results in the narrowest types, which zstd makes no smaller than the wide ones; rows packed by
-the workers and persisted on disk for the second reading, which would save 2 of 34 CPU seconds and fill the cluster's
-disks until the report is done; sending the bins of the first reading to the workers, 62 MB, not the 140 MB of columns
-that follow from them, as each worker then takes 0.8 s to compute them again; ranked rows packed by the workers into
-cells of a bucket each, so that Spark neither moves nor sorts single rows, which saves only a tenth of the wall time.
+Where the CPU time goes, of 10M scores of two systems: more than half of it into the JVM, which
+takes half a microsecond a row to hand three numbers to the workers, twice, and half as much again
+before its code is compiled. Tried, and not kept: whole numbers of results in the narrowest types,
+which zstd makes no smaller than the wide ones; rows packed by the workers and persisted on disk for
+the second reading, which would save 2 of 34 CPU seconds and fill the cluster's disks until the
+report is done; sending the bins of the first reading to the workers, 62 MB, not the 140 MB of
+columns that follow from them, as each worker then takes 0.8 s to compute them again; ranked rows
+packed by the workers into cells of a bucket each, so that Spark neither moves nor sorts single
+rows, which saves only a tenth of the wall time.
 """
 
 import json
@@ -42,7 +45,9 @@ def two_systems(rows: int) -> Iterator[dict[str, np.ndarray]]:
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
         label = (rng.random(n) < 0.3).astype(np.int8)
-        score = {f"score_{name}": 1 / (1 + np.exp(-(rng.standard_normal(n) + label))) for name in "ab"}
+        score = {
+            f"score_{name}": 1 / (1 + np.exp(-(rng.standard_normal(n) + label))) for name in "ab"
+        }
         yield {"label": label} | score
 
 
@@ -65,7 +70,11 @@ def session(folder: str) -> Any:
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     from pyspark.sql import SparkSession
 
-    quiet: Any = {"spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    quiet: Any = {
+        "spark.log.level": "OFF",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
     return SparkSession.builder.master(f"local[{THREADS}]").config(map=quiet).getOrCreate()
 
 
@@ -87,8 +96,17 @@ def one(report: str, engine: str, large: str, small: str) -> None:
 
 def run(report: str, engine: str, large: Path, small: Path) -> dict[str, Any]:
     """One engine in a fresh process."""
-    command = [sys.executable, str(Path(__file__).resolve()), report, engine, str(large), str(small)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    command = [
+        sys.executable,
+        str(Path(__file__).resolve()),
+        report,
+        engine,
+        str(large),
+        str(small),
+    ]
+    return json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    )
 
 
 def compare(report: str, most: float) -> Claim:
@@ -98,11 +116,19 @@ def compare(report: str, most: float) -> Claim:
         for path, rows in ((large, ROWS), (small, ROWS // 100)):
             path.mkdir()
             write(report, rows, path)
-        rounds = [{engine: run(report, engine, large, small) for engine in ENGINES} for _ in range(ROUNDS)]
-    np.testing.assert_allclose(rounds[0]["spark"]["values"], rounds[0]["duckdb"]["values"], rtol=1e-12)
-    wall = {engine: statistics.median(found[engine]["wall"] for found in rounds) for engine in ENGINES}
+        rounds = [
+            {engine: run(report, engine, large, small) for engine in ENGINES} for _ in range(ROUNDS)
+        ]
+    np.testing.assert_allclose(
+        rounds[0]["spark"]["values"], rounds[0]["duckdb"]["values"], rtol=1e-12
+    )
+    wall = {
+        engine: statistics.median(found[engine]["wall"] for found in rounds) for engine in ENGINES
+    }
     print(
-        f"{report:<16}{wall['duckdb']:>10.1f}{wall['spark']:>10.1f}{wall['spark'] / wall['duckdb']:>8.2f}", flush=True
+        f"{report:<16}{wall['duckdb']:>10.1f}{wall['spark']:>10.1f}"
+        f"{wall['spark'] / wall['duckdb']:>8.2f}",
+        flush=True,
     )
     ratio = wall["spark"] / wall["duckdb"]
     title = f"Spark / DuckDB, wall time, {THREADS} threads, {report}, {ROWS / 1e6:g}M rows"

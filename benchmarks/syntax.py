@@ -10,7 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = ROOT / "evalkit", ROOT / "tests"
-NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+NO_CODE = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -35,8 +42,12 @@ class Module:
     def code(self) -> set[int]:
         """The lines that hold code: no comment, no docstring, not blank."""
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
-        lines = {n for t in tokens if t.type not in NO_CODE for n in range(t.start[0], t.end[0] + 1)}
-        return lines - {n for text in self.docstrings() for n in range(text.lineno, (text.end_lineno or 0) + 1)}
+        lines = {
+            n for t in tokens if t.type not in NO_CODE for n in range(t.start[0], t.end[0] + 1)
+        }
+        return lines - {
+            n for text in self.docstrings() for n in range(text.lineno, (text.end_lineno or 0) + 1)
+        }
 
     def docstrings(self) -> Iterator[ast.Expr]:
         """The texts that stand alone as a statement."""
@@ -55,7 +66,10 @@ class Module:
     def place(self, node: ast.AST, what: str = "") -> str:
         """Where a node stands, and its text or `what`."""
         line = getattr(node, "lineno", 1)
-        return f"{self.path.relative_to(ROOT)}:{line} {what or self.text.splitlines()[line - 1].strip()}"
+        return (
+            f"{self.path.relative_to(ROOT)}:{line} "
+            f"{what or self.text.splitlines()[line - 1].strip()}"
+        )
 
 
 def modules(folder: Path) -> list[Module]:
@@ -65,5 +79,15 @@ def modules(folder: Path) -> list[Module]:
 
 def parameters(f: Function) -> list[str]:
     """The names of the parameters without self and cls."""
-    names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs, f.args.vararg, f.args.kwarg) if a]
+    names = [
+        a.arg
+        for a in (
+            *f.args.posonlyargs,
+            *f.args.args,
+            *f.args.kwonlyargs,
+            f.args.vararg,
+            f.args.kwarg,
+        )
+        if a
+    ]
     return [name for name in names if name not in ("self", "cls")]

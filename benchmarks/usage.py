@@ -1,7 +1,8 @@
-"""What a command takes, with all processes that it waits for: CPU seconds, and the memory of the largest of them.
+"""What a command takes, with all processes that it waits for: CPU seconds, and the memory of the
+largest of them.
 
-A command starts as a copy of the process that starts it, whose memory would count as its own. So a process of its own
-starts it: `python usage.py COMMAND ...` prints both numbers as JSON.
+A command starts as a copy of the process that starts it, whose memory would count as its own. So a
+process of its own starts it: `python usage.py COMMAND ...` prints both numbers as JSON.
 """
 
 import json
@@ -24,10 +25,14 @@ class Usage:
 
 
 def usage(command: Sequence[str], folder: str) -> Usage:
-    """Run a command in a folder. Python may store its byte code there, as an installed package has it."""
+    """Run a command in a folder. Python may store its byte code there, as an installed package has
+    it.
+    """
     environment = {name: value for name, value in os.environ.items() if name != FORBIDS}
     starter = [sys.executable, os.path.abspath(__file__), *command]
-    done = subprocess.run(starter, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        starter, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
     return Usage(**json.loads(done.stdout))
 
 

@@ -2,18 +2,17 @@
 
 import evalkit as ek
 
-study = ek.classification("scores.csv", metrics="roc_auc,f1")  # also ranking, rating, significance, …
-study.estimates, study.comparisons  # frames
-study.plot.roc.save("roc.pdf")
-study.tables.estimates.to_latex()
-study.save("report.html")
+study = ek.classification("scores.csv", metrics="roc_auc,f1")  # also ranking, rating, significance,
+… study.estimates, study.comparisons  # frames study.plot.roc.save("roc.pdf")
+study.tables.estimates.to_latex() study.save("report.html")
 """
 
 from importlib import import_module
 
 __version__ = "0.1.0"
 
-PUBLIC = {  # name -> module, or module:attribute; the types are in __init__.pyi, which make outputs writes
+# name -> module, or module:attribute; the types are in __init__.pyi, which make outputs writes
+PUBLIC = {
     "Comparison": "statistics.significance:Comparison",
     "Counts": "metrics.counts:Counts",
     "Estimate": "statistics.intervals:Estimate",

@@ -112,13 +112,16 @@ def classification(
     y_pred: ColumnsOfEach | None = None,
     sample_weight: Columns | None = None,
 ) -> evalkit.studies.row_study.RowStudy:
-    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
+    """Read labels and scores, and measure, compare and plot how well the scores separate the
+    classes.
 
-    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study = ek.classification(
+    ...     y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]}
+    ... )
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
 
@@ -170,11 +173,14 @@ def diff(
 ) -> evalkit.studies.diff.Diff:
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
-    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
-    Raises ParameterError for an invalid parameter, InputError for a report that is missing or of another kind.
+    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the
+    bundled sample is read. Raises ParameterError for an invalid parameter, InputError for a report
+    that is missing or of another kind.
 
     >>> import evalkit as ek
-    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict("records")
+    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict(
+    ...     "records"
+    ... )
     [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
 
     Arguments:
@@ -224,14 +230,21 @@ def interleaving(
     threads: int | None = None,
     spill: str | None = None,
 ) -> evalkit.studies.interleaving.Online:
-    """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
+    """Read a log of interleaved sessions or the users of an A/B test, and measure which system
+    users prefer.
 
-    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
-    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
+    >>> rows = {
+    ...     "user": ["u1", "u2", "u3", "u4"],
+    ...     "arm": ["a", "b", "a", "b"],
+    ...     "orders": [1, 3, 2, 4],
+    ... }
+    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates[
+    ...     "value"
+    ... ].tolist()
     [3.5, 1.5]
 
     Arguments:
@@ -298,11 +311,16 @@ def ranking(
 ) -> evalkit.studies.ranking.Ranking:
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
-    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
-    invalid input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}
+    >>> rows = {
+    ...     "query": ["q1", "q1", "q2"],
+    ...     "item": ["a", "b", "a"],
+    ...     "score": [2, 1, 5],
+    ...     "grade": [0, 1, 1],
+    ... }
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
 
@@ -362,11 +380,13 @@ def rating(
 ) -> evalkit.studies.rating.Rating:
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
+    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates[
+    ...     "value"
+    ... ].tolist()
     [1.0]
 
     Arguments:
@@ -424,10 +444,11 @@ def significance(
     threads: int | None = None,
     spill: str | None = None,
 ) -> evalkit.studies.paired.Significance | evalkit.studies.significance.Shares:
-    """Read values of several systems on the same units, and test which differences are statistically significant.
+    """Read values of several systems on the same units, and test which differences are
+    statistically significant.
 
-    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
-    invalid input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
@@ -496,12 +517,13 @@ def validation(
     threads: int | None = None,
     spill: str | None = None,
 ) -> evalkit.studies.out_of_fold.Validation:
-    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
+    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
+    evaluation is sound.
 
-    With `features`, the estimators are fitted on the folds at once. They are fitted on other splits, for at most
-    `seconds`, when a figure, a finding or the page first needs them. Without any input, the bundled sample of
-    predictions is read. Raises ParameterError for an invalid parameter, InputError for invalid input or if an estimator
-    fails.
+    With `features`, the estimators are fitted on the folds at once. They are fitted on other
+    splits, for at most `seconds`, when a figure, a finding or the page first needs them. Without
+    any input, the bundled sample of predictions is read. Raises ParameterError for an invalid
+    parameter, InputError for invalid input or if an estimator fails.
 
     >>> import evalkit as ek
     >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}

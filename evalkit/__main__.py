@@ -1,9 +1,10 @@
-"""The command line: `evalkit report NOTEBOOK… -p NAME VALUE … -o FOLDER`, `evalkit inspect FILE…` and others.
+"""The command line: `evalkit report NOTEBOOK… -p NAME VALUE … -o FOLDER`, `evalkit inspect FILE…`
+and others.
 
 `evalkit notebook NOTEBOOK > mine.ipynb` copies one to adapt.
 
-Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says which, nothing is written),
-3 a gate failed (the report is written).
+Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says which, nothing is
+written), 3 a gate failed (the report is written).
 """
 
 import argparse
@@ -17,17 +18,26 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
-    del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
+if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(
+    Path(__file__).resolve().parents[1]
+):
+    del sys.path[
+        0
+    ]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
 from evalkit import __version__, system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
-INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
+# what a shell reports for a command ended by Ctrl-C, and by `kill`
+INTERRUPTED, TERMINATED = (
+    130,
+    143,
+)
 STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
 KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
-COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
+# new objects before garbage is looked for: Python's 700 go through every import many times
+COLLECTED = 50_000
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -45,7 +55,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
-    """Run the command line and return its exit status. notebooks: the folder of notebooks that are called by name."""
+    """Run the command line and return its exit status. notebooks: the folder of notebooks that are
+    called by name.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -64,8 +76,8 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
 def run() -> NoReturn:
     """The command as started by the shell: run the command line and end the process.
 
-    A stopped run ends at once, because its kernel's client could wait for ever on sockets while Python closes. By then
-    its kernel is stopped, and its temporary folder removed.
+    A stopped run ends at once, because its kernel's client could wait for ever on sockets while
+    Python closes. By then its kernel is stopped, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
     os.environ.update(system.remedy(os.environ))
@@ -84,7 +96,9 @@ def _terminate(*_: Any) -> NoReturn:
 def _parser(notebooks: Path) -> argparse.ArgumentParser:
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
     version = f"evalkit {__version__}"
-    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
+    parser.add_argument(
+        "--version", action="version", version=version, help="print the version and exit"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, run: Command, about: str, **options: Any) -> argparse.ArgumentParser:
@@ -98,21 +112,41 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     _add_diff(command("diff", _by("batch", "diff"), about, epilog=STATUS))
     about = "say whether a report keeps the rules of a policy"
     _add_check(command("check", _by("gates", "main"), about, epilog=KEPT))
-    index = command("index", _by("index", "main"), "write one page, index.html, of all reports in a folder")
-    index.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of reports; its subfolders are read too")
-    listing = command("parameters", _parameters, "print a notebook's parameters, their defaults and meaning")
+    index = command(
+        "index", _by("index", "main"), "write one page, index.html, of all reports in a folder"
+    )
+    index.add_argument(
+        "folder",
+        type=Path,
+        metavar="FOLDER",
+        help="a folder of reports; its subfolders are read too",
+    )
+    listing = command(
+        "parameters", _parameters, "print a notebook's parameters, their defaults and meaning"
+    )
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
     about = "say what is in files of predictions and what a report refuses"
     _add_inspect(command("inspect", _by("checks", "inspect"), about))
-    copied = command("notebook", _notebook, "print a notebook to adapt: evalkit notebook ranking > mine.ipynb")
+    copied = command(
+        "notebook", _notebook, "print a notebook to adapt: evalkit notebook ranking > mine.ipynb"
+    )
     copied.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
-    command("doctor", _by("checks", "doctor"), "check this installation: versions, kernel, folders, Spark")
+    command(
+        "doctor",
+        _by("checks", "doctor"),
+        "check this installation: versions, kernel, folders, Spark",
+    )
     return parser
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files, folders or patterns, read as one input each")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="files, folders or patterns, read as one input each",
+    )
     about = "the report that they are for; default: every one that fits"
     parser.add_argument("--report", metavar="NOTEBOOK", help=about)
     _add_parameters(parser)
@@ -121,10 +155,15 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     about = "show this message, after NOTEBOOK also its parameters, and exit"
     parser.add_argument("-h", "--help", action=_Help, nargs=0, help=about)
-    parser.add_argument("notebook", nargs="+", metavar="NOTEBOOK", help=f"{NAMED}; several make one report each")
+    parser.add_argument(
+        "notebook", nargs="+", metavar="NOTEBOOK", help=f"{NAMED}; several make one report each"
+    )
     _add_parameters(parser)
     _add_written(parser, "the notebook's name")
-    each = 'one report for each file that matches, such as "data/*.csv", as preds; "log=…" for another parameter'
+    each = (
+        'one report for each file that matches, such as "data/*.csv", as preds; "log=…" for '
+        "another parameter"
+    )
     parser.add_argument("--each", metavar="PATTERN", help=each)
 
 
@@ -137,16 +176,26 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json, with NAME.units.parquet beside it")
-    parser.add_argument("policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too")
+    parser.add_argument(
+        "report", type=Path, metavar="REPORT", help="NAME.json, with NAME.units.parquet beside it"
+    )
+    parser.add_argument(
+        "policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
+    )
+    parser.add_argument(
+        "--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too"
+    )
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
     folder, several = Path("reports"), "reports made at once, of several; default: 1"
     names = f"name of the files, so that one folder can hold several reports; default: {name}"
-    parser.add_argument("-o", dest="folder", type=Path, default=folder, metavar="FOLDER", help="default: reports")
+    parser.add_argument(
+        "-o", dest="folder", type=Path, default=folder, metavar="FOLDER", help="default: reports"
+    )
     parser.add_argument("--name", metavar="NAME", help=names)
     parser.add_argument("-j", dest="workers", type=_positive, default=1, metavar="N", help=several)
 
@@ -156,7 +205,9 @@ NAMED = "a name such as ranking, or the path of a notebook"
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
     about, pair = "set a parameter; a list is written [1,5] or 1,5", ("NAME", "VALUE")
-    parser.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about)
+    parser.add_argument(
+        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about
+    )
     about = "set parameters from a TOML file with the same names; -p wins"
     parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=about)
 
@@ -168,8 +219,12 @@ def _positive(text: str) -> int:
 
 
 class _Help(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, *_: Any) -> NoReturn:
-        """Print the help of the command, and that of the parameters if a notebook was named before."""
+    def __call__(
+        self, parser: argparse.ArgumentParser, options: argparse.Namespace, *_: Any
+    ) -> NoReturn:
+        """Print the help of the command, and that of the parameters if a notebook was named
+        before.
+        """
         parser.print_help()
         for notebook in options.notebook or ():
             print(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
@@ -177,7 +232,7 @@ class _Help(argparse.Action):
         raise SystemExit(DONE)
 
 
-# The commands -------------------------------------------------------------------------------------------------
+# The commands -------------------------------------------------------------------------------------
 
 
 def _by(module: str, name: str) -> Command:

@@ -16,10 +16,13 @@ LARGEST = 1e75  # most of a measured value: its fourth power is still a finite d
 class InputError(ValueError):
     """The input is invalid. The message names the file, column, row and value, if there are any."""
 
-    def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
+    def located(
+        self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]
+    ) -> "InputError":
         """An error with the file, column and row of the input.
 
-        locate: a row, counted from 0 -> its file and number there, 0 if it has none. columns: role -> column.
+        locate: a row, counted from 0 -> its file and number there, 0 if it has none. columns: role
+        -> column.
         """
         return InputError(f"{names}: {self}")
 
@@ -29,7 +32,8 @@ class ParameterError(InputError):
 
 
 class RowError(InputError):
-    """A row breaks a rule of its column. row: counted from 0. rows: the number of rows that break it, if known.
+    """A row breaks a rule of its column. row: counted from 0. rows: the number of rows that break
+    it, if known.
 
     >>> raise RowError("team", "must be one of a, b, got 'c'", 4, 2)
     Traceback (most recent call last):
@@ -40,7 +44,9 @@ class RowError(InputError):
         self.column, self.rule, self.row, self.rows = column, rule, int(row), rows
         super().__init__(self.text(column, self.row))
 
-    def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
+    def located(
+        self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]
+    ) -> "InputError":
         (name, row), column = locate(self.row), columns.get(self.column, self.column)
         return InputError(f"{name}: {self.text(column, row) if row else f'{column} {self.rule}'}")
 
@@ -51,7 +57,8 @@ class RowError(InputError):
 
 
 def minus(a: Floats, b: Floats | float) -> Floats:
-    """a − b, exactly 0 if it is only rounding error, so that equal units do not seem to differ; NaN stays NaN.
+    """a − b, exactly 0 if it is only rounding error, so that equal units do not seem to differ; NaN
+    stays NaN.
 
     >>> minus(np.array([0.1 + 0.2, 2.0, np.nan]), np.array([0.3, 1.0, 1.0])).tolist()
     [0.0, 1.0, nan]
@@ -76,17 +83,21 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 
 def product(rows: Floats, matrix: Floats) -> Floats:
-    """rows @ matrix in slices so small that BLAS does not start further threads, which would only wait for each other.
+    """rows @ matrix in slices so small that BLAS does not start further threads, which would only
+    wait for each other.
 
     >>> product(np.ones((3, 2)), np.array([[1.0], [2.0]])).ravel()
     array([3., 3., 3.])
     """
     step = max(1, ALONE // matrix.size)
-    return np.concatenate([rows[start : start + step] @ matrix for start in range(0, len(rows), step)])
+    return np.concatenate(
+        [rows[start : start + step] @ matrix for start in range(0, len(rows), step)]
+    )
 
 
 def finite(name: str, values: ArrayLike) -> Floats:
-    """`values` as doubles in one dimension. Raises InputError if one is NaN, infinite or not a number.
+    """`values` as doubles in one dimension. Raises InputError if one is NaN, infinite or not a
+    number.
 
     >>> finite("score", [1, float("nan")])
     Traceback (most recent call last):
@@ -95,12 +106,16 @@ def finite(name: str, values: ArrayLike) -> Floats:
     array = numbers(name, values)
     wrong = np.flatnonzero(~np.isfinite(array))
     if wrong.size:
-        raise InputError(f"{name} must hold only finite numbers, got {array[wrong[0]]} (row {wrong[0]})")
+        raise InputError(
+            f"{name} must hold only finite numbers, got {array[wrong[0]]} (row {wrong[0]})"
+        )
     return array
 
 
 def numbers(name: str, values: ArrayLike) -> Floats:
-    """`values` as doubles in one dimension, NaN allowed. Raises InputError for text or two dimensions."""
+    """`values` as doubles in one dimension, NaN allowed. Raises InputError for text or two
+    dimensions.
+    """
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -130,15 +145,25 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
     (array([1, 0, 1]), array(['a', 'b'], dtype='<U1'))
     """
     array = np.asarray(keys)
-    if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < SPARSE * array.size:
-        number = array.astype(np.int64, copy=False)  # NumPy 2.0 counts no unsigned numbers of 64 bits
+    if (
+        array.dtype.kind in "iu"
+        and array.size
+        and array.min() >= 0
+        and array.max() < SPARSE * array.size
+    ):
+        # NumPy 2.0 counts no unsigned numbers of 64 bits
+        number = array.astype(np.int64, copy=False)
         present = np.bincount(number) > 0  # no sort where the numbers are dense
         code = number if present.all() else (np.cumsum(present) - 1)[number]
         return code, np.flatnonzero(present).astype(array.dtype)
     if array.dtype == object:
         texts = array.tolist()
-        place = {text: i for i, text in enumerate(sorted(set(texts)))}  # only distinct texts are sorted
-        return np.fromiter(map(place.__getitem__, texts), np.int64, array.size), np.array(list(place), dtype=object)
+        place = {
+            text: i for i, text in enumerate(sorted(set(texts)))
+        }  # only distinct texts are sorted
+        return np.fromiter(map(place.__getitem__, texts), np.int64, array.size), np.array(
+            list(place), dtype=object
+        )
     names, code = np.unique(array, return_inverse=True)
     return code.astype(np.int64), names
 

@@ -1,20 +1,25 @@
-"""Limits: the sizes at which reading or inference switches to another method, and numbers of resamples."""
+"""Limits: the sizes at which reading or inference switches to another method, and numbers of
+resamples.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Limits of reading. All are numbers of rows or units, so that a page does not depend on the machine's memory.
+    """Limits of reading. All are numbers of rows or units, so that a page does not depend on the
+    machine's memory.
 
-    rows: rows of a table of predictions that are read into memory; larger tables are read in blocks. held: the most
-    rows of out-of-fold predictions; more are rejected. lists: rows of ranked lists that are read into memory.
-    collected: rows of a Spark table that are collected; more need an engine. shard, largest: the fewest and the most
-    rows of a shard. row: bytes per row, in DuckDB, Arrow and numpy together, while a shard is reduced. worker: rows
-    that a Spark worker reduces at once, about 300 MB. units: distinct units whose sums are all kept; more are sorted,
-    so that each is in one shard. values: distinct values of a column for segments. ids: ids whose hashes are kept to
-    find duplicates; with more, the engine is queried. kept: the most values to keep, one per unit, system and metric.
-    listed: up to so many units, each is listed and resampled, and signs can be flipped.
+    rows: rows of a table of predictions that are read into memory; larger tables are read in
+    blocks. held: the most rows of out-of-fold predictions; more are rejected. lists: rows of ranked
+    lists that are read into memory. collected: rows of a Spark table that are collected; more need
+    an engine. shard, largest: the fewest and the most rows of a shard. row: bytes per row, in
+    DuckDB, Arrow and numpy together, while a shard is reduced. worker: rows that a Spark worker
+    reduces at once, about 300 MB. units: distinct units whose sums are all kept; more are sorted,
+    so that each is in one shard. values: distinct values of a column for segments. ids: ids whose
+    hashes are kept to find duplicates; with more, the engine is queried. kept: the most values to
+    keep, one per unit, system and metric. listed: up to so many units, each is listed and
+    resampled, and signs can be flipped.
     """
 
     rows: int = 2**20
@@ -36,12 +41,14 @@ class Reading:
 class Limits:
     """Limits of a study.
 
-    flipped: units up to which sign flips are used; with more, t is as good and faster. resamples: bootstrap samples for
-    the lower limit of KS. bands: resamples for the band of a curve, and draws of labels from the scores. held: the most
-    users or sessions, with one row each in memory. bins, slice_bins: bins of scores in a table read in blocks, over all
-    rows and in a slice. drawn: rows of a random sample. holdouts, repeats, samples: how often an estimator is fitted on
-    random holdouts, repeated k-folds and bootstrap samples. averaged: the draws of the folds that a repeated k-fold
-    averages. worth: seconds of fitting from which a second process is worth starting. reading: see `Reading`.
+    flipped: units up to which sign flips are used; with more, t is as good and faster. resamples:
+    bootstrap samples for the lower limit of KS. bands: resamples for the band of a curve, and draws
+    of labels from the scores. held: the most users or sessions, with one row each in memory. bins,
+    slice_bins: bins of scores in a table read in blocks, over all rows and in a slice. drawn: rows
+    of a random sample. holdouts, repeats, samples: how often an estimator is fitted on random
+    holdouts, repeated k-folds and bootstrap samples. averaged: the draws of the folds that a
+    repeated k-fold averages. worth: seconds of fitting from which a second process is worth
+    starting. reading: see `Reading`.
     """
 
     flipped: int = 20_000

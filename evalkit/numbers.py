@@ -1,4 +1,6 @@
-"""How numbers are written, with the digits that their intervals leave room for; columns in JSON; ids and links."""
+"""How numbers are written, with the digits that their intervals leave room for; columns in JSON;
+ids and links.
+"""
 
 import base64
 import html
@@ -19,10 +21,14 @@ Show = Callable[..., str]  # (value, decimals) -> text
 def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[float] = ()) -> int:
     """The number of decimals for all numbers of a column.
 
-    Two significant digits of the narrowest interval; one or two more if a limit would otherwise look like 0. Without
-    intervals, three digits of the largest number.
+    Two significant digits of the narrowest interval; one or two more if a limit would otherwise
+    look like 0. Without intervals, three digits of the largest number.
 
-    >>> decimals([0.7865], [0.754], [0.8061]), decimals([0.786, 0.001]), decimals([1_234_567.0], [1.1e6], [1.3e6])
+    >>> (
+    ...     decimals([0.7865], [0.754], [0.8061]),
+    ...     decimals([0.786, 0.001]),
+    ...     decimals([1_234_567.0], [1.1e6], [1.3e6]),
+    ... )
     (3, 3, 0)
     >>> decimals([0.02], [0.0004], [0.045])  # not 0.000
     4
@@ -32,9 +38,15 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
     widths = highs - lows
     widths = widths[np.isfinite(widths) & (widths > 1e-12 * sizes.max(initial=0.0))]
-    if not widths.size:  # three digits of the largest number, of one up to 1 three decimals at the least
+    if (
+        not widths.size
+    ):  # three digits of the largest number, of one up to 1 three decimals at the least
         largest = sizes.max(initial=0.0)
-        return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest))) if largest else 0
+        return (
+            max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
+            if largest
+            else 0
+        )
     places = max(0, 1 - math.floor(math.log10(widths.min())))
     ends = np.abs([end for end in (*lows, *highs) if end != 0 and math.isfinite(end)])
     hidden = [more for more in (0, 1) if ends.size and ends.min() < 0.5 * 10.0 ** -(places + more)]
@@ -42,7 +54,8 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
 
 
 def rounded(value: float, places: int) -> float | str:
-    """A number with three decimals more than are printed, for a script that subtracts it; "–" for NaN.
+    """A number with three decimals more than are printed, for a script that subtracts it; "–" for
+    NaN.
 
     >>> rounded(0.123456, 2), rounded(math.nan, 2)
     (0.12346, '–')
@@ -56,11 +69,19 @@ def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> in
 
 
 def number(value: float, places: int | None = None) -> str:
-    """A number with this many decimals, else with three digits; with an exponent if it is very small or large.
+    """A number with this many decimals, else with three digits; with an exponent if it is very
+    small or large.
 
     – if it is undefined, never −0.
 
-    >>> number(0.78649), number(-0.0001, 3), number(-0.0, 3), number(float("nan")), number(-2.5e300), number(3.2e-11)
+    >>> (
+    ...     number(0.78649),
+    ...     number(-0.0001, 3),
+    ...     number(-0.0, 3),
+    ...     number(float("nan")),
+    ...     number(-2.5e300),
+    ...     number(3.2e-11),
+    ... )
     ('0.786', '0.000', '0.000', '–', '−2.5e+300', '3.2e-11')
     """
     if value is None or math.isnan(value):
@@ -71,7 +92,11 @@ def number(value: float, places: int | None = None) -> str:
     if value and (abs(value) >= LARGE or places > MOST):
         return f"{value:.{SHOWN}g}".replace("-", "−", 1 if value < 0 else 0)
     text = f"{value + 0.0:,.{min(places, MOST)}f}"  # −0.0 + 0.0 is 0.0
-    return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
+    return (
+        (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+        if value < 0
+        else text
+    )
 
 
 def exact(value: float) -> str:
@@ -109,12 +134,17 @@ def signed(value: float, places: int | None = None) -> str:
 
 
 def signed_percent(value: float, places: int | None = None) -> str:
-    """A relative difference as a percentage with its sign. places: of the difference itself, two more than printed.
+    """A relative difference as a percentage with its sign. places: of the difference itself, two
+    more than printed.
 
     >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
     ('+3.1%', '+3.120%', '–')
     """
-    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%" if math.isfinite(value) else "–"
+    return (
+        f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%"
+        if math.isfinite(value)
+        else "–"
+    )
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -129,7 +159,9 @@ def interval(low: float, high: float, show: Show = number, places: int | None = 
     return f"[{show(low, places)}, {show(high, places)}]"
 
 
-def estimate(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
+def estimate(
+    value: float, low: float, high: float, show: Show = number, places: int | None = None
+) -> str:
     """A number and its interval, to two digits of the interval's width.
 
     >>> estimate(0.78649, 0.7539, 0.8061)
@@ -140,17 +172,28 @@ def estimate(value: float, low: float, high: float, show: Show = number, places:
 
 
 def points(columns: Mapping[str, Any], most: int = 10) -> str:
-    """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers without decimals.
+    """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers
+    without decimals.
 
     >>> points({"x": [0.0, 1.0], "y": [1, 2]})[-49:]
     '<tr><td>1.000</td><td>2</td></tr></tbody></table>'
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
-    places = {name: 0 if np.issubdtype(values.dtype, np.integer) else None for name, values in arrays.items()}
+    places = {
+        name: 0 if np.issubdtype(values.dtype, np.integer) else None
+        for name, values in arrays.items()
+    }
     size = min(map(len, arrays.values()))
-    rows = np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int)).tolist() if size else []
+    rows = (
+        np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int)).tolist()
+        if size
+        else []
+    )
     head = "".join(f"<th>{name}</th>" for name in arrays)
-    cells = (("".join(f"<td>{number(values[i], places[name])}</td>" for name, values in arrays.items())) for i in rows)
+    cells = (
+        ("".join(f"<td>{number(values[i], places[name])}</td>" for name, values in arrays.items()))
+        for i in rows
+    )
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -187,7 +230,7 @@ def share(value: float) -> str:
     return f"{value:.{max(0, -2 - math.floor(math.log10(rest))) if rest > 0 else 0}%}"
 
 
-# Counts and names in sentences ----------------------------------------------------------------------------------------
+# Counts and names in sentences --------------------------------------------------------------------
 
 NAMED = 12  # more names than a line holds
 LONG = 60  # more characters than a name has in a sentence
@@ -209,7 +252,8 @@ def plural(word: str, n: float) -> str:
 
 
 def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
-    """Some texts in one line; if there are more than `most`, the first ones and the number of the others.
+    """Some texts in one line; if there are more than `most`, the first ones and the number of the
+    others.
 
     >>> listed(["a", "b"]), listed("abcdef", 3)
     ('a, b', 'a, b, c and 3 more')
@@ -250,9 +294,15 @@ def cut(text: str, most: int = 80) -> str:
 
 
 def unit_noun(column: str, role: str) -> str:
-    """The noun for a unit: its column without _id; for a column known by its position, the noun of its role.
+    """The noun for a unit: its column without _id; for a column known by its position, the noun of
+    its role.
 
-    >>> unit_noun("user_id", "user"), unit_noun("qid", "query"), unit_noun("2", "user"), unit_noun("field 1", "query")
+    >>> (
+    ...     unit_noun("user_id", "user"),
+    ...     unit_noun("qid", "query"),
+    ...     unit_noun("2", "user"),
+    ...     unit_noun("field 1", "query"),
+    ... )
     ('user', 'query', 'user', 'query')
     """
     if column.removeprefix("field ").isdecimal():
@@ -278,7 +328,9 @@ def sample_sizes(several: Iterable[int], word: str) -> str:
     ('n = 4 trials', 'n = 2 to 10 trials')
     """
     least, *_, most = sorted([*several] * 2)
-    return f"n = {counted(most, word)}" if least == most else f"n = {least:,} to {counted(most, word)}"
+    return (
+        f"n = {counted(most, word)}" if least == most else f"n = {least:,} to {counted(most, word)}"
+    )
 
 
 LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes about 20 bytes
@@ -286,17 +338,27 @@ LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes
 
 def column(values: np.ndarray) -> Any:
     """A list, null if undefined; `packed` if there are more than `LISTED_UP_TO` numbers."""
-    return packed(values) if values.size > LISTED_UP_TO and values.dtype.kind in "biuf" else values.tolist()
+    return (
+        packed(values)
+        if values.size > LISTED_UP_TO and values.dtype.kind in "biuf"
+        else values.tolist()
+    )
 
 
 def packed(values: np.ndarray) -> dict[str, str]:
-    """Numbers as their bytes in memory, little-endian, compressed by zlib, in base64; finite numbers keep every bit.
+    """Numbers as their bytes in memory, little-endian, compressed by zlib, in base64; finite
+    numbers keep every bit.
 
-    type: numpy's name of their type, the shortest that holds them if they are whole numbers. NaN if undefined or
-    infinite, for which a list has null.
+    type: numpy's name of their type, the shortest that holds them if they are whole numbers. NaN if
+    undefined or infinite, for which a list has null.
 
     >>> column = packed(np.array([1, 2, 200]))
-    >>> column["type"], np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
+    >>> (
+    ...     column["type"],
+    ...     np.frombuffer(
+    ...         zlib.decompress(base64.b64decode(column["zlib"])), column["type"]
+    ...     ).tolist(),
+    ... )
     ('|u1', [1, 2, 200])
     """
     if values.dtype.kind == "f":
@@ -305,13 +367,19 @@ def packed(values: np.ndarray) -> dict[str, str]:
         low, high = int(values.min()), int(values.max())
         kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
         values = values.astype(kind.newbyteorder("<"))
-    return {"type": values.dtype.str, "zlib": base64.b64encode(zlib.compress(values.tobytes())).decode()}
+    return {
+        "type": values.dtype.str,
+        "zlib": base64.b64encode(zlib.compress(values.tobytes())).decode(),
+    }
 
 
 def unpacked(column: Any) -> Any:
     """A column of a report's JSON as a list, or the value that all rows share.
 
-    >>> unpacked({"words": ["a", "b"], "at": column(np.arange(1_500) % 2)})[-2:], unpacked([0.5, None])
+    >>> (
+    ...     unpacked({"words": ["a", "b"], "at": column(np.arange(1_500) % 2)})[-2:],
+    ...     unpacked([0.5, None]),
+    ... )
     (['a', 'b'], [0.5, None])
     """
     if not isinstance(column, dict):
@@ -321,7 +389,11 @@ def unpacked(column: Any) -> Any:
     return np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
 
 
-SLIDER, LISTED = "_slider", "_listed"  # the thresholds that move, and the fold that lists single rows or queries
+# the thresholds that move, and the fold that lists single rows or queries
+SLIDER, LISTED = (
+    "_slider",
+    "_listed",
+)
 
 END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'
 

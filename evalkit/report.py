@@ -1,4 +1,6 @@
-"""The report of an executed notebook: the page, the notebook itself, the results as JSON; papermill's engine."""
+"""The report of an executed notebook: the page, the notebook itself, the results as JSON;
+papermill's engine.
+"""
 
 import copy
 import errno
@@ -59,7 +61,9 @@ def shown(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to write as JSON."""
+    """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to
+    write as JSON.
+    """
 
     results: Mapping[str, Any]
 
@@ -71,7 +75,9 @@ PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what man
 
 
 def plain(value: Any) -> Any:
-    """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON lacks."""
+    """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON
+    lacks.
+    """
     if type(value) in PLAIN:
         return value
     if isinstance(value, Mapping):
@@ -83,11 +89,13 @@ def plain(value: Any) -> Any:
     return (value if math.isfinite(value) else None) if isinstance(value, float) else str(value)
 
 
-# Notebooks ----------------------------------------------------------------------------------------------------
+# Notebooks ----------------------------------------------------------------------------------------
 
 
 def read(path: Path) -> Any:
-    """Read a notebook and upgrade it to the newest format; missing cell ids are made from the positions."""
+    """Read a notebook and upgrade it to the newest format; missing cell ids are made from the
+    positions.
+    """
     import nbformat
 
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=nbformat.NO_CONVERT)
@@ -106,7 +114,9 @@ def found_failure(notebook: Any) -> Failure | None:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return Failure(output.ename, output.evalue, i)
-        if cell.metadata.get("papermill", {}).get("exception"):  # an unknown magic raises without an error output
+        if cell.metadata.get("papermill", {}).get(
+            "exception"
+        ):  # an unknown magic raises without an error output
             printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
@@ -125,7 +135,8 @@ def every_results(notebook: Any) -> list[dict[str, Any]]:
 
 
 def stripped(notebook: Any, failure: Failure | None) -> Any:
-    """Return the notebook without the metadata of papermill and nbclient, whose times and paths differ on every run.
+    """Return the notebook without the metadata of papermill and nbclient, whose times and paths
+    differ on every run.
 
     The results, which may be long, are the same object.
     """
@@ -142,15 +153,19 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
 
 
 def last_started(notebook: Any) -> int:
-    started = [i for i, cell in enumerate(notebook.cells) if cell.metadata.papermill.get("start_time")]
+    started = [
+        i for i, cell in enumerate(notebook.cells) if cell.metadata.papermill.get("start_time")
+    ]
     return started[-1] if started else 0
 
 
-# Writing ------------------------------------------------------------------------------------------------------
+# Writing ------------------------------------------------------------------------------------------
 
 
 def page(notebook: Any) -> str:
-    """The HTML page of an executed notebook. Its results, which may be long, are neither shown nor copied."""
+    """The HTML page of an executed notebook. Its results, which may be long, are neither shown nor
+    copied.
+    """
     from evalkit.page import ReportExporter
 
     shown = copy.deepcopy(notebook, {id(results): {} for results in every_results(notebook)})
@@ -167,7 +182,8 @@ ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", 
 
 
 def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
-    """JSON with one line per part of the first levels, such as an estimate or a column of comparisons.
+    """JSON with one line per part of the first levels, such as an estimate or a column of
+    comparisons.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
@@ -202,7 +218,8 @@ def files(run: Run) -> dict[str, str | Path]:
 
 
 def write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[Path]:
-    """Write `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old file.
+    """Write `<folder>/<name><ending>` for each ending; all are complete before the first replaces
+    an old file.
 
     contents: texts, and files to copy.
 
@@ -238,12 +255,15 @@ def _sweep_drafts(folder: Path) -> None:
 
 
 def longest_name() -> int:
-    """The largest number of bytes in the name of a report for which all its files and drafts can be written."""
+    """The largest number of bytes in the name of a report for which all its files and drafts can be
+    written.
+    """
     return 255 - len(f"..{'9' * 10}.part") - max(map(len, ENDINGS))
 
 
 def replaced(folder: Path, name: str, run: Run) -> str | None:
-    """The inputs of the report that `run` will replace, if they differ from its own; otherwise None.
+    """The inputs of the report that `run` will replace, if they differ from its own; otherwise
+    None.
 
     Inputs are the same if their names and contents are, whatever the parameters.
     """
@@ -261,30 +281,44 @@ def replaced(folder: Path, name: str, run: Run) -> str | None:
 
 
 def discard(folder: Path, name: str, run: Run) -> None:
-    """Remove the files of earlier runs that do not belong beside a later report: failed ones, units of other data."""
+    """Remove the files of earlier runs that do not belong beside a later report: failed ones, units
+    of other data.
+    """
     for ending in (".failed.html", ".failed.ipynb", *(() if run.units else (UNITS,))):
         (folder / f"{name}{ending}").unlink(missing_ok=True)
 
 
-# The engine for papermill's own command -----------------------------------------------------------------------
+# The engine for papermill's own command -----------------------------------------------------------
 
 
 class EvalkitEngine:
-    """A quiet papermill engine that also writes the page beside the output: `papermill --engine evalkit …`.
+    """A quiet papermill engine that also writes the page beside the output: `papermill --engine
+    evalkit …`.
 
-    Not a subclass: papermill loads its engines while it is imported, so this module must not import papermill.
+    Not a subclass: papermill loads its engines while it is imported, so this module must not import
+    papermill.
     """
 
     @staticmethod
-    def execute_notebook(notebook: Any, kernel_name: str, output_path: str | None = None, **options: Any) -> Any:
-        """Run the notebook and return it; the page is written even if a cell fails or the kernel dies."""
+    def execute_notebook(
+        notebook: Any, kernel_name: str, output_path: str | None = None, **options: Any
+    ) -> Any:
+        """Run the notebook and return it; the page is written even if a cell fails or the kernel
+        dies.
+        """
         from papermill.engines import NBClientEngine
 
         try:
             with system.quiet() as calm:
-                NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**calm, **options})
+                NBClientEngine.execute_notebook(
+                    notebook, kernel_name, output_path=output_path, **{**calm, **options}
+                )
         except (RuntimeError, TimeoutError) as error:
-            _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), last_started(notebook)))
+            _write_beside(
+                output_path,
+                notebook,
+                Failure(type(error).__name__, str(error), last_started(notebook)),
+            )
             raise
         _write_beside(output_path, notebook, found_failure(notebook))
         return notebook
@@ -305,7 +339,9 @@ class EvalkitEngine:
 
 
 def _write_beside(output_path: str | None, notebook: Any, failure: Failure | None) -> None:
-    """Write the page beside an output file; other targets of papermill (stdout, object stores) get no page."""
+    """Write the page beside an output file; other targets of papermill (stdout, object stores) get
+    no page.
+    """
     if output_path and output_path != "-" and "://" not in output_path:
         target = Path(output_path)
         write(target.parent, target.stem, {".html": page(stripped(notebook, failure))})

@@ -1,4 +1,6 @@
-"""Run notebooks: by papermill, in this process or in a kernel; or on a study that is there already."""
+"""Run notebooks: by papermill, in this process or in a kernel; or on a study that is there
+already.
+"""
 
 import ast
 import copy
@@ -29,7 +31,7 @@ LANGUAGE = {  # what a kernel says of itself
 }
 
 
-# By papermill --------------------------------------------------------------------------------------------------
+# By papermill -------------------------------------------------------------------------------------
 
 
 def execute(
@@ -41,25 +43,43 @@ def execute(
     here: bool = False,
     bar: str = "",
 ) -> Run:
-    """Run a copy of the notebook by papermill in the working directory; a failure is part of the result.
+    """Run a copy of the notebook by papermill in the working directory; a failure is part of the
+    result.
 
-    origin: the settings file of the parameters. units: the path for the file of units. here: run in this process, as is
-    possible for bundled notebooks; others have a kernel. bar: the name on the progress bar, "" for none.
+    origin: the settings file of the parameters. units: the path for the file of units. here: run in
+    this process, as is possible for bundled notebooks; others have a kernel. bar: the name on the
+    progress bar, "" for none.
     """
     from papermill.engines import NBClientEngine
 
     ready = prepared(notebook, parameters, origin)
-    options = {"progress_bar": {"desc": bar, "leave": False} if bar else False, "execution_timeout": CELL_SECONDS}
+    options = {
+        "progress_bar": {"desc": bar, "leave": False} if bar else False,
+        "execution_timeout": CELL_SECONDS,
+    }
     with system.quiet(units) as calm:
-        failure = _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
+        failure = (
+            _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
+        )
     results = report.published(ready)
     if failure is None and not isinstance(results, dict):
-        failure = Failure("ResultsError", f"the notebook published no results ({report.RESULTS})", len(ready.cells) - 1)
-    return Run(report.stripped(ready, failure), results, failure, units if units and units.exists() else None)
+        failure = Failure(
+            "ResultsError",
+            f"the notebook published no results ({report.RESULTS})",
+            len(ready.cells) - 1,
+        )
+    return Run(
+        report.stripped(ready, failure),
+        results,
+        failure,
+        units if units and units.exists() else None,
+    )
 
 
 def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> Any:
-    """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names their origin."""
+    """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names
+    their origin.
+    """
     from papermill.parameterize import parameterize_notebook
 
     ready = copy.deepcopy(notebook)
@@ -67,9 +87,14 @@ def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> 
     for cell in ready.cells:
         cell.metadata.setdefault("tags", [])
     if parameters:
-        ready = parameterize_notebook(ready, dict(parameters), kernel_name="python3", language="python")
+        ready = parameterize_notebook(
+            ready, dict(parameters), kernel_name="python3", language="python"
+        )
         injected = next(cell for cell in ready.cells if INJECTED in cell.metadata.tags)
-        injected.id, injected.source = INJECTED, injected.source + (f"\n{cells.SETTINGS}{origin}" if origin else "")
+        injected.id, injected.source = (
+            INJECTED,
+            injected.source + (f"\n{cells.SETTINGS}{origin}" if origin else ""),
+        )
     return ready
 
 
@@ -82,12 +107,16 @@ def _run(notebook: Any, by: Any, options: Mapping[str, Any]) -> Failure | None:
     except NoSuchKernel as error:
         return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
     except (RuntimeError, TimeoutError) as error:
-        return Failure(type(error).__name__, " ".join(str(error).split()), report.last_started(notebook))
+        return Failure(
+            type(error).__name__, " ".join(str(error).split()), report.last_started(notebook)
+        )
     return report.found_failure(notebook)
 
 
 def engine() -> Any:
-    """The engine by which papermill runs the cells of a bundled notebook in this process, as a kernel would."""
+    """The engine by which papermill runs the cells of a bundled notebook in this process, as a
+    kernel would.
+    """
     from papermill.engines import Engine
 
     class InProcess(Engine):
@@ -113,7 +142,9 @@ def engine() -> Any:
 
 
 def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | None:
-    """Run a cell with its streams caught, and return the error that it raised, which is its last output."""
+    """Run a cell with its streams caught, and return the error that it raised, which is its last
+    output.
+    """
     from nbformat.v4 import new_output
 
     out, err, file = io.StringIO(), io.StringIO(), f"<cell {number}>"
@@ -128,18 +159,23 @@ def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | 
     if failed:
         while failed.__traceback__ and failed.__traceback__.tb_frame.f_code.co_filename == __file__:
             failed.__traceback__ = failed.__traceback__.tb_next  # from the cell on
-        name, lines = type(failed).__name__, "".join(traceback.format_exception(failed)).splitlines()
+        name, lines = (
+            type(failed).__name__,
+            "".join(traceback.format_exception(failed)).splitlines(),
+        )
         cell.outputs.append(new_output("error", ename=name, evalue=str(failed), traceback=lines))
     return failed
 
 
-# On a study ----------------------------------------------------------------------------------------------------
+# On a study ---------------------------------------------------------------------------------------
 
 
 def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> None:
-    """Write the page (.html), the executed notebook (.ipynb) or the results (.json), by the suffix of the path.
+    """Write the page (.html), the executed notebook (.ipynb) or the results (.json), by the suffix
+    of the path.
 
-    A missing folder is created. Raises ParameterError for another suffix, and if the folder cannot be created.
+    A missing folder is created. Raises ParameterError for another suffix, and if the folder cannot
+    be created.
     """
     if path.suffix not in report.CONTENTS:
         endings = ", ".join([*report.CONTENTS, report.UNITS])
@@ -148,9 +184,11 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
-    """Write the file of units (.units.parquet). write: writes it to a path, or nothing if there are no units.
+    """Write the file of units (.units.parquet). write: writes it to a path, or nothing if there are
+    no units.
 
-    A missing folder is created. Raises ParameterError if there are no units, or if the folder cannot be created.
+    A missing folder is created. Raises ParameterError if there are no units, or if the folder
+    cannot be created.
     """
     with system.scratch_folder() as desk:
         write(draft := desk / "units")
@@ -169,7 +207,8 @@ def _write(path: Path, ending: str, content: str | Path) -> None:
 def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
     """The notebook with the outputs of its cells; no cell reads the study again.
 
-    given: the parameters that the user set, which replace those of the parameters cell. An error in a cell is raised.
+    given: the parameters that the user set, which replace those of the parameters cell. An error in
+    a cell is raised.
     """
     out, variables = copy.deepcopy(notebook), {"__name__": "__main__", STUDY: study}
     code = [cell for cell in out.cells if cell.cell_type == "code"]
@@ -182,12 +221,16 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
 
 
 def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
-    """Run the statements of a cell and return the value of the last one, None if it is not an expression."""
+    """Run the statements of a cell and return the value of the last one, None if it is not an
+    expression.
+    """
     *body, last = body or [ast.Pass()]
     if not isinstance(last, ast.Expr):
         body, last = [*body, last], ast.Expr(ast.Constant(None))
     exec(compile(ast.Module(body, []), file, "exec"), variables)
-    return eval(compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables)
+    return eval(
+        compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables
+    )
 
 
 def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] = ()) -> None:
@@ -197,11 +240,15 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
     cell.execution_count = number
     cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
     if value is not None:
-        cell.outputs.append(new_output("execute_result", data=bundle(value), execution_count=number))
+        cell.outputs.append(
+            new_output("execute_result", data=bundle(value), execution_count=number)
+        )
 
 
 def _assigns_study(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == STUDY for t in node.targets)
+    return isinstance(node, ast.Assign) and any(
+        isinstance(t, ast.Name) and t.id == STUDY for t in node.targets
+    )
 
 
 def bundle(value: Any) -> dict[str, Any]:

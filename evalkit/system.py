@@ -1,4 +1,6 @@
-"""The machine and the process: processors, threads, folders, progress, packed files, files that come with evalkit."""
+"""The machine and the process: processors, threads, folders, progress, packed files, files that
+come with evalkit.
+"""
 
 import copy
 import errno
@@ -18,7 +20,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 SWITCH = "NPY_DISABLE_CPU_FEATURES"
-SORTS = ("X86_V4", "AVX512_SKX")  # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
+# what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
+SORTS = (
+    "X86_V4",
+    "AVX512_SKX",
+)
 ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
 CPUINFO = Path("/proc/cpuinfo")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
@@ -28,7 +34,8 @@ Of = TypeVar("Of", bound=Callable[..., Any])
 
 
 def cached(of: Of) -> Of:
-    """Cache a function of an object and further arguments with the object, as `cached_property` does.
+    """Cache a function of an object and further arguments with the object, as `cached_property`
+    does.
 
     >>> class Study: ...
     >>> calls = []
@@ -52,8 +59,8 @@ def cached(of: Of) -> Of:
 def sorts_slowly(cpuinfo: str) -> bool:
     """Return whether the first processor that Linux describes is an AMD Zen 4.
 
-    It executes the compress-store instruction of numpy's AVX-512 sort in microcode, and sorts about seven times more
-    slowly than with AVX2 (github.com/numpy/x86-simd-sort/issues/6).
+    It executes the compress-store instruction of numpy's AVX-512 sort in microcode, and sorts about
+    seven times more slowly than with AVX2 (github.com/numpy/x86-simd-sort/issues/6).
 
     >>> sorts_slowly("vendor_id\\t: AuthenticAMD\\ncpu family\\t: 25\\nmodel\\t\\t: 17\\n")
     True
@@ -71,10 +78,11 @@ def sorts_slowly(cpuinfo: str) -> bool:
 
 
 def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
-    """Return what to add to the environment of a Python process that sorts; empty unless it would sort slowly.
+    """Return what to add to the environment of a Python process that sorts; empty unless it would
+    sort slowly.
 
-    A value that the user has set, even an empty one, is kept. numpy, which is not imported here, reads it at its
-    import.
+    A value that the user has set, even an empty one, is kept. numpy, which is not imported here,
+    reads it at its import.
     """
     if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
         return {}
@@ -85,9 +93,15 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
 
 
 def dispatched() -> list[str]:
-    """Return the features by which this numpy chooses its AVX-512 sort and that are enabled in this process."""
+    """Return the features by which this numpy chooses its AVX-512 sort and that are enabled in this
+    process.
+    """
     numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
-    return [name for name in SORTS if name in numpy.__cpu_dispatch__ and numpy.__cpu_features__.get(name)]
+    return [
+        name
+        for name in SORTS
+        if name in numpy.__cpu_dispatch__ and numpy.__cpu_features__.get(name)
+    ]
 
 
 def sort_is() -> str:
@@ -112,11 +126,14 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def ordered(function: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+def ordered(
+    function: Callable[[Item], Made], items: Iterable[Item], threads: int
+) -> Iterator[Made]:
     """Yield the result of `function` for each item, in the order of the items.
 
-    At most threads + 1 items are taken before the first of their results is used. With one thread, the caller's is
-    used. An error is raised in place of its item, after the work that has begun; nothing else is started then.
+    At most threads + 1 items are taken before the first of their results is used. With one thread,
+    the caller's is used. An error is raised in place of its item, after the work that has begun;
+    nothing else is started then.
 
     >>> list(ordered(abs, [-3, 2, -1], 2))
     [3, 2, 1]
@@ -130,7 +147,8 @@ def ordered(function: Callable[[Item], Made], items: Iterable[Item], threads: in
         waiting: deque[Future[Made]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(copy_context().run, function, item))  # with numpy's errstate of the caller
+                # with numpy's errstate of the caller
+                waiting.append(pool.submit(copy_context().run, function, item))
                 del item  # its result alone is kept: the rows of a shard are large
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
@@ -146,13 +164,17 @@ SCRATCH = re.compile(r"evalkit-(\d+)-.*")
 
 
 def new_scratch_folder(parent: Path | None = None) -> Path:
-    """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises OSError."""
+    """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises
+    OSError.
+    """
     parent = parent or Path(tempfile.gettempdir())
     sweep(parent)
     path = Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
     if path.stat().st_mode & OWN != OWN:
         path.rmdir()
-        raise PermissionError(errno.EACCES, "umask must let you read what you write; set umask 022", str(parent))
+        raise PermissionError(
+            errno.EACCES, "umask must let you read what you write; set umask 022", str(parent)
+        )
     return path
 
 
@@ -190,8 +212,11 @@ PATIENCE = 2.0  # seconds of work before the first line
 
 
 @contextmanager
-def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
-    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+def progress(
+    what: str, total: int, unit: str = "", patience: float = PATIENCE
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws
+    nothing.
 
     total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
 
@@ -244,7 +269,8 @@ def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
         return write, lambda: write("")
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a cell shows.
+    # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a
+    # cell shows.
     if not getattr(getattr(shell, "kernel", None), "_allow_stdin", False):
         return lambda text: None, lambda: None
     return _in_jupyter(what)
@@ -284,7 +310,9 @@ def plain(path: Path) -> Path:
 
 @cache
 def package_folder() -> Path:
-    """The folder of the package, determined when called, because workers of a cluster have modules without files."""
+    """The folder of the package, determined when called, because workers of a cluster have modules
+    without files.
+    """
     from importlib.resources import files
 
     return Path(os.fspath(files("evalkit"))).resolve()  # type: ignore[call-overload]
@@ -296,7 +324,9 @@ def bundled_root() -> Path:
 
     It is a path, not a stream, because papermill, Jupyter and DuckDB open files themselves.
     """
-    return package_folder() if (package_folder() / "notebooks").is_dir() else package_folder().parent
+    return (
+        package_folder() if (package_folder() / "notebooks").is_dir() else package_folder().parent
+    )
 
 
 def bundled_notebooks() -> Path:
@@ -315,7 +345,7 @@ def blank(notebook: Any) -> str:
     return str(nbformat.writes(out))
 
 
-# Kernels --------------------------------------------------------------------------------------------------------------
+# Kernels ------------------------------------------------------------------------------------------
 
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
 SOCKET_NAME = len("/kernel-ipc-1") + 1
@@ -336,27 +366,37 @@ del sys.modules["debugpy"]
 
 @contextmanager
 def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
-    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
+    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log
+    on the terminal.
 
-    The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
-    at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
-    other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
-    units: where the kernel leaves the file of the units; None: nowhere.
+    The connection file, the sockets and the folder of IPython are in a temporary folder of this
+    run, which is removed at the end. Otherwise jupyter_client would make them in the working
+    directory, where two runs would answer each other's kernels, and IPython would write into the
+    home folder. The environment is that of `surroundings`. units: where the kernel leaves the file
+    of the units; None: nowhere.
     """
     from traitlets.config import Config
 
     with scratch_folder() as folder, surroundings(folder, units):
         # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
         fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
-        manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+        manager = (
+            {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+        )
         manager["connection_file"] = str(folder / "kernel.json")
-        yield {"config": Config({"KernelManager": manager}), "shutdown_kernel": "immediate", "record_timing": False}
+        yield {
+            "config": Config({"KernelManager": manager}),
+            "shutdown_kernel": "immediate",
+            "record_timing": False,
+        }
 
 
 def import_scipy() -> None:
-    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as scipy itself.
+    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as
+    scipy itself.
 
-    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later requests get them.
+    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later
+    requests get them.
     """
     import numpy
 
@@ -370,27 +410,35 @@ def import_scipy() -> None:
             del vars(numpy)["f2py"]
 
 
-# What surrounds a kernel --------------------------------------------------------------------------------------
+# What surrounds a kernel --------------------------------------------------------------------------
 
 
 @contextmanager
 def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     """Set the environment of a report, whose kernel imports nothing from the working directory.
 
-    It writes only into `folder`. Otherwise a file such as pandas.py beside the data would be imported instead of the
-    package. units: where it leaves the file of the units.
+    It writes only into `folder`. Otherwise a file such as pandas.py beside the data would be
+    imported instead of the package. units: where it leaves the file of the units.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
-    checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()  # notebooks/ beside the package
+    # notebooks/ beside the package
+    checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
     paths = [str(bundled_root())] if checkout else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours = {
+        "IPYTHONDIR": str(folder / "ipython"),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
     ours[REPORTING] = "1"
-    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
+    places = [
+        os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS
+    ]
     if "MPLCONFIGDIR" not in os.environ and not all(_writable(Path(place)) for place in places):
-        ours["MPLCONFIGDIR"] = str(folder)  # where matplotlib could not store its list of fonts in its default folder
+        # where matplotlib could not store its list of fonts in its default folder
+        ours["MPLCONFIGDIR"] = str(folder)
     ours |= {UNITS: str(units)} if units is not None else {}
     ours |= remedy(os.environ)
     before = {name: os.environ.get(name) for name in ours}

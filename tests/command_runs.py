@@ -17,7 +17,8 @@ KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "languag
 DEFAULTS = 'preds = "a.csv"  # a file\nks = [1]  # cut-offs\ngood = True  # passes the gate\n'
 CHECK = "from evalkit import parameters\nparameters.check()"
 PUBLISH = (
-    "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', 'passed': good}}\n"
+    "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', "
+    "'passed': good}}\n"
     "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
 )
 

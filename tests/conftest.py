@@ -1,4 +1,6 @@
-"""hypothesis without a time limit and with the same examples on every run, more at night; sample reports, made once."""
+"""hypothesis without a time limit and with the same examples on every run, more at night; sample
+reports, made once.
+"""
 
 import made_once
 import pytest

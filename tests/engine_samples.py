@@ -1,4 +1,6 @@
-"""Tables made from seeds, one of every kind that an engine reads, and the studies of them within limits."""
+"""Tables made from seeds, one of every kind that an engine reads, and the studies of them within
+limits.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -12,7 +14,8 @@ from evalkit.parameters import reports
 
 SHARDS = Reading(rows=100, shard=500, row=10**9)  # every table is large, and a shard has few rows
 SMALL = Limits(reading=SHARDS)
-LESS = Limits(resamples=100, bands=40)  # where two studies draw the same samples, or limits are not looked at
+# where two studies draw the same samples, or limits are not looked at
+LESS = Limits(resamples=100, bands=40)
 OF_USERS = {
     "metrics": "orders,spent,bought,spent/visits",
     "before": "past",
@@ -24,7 +27,7 @@ OF_USERS = {
 OF_LOG = {"arms": "a,b", "neutral": "both", "segments": "device,day", "world": "none"}
 
 
-# Studies ------------------------------------------------------------------------------------------------------
+# Studies ------------------------------------------------------------------------------------------
 
 
 def study_of(report, data, limits=USUAL, parameter="preds", **given):
@@ -48,7 +51,7 @@ def limited(study, limits=LESS):
     return replace(study, settings=replace(study.settings, limits=limits))
 
 
-# Rows ---------------------------------------------------------------------------------------------------------
+# Rows ---------------------------------------------------------------------------------------------
 
 
 def put(data, column, row, value):
@@ -63,7 +66,9 @@ def long(wide, role="score"):
     """A table of two systems as one row a system and id, shuffled."""
     names = [name for name in wide if name.startswith(f"{role}_")]
     rest = wide.drop(columns=names)
-    parts = [rest.assign(**{"system": name.removeprefix(f"{role}_"), role: wide[name]}) for name in names]
+    parts = [
+        rest.assign(**{"system": name.removeprefix(f"{role}_"), role: wide[name]}) for name in names
+    ]
     return pd.concat(parts).sample(frac=1, random_state=3)
 
 
@@ -75,7 +80,9 @@ def binary(rows=3000, seed=1, ties=3, units=300):
     user = rng.integers(0, units, rows)
     shift = rng.normal(0, 0.7, units)[user]
     score = {
-        f"score_{name}": np.round(1 / (1 + np.exp(-(label * 1.5 - 1 + shift + rng.normal(0, s, rows)))), ties)
+        f"score_{name}": np.round(
+            1 / (1 + np.exp(-(label * 1.5 - 1 + shift + rng.normal(0, s, rows)))), ties
+        )
         for name, s in (("good", 0.8), ("weak", 1.5))
     }
     return pd.DataFrame(
@@ -128,14 +135,18 @@ def classes(rows=1000, seed=1, units=150, systems=("far", "near")):
         score = np.round(score / score.sum(axis=1, keepdims=True), 3)
         return {f"p_{of}": score[:, i] for i, of in enumerate(CLASSES)}
 
-    return of_systems(shared(rng, rows, user) | {"label": np.array(CLASSES)[actual]}, systems, score)
+    return of_systems(
+        shared(rng, rows, user) | {"label": np.array(CLASSES)[actual]}, systems, score
+    )
 
 
 def decided(rows=1000, **more):
     """The same with predicted classes and no scores."""
     data = classes(rows, **more)
     scores = [f"p_{of}" for of in CLASSES]
-    return data.drop(columns=scores).assign(predicted=np.array(CLASSES)[data[scores].to_numpy().argmax(axis=1)])
+    return data.drop(columns=scores).assign(
+        predicted=np.array(CLASSES)[data[scores].to_numpy().argmax(axis=1)]
+    )
 
 
 @cache
@@ -179,10 +190,16 @@ def losses(rows=1200, seed=1, units=170):
     systems = {"new": 0.8, "old": 1.0, "base": 1.4}
 
     def score(name):
-        return {"score": np.round(1 / (1 + np.exp(-(label * 1.5 - 1 + shift + rng.normal(0, systems[name], rows)))), 3)}
+        return {
+            "score": np.round(
+                1 / (1 + np.exp(-(label * 1.5 - 1 + shift + rng.normal(0, systems[name], rows)))), 3
+            )
+        }
 
     table = of_systems(shared(rng, rows, user) | {"label": label}, systems, score)
-    return table[(table["system"] != "old") | (rng.random(len(table)) > 0.01)].reset_index(drop=True)
+    return table[(table["system"] != "old") | (rng.random(len(table)) > 0.01)].reset_index(
+        drop=True
+    )
 
 
 @cache
@@ -190,11 +207,18 @@ def folds(rows=1000):
     """Scores of two systems in five folds, long; each group lies in one fold."""
     rng = np.random.default_rng(1)
     label, group = (rng.random(rows) < 0.3).astype(int), rng.integers(0, rows // 10, rows)
-    rest = {"id": [f"row {i}" for i in range(rows)], "label": label, "fold": group % 5, "group": group.astype(str)}
-    return of_systems(rest, NOISE, lambda name: {"score": np.round(label + rng.normal(0, NOISE[name], rows), 2)})
+    rest = {
+        "id": [f"row {i}" for i in range(rows)],
+        "label": label,
+        "fold": group % 5,
+        "group": group.astype(str),
+    }
+    return of_systems(
+        rest, NOISE, lambda name: {"score": np.round(label + rng.normal(0, NOISE[name], rows), 2)}
+    )
 
 
-# Values per unit ----------------------------------------------------------------------------------------------
+# Values per unit ----------------------------------------------------------------------------------
 
 
 @cache
@@ -215,15 +239,27 @@ def draws(rows=1500):
     table = values(rows)
     again = table[: rows // 3].assign(new=lambda t: t["new"] + 0.1, old=np.nan)
     third = table[: rows // 5].assign(new=lambda t: t["new"] * 0.7, old=0.25)
-    return pd.concat([table, again, third], ignore_index=True).sample(frac=1, random_state=1, ignore_index=True)
+    return pd.concat([table, again, third], ignore_index=True).sample(
+        frac=1, random_state=1, ignore_index=True
+    )
 
 
 @cache
 def long_values(rows=1500):
-    """One row a unit, system and metric; units that a system lacks, one metric of which less is better."""
-    first = values(rows).melt("question", var_name="system", value_name="value").dropna(ignore_index=True)
-    second = first.assign(metric="minutes", value=np.round(3 - first["value"] ** 2, 3))[::-1][: 2 * rows]
-    return pd.concat([first.assign(metric="quality"), second]).sample(frac=1, random_state=2, ignore_index=True)
+    """One row a unit, system and metric; units that a system lacks, one metric of which less is
+    better.
+    """
+    first = (
+        values(rows)
+        .melt("question", var_name="system", value_name="value")
+        .dropna(ignore_index=True)
+    )
+    second = first.assign(metric="minutes", value=np.round(3 - first["value"] ** 2, 3))[::-1][
+        : 2 * rows
+    ]
+    return pd.concat([first.assign(metric="quality"), second]).sample(
+        frac=1, random_state=2, ignore_index=True
+    )
 
 
 def of_users(table, users=397):
@@ -232,12 +268,14 @@ def of_users(table, users=397):
     return table.assign(user="u" + (number * number % users).astype(str))
 
 
-# Online -------------------------------------------------------------------------------------------------------
+# Online -------------------------------------------------------------------------------------------
 
 
 @cache
 def users(rows=1000, seed=1, crossed=20):
-    """Users in three arms with ties, strata and segments; of some users rows in several arms follow."""
+    """Users in three arms with ties, strata and segments; of some users rows in several arms
+    follow.
+    """
     rng = np.random.default_rng(seed)
     arm = rng.choice(["a", "b", "c"], rows, p=[0.5, 0.25, 0.25])
     past = rng.poisson(2, rows)
@@ -256,19 +294,25 @@ def users(rows=1000, seed=1, crossed=20):
         }
     )
     again = table[:crossed].assign(arm=lambda some: some["arm"].map({"a": "b", "b": "c", "c": "a"}))
-    return pd.concat([table, again, again[: crossed // 2]], ignore_index=True).sample(frac=1, random_state=seed)
+    return pd.concat([table, again, again[: crossed // 2]], ignore_index=True).sample(
+        frac=1, random_state=seed
+    )
 
 
 @cache
 def log(users=150, seed=1, arms=2):
-    """Sessions of two to six items, a neutral one among them, of users who return; shares of clicks, ties, silence."""
+    """Sessions of two to six items, a neutral one among them, of users who return; shares of
+    clicks, ties, silence.
+    """
     rng = np.random.default_rng(seed)
     sessions = rng.integers(1, 6, users)
     user = np.repeat(rng.permutation(users), sessions)
     length = rng.integers(2, 7, user.size)
     of = np.repeat(np.arange(user.size), length)
     position = np.arange(of.size) - np.repeat(np.cumsum(length) - length, length) + 1
-    team = np.array([*"abcdefg"[:arms]])[(position + np.repeat(rng.integers(arms, size=user.size), length)) % arms]
+    team = np.array([*"abcdefg"[:arms]])[
+        (position + np.repeat(rng.integers(arms, size=user.size), length)) % arms
+    ]
     likes = rng.random(users)[user[of]]
     clicked = rng.random(of.size) < np.where(team == "a", 0.1 + 0.3 * likes, 0.35) / position
     table = pd.DataFrame(
@@ -279,7 +323,9 @@ def log(users=150, seed=1, arms=2):
             "team": np.where(rng.random(of.size) < 0.1, "both", team),
             "click": clicked * rng.choice([1.0, 0.1, 0.7], of.size),
             "item": rng.integers(30, size=of.size).astype(str),
-            "device": rng.choice(np.array(["tv", "web", None], object), user.size, p=[0.5, 0.45, 0.05])[of],
+            "device": rng.choice(
+                np.array(["tv", "web", None], object), user.size, p=[0.5, 0.45, 0.05]
+            )[of],
             "day": rng.integers(1, 60, user.size)[of],
         }
     )

@@ -1,4 +1,6 @@
-"""Made evaluation logs: one set of answers as Inspect, lm-evaluation-harness and HELM write them, and as a table."""
+"""Made evaluation logs: one set of answers as Inspect, lm-evaluation-harness and HELM write them,
+and as a table.
+"""
 
 import io
 import json
@@ -14,7 +16,9 @@ SUBJECTS = ("law", "maths", "art")
 
 
 def answers(models=("new", "old"), tasks=("one", "two"), questions=20, epochs=1):
-    """A table of model, task, question, epoch, value 0 or 1 and subject; the first model is a little better."""
+    """A table of model, task, question, epoch, value 0 or 1 and subject; the first model is a
+    little better.
+    """
     rng = np.random.default_rng(11)
     rows = [
         {"model": m, "task": t, "question": f"q{q}", "epoch": e, "subject": SUBJECTS[q % 3]}
@@ -62,7 +66,13 @@ def inspect_json(folder, table, name="match"):
 def header(model, task, own, name):
     means = own.groupby("question")["value"].mean()
     metrics = {"accuracy": means.mean(), "stderr": standard_error(means)}
-    scores = {"name": name, "scorer": name, "reducer": "mean", "scored_samples": len(means), "params": {}}
+    scores = {
+        "name": name,
+        "scorer": name,
+        "reducer": "mean",
+        "scored_samples": len(means),
+        "params": {},
+    }
     scores["metrics"] = {key: {"name": key, "value": value} for key, value in metrics.items()}
     return {
         "version": 2,
@@ -83,7 +93,9 @@ def sample(row, name):
 
 
 def archive(files, method):
-    """A zip archive; of method 93, which zipfile cannot write, with members that are zstd frames."""
+    """A zip archive; of method 93, which zipfile cannot write, with members that are zstd
+    frames.
+    """
     target, zstd = io.BytesIO(), method == 93
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED if zstd else method) as out:
         for name, content in files.items():
@@ -105,12 +117,17 @@ def lm_eval(folder, table, metric="acc"):
         place.mkdir(parents=True)
         results = {"results": {}, "n-samples": {}, "higher_is_better": {}, "model_name": model}
         for task, rows in own.groupby("task", sort=False):
-            stated = {f"{metric},none": rows["value"].mean(), f"{metric}_stderr,none": standard_error(rows["value"])}
+            stated = {
+                f"{metric},none": rows["value"].mean(),
+                f"{metric}_stderr,none": standard_error(rows["value"]),
+            }
             results["results"][task] = {"alias": task} | stated
             results["n-samples"][task] = {"original": len(rows), "effective": len(rows)}
             results["higher_is_better"][task] = {metric: True}
             lines = [line(row, metric) for row in rows.to_dict("records")]
-            (place / f"samples_{task}_{DATE}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+            (place / f"samples_{task}_{DATE}.jsonl").write_text(
+                "\n".join(map(json.dumps, lines)) + "\n"
+            )
         (place / f"results_{DATE}.json").write_text(json.dumps(results))
 
 
@@ -128,7 +145,9 @@ def line(row, metric):
 
 
 def helm(folder, table, metric="exact_match"):
-    """A folder a run of model and task, with perturbed instances and one of another split beside."""
+    """A folder a run of model and task, with perturbed instances and one of another split
+    beside.
+    """
     for (model, task), own in logs_of(table):
         place = Path(folder) / f"{task}:subject=all,model={model}"
         place.mkdir(parents=True)
@@ -136,14 +155,19 @@ def helm(folder, table, metric="exact_match"):
         rows.append(instance("other", 1.0, metric, split="valid"))
         rows.append(instance("q0", 0.0, metric) | {"perturbation": {"name": "typos"}})
         spec = {"name": place.name, "adapter_spec": {"model": model}}
-        stats = [{"name": {"name": metric, "split": "test"}, "count": 1, "mean": own["value"].mean()}]
+        stats = [
+            {"name": {"name": metric, "split": "test"}, "count": 1, "mean": own["value"].mean()}
+        ]
         for name, content in (("per_instance_stats", rows), ("run_spec", spec), ("stats", stats)):
             (place / f"{name}.json").write_text(json.dumps(content))
 
 
 def instance(question, value, metric, split="test"):
     names = {metric: value, "num_prompt_tokens": 300, "inference_runtime": 0.1}
-    stats = [{"name": {"name": name, "split": split}, "count": 1, "mean": value} for name, value in names.items()]
+    stats = [
+        {"name": {"name": name, "split": split}, "count": 1, "mean": value}
+        for name, value in names.items()
+    ]
     return {"instance_id": question, "train_trial_index": 0, "stats": stats}
 
 

@@ -1,4 +1,6 @@
-"""What many tests look at, made once for all processes and all runs, until a source changes: reports of the samples."""
+"""What many tests look at, made once for all processes and all runs, until a source changes:
+reports of the samples.
+"""
 
 import fcntl
 import hashlib
@@ -15,7 +17,11 @@ REPORTS = sorted(path.stem for path in ROOT.glob("notebooks/*.ipynb"))
 
 def state() -> str:
     """A hash of all that the reports of the samples are made from."""
-    paths = [path for folder in ("evalkit", "notebooks", "data") for path in sorted((ROOT / folder).rglob("*.*"))]
+    paths = [
+        path
+        for folder in ("evalkit", "notebooks", "data")
+        for path in sorted((ROOT / folder).rglob("*.*"))
+    ]
     digest = hashlib.sha256()
     for path in paths:
         if path.is_file() and path.suffix != ".pyc":
@@ -43,7 +49,12 @@ def once(name: str, make: Callable[[Path], None]) -> Path:
 
 def report(*arguments: str) -> None:
     """Run `evalkit report` as a user does."""
-    subprocess.run([sys.executable, "-m", "evalkit", "report", *arguments], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "evalkit", "report", *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
 
 
 def reports() -> Path:

@@ -1,4 +1,6 @@
-"""The small log and the small table of users that the tests of the interleaving report change and read."""
+"""The small log and the small table of users that the tests of the interleaving report change and
+read.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,9 @@ SMALL = {"world": "none"}
 
 
 def log(**columns) -> pd.DataFrame:
-    """Nine light users who take 3 of their 5 items from a, a tenth who takes 15 of 50; ten sessions of two items."""
+    """Nine light users who take 3 of their 5 items from a, a tenth who takes 15 of 50; ten sessions
+    of two items.
+    """
     base = {
         "session": np.repeat([f"s{i}" for i in range(10)], 2),
         "position": [1, 2] * 10,
@@ -35,4 +39,6 @@ def users(**columns) -> pd.DataFrame:
 
 def more_logs(days: int) -> pd.DataFrame:
     """The same log on several days."""
-    return pd.concat([log(session=[f"{day} {one}" for one in log()["session"]]) for day in range(days)])
+    return pd.concat(
+        [log(session=[f"{day} {one}" for one in log()["session"]]) for day in range(days)]
+    )

@@ -63,7 +63,9 @@ def own_gap(label, score):
 
 @ek.mean()
 def saved(label, predicted, amount):
-    """Money saved per case <b>: the amount of each positive that is predicted, less 1 per case predicted."""
+    """Money saved per case <b>: the amount of each positive that is predicted, less 1 per case
+    predicted.
+    """
     return amount * label * predicted - predicted
 
 

@@ -1,8 +1,10 @@
-"""Write what is generated: the pages of docs, evalkit/__init__.pyi, parameters cells: `python tests/readme_table.py`.
+"""Write what is generated: the pages of docs, evalkit/__init__.pyi, parameters cells: `python
+tests/readme_table.py`.
 
-docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md from
-the kinds of findings, evalkit/schema.json from the frozen results (results_schema.py), docs/glossary.md from the terms
-that pages explain, the ratios in docs/performance.md from what the benchmarks wrote.
+docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report,
+docs/findings.md from the kinds of findings, evalkit/schema.json from the frozen results
+(results_schema.py), docs/glossary.md from the terms that pages explain, the ratios in
+docs/performance.md from what the benchmarks wrote.
 """
 
 import inspect
@@ -12,7 +14,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, get_type_hints
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout's, whichever is installed
+# this checkout's, whichever is installed
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import nbformat
 import results_schema
@@ -116,7 +119,9 @@ def glossary() -> str:
 
 
 def stub() -> str:
-    """The text of evalkit/__init__.pyi: the public names, and the reports with the signature and help of `read`."""
+    """The text of evalkit/__init__.pyi: the public names, and the reports with the signature and
+    help of `read`.
+    """
     imports, reports = [], []
     for name, place in ek.PUBLIC.items():
         module, _, attribute = place.partition(":")

@@ -33,7 +33,9 @@ def expected(name: str) -> dict:
 
 def examples(name: str) -> dict:
     """Cases that stand as data."""
-    return tomllib.loads((Path(__file__).parent / "examples" / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (Path(__file__).parent / "examples" / f"{name}.toml").read_text(encoding="utf-8")
+    )
 
 
 def printed(text: str):
@@ -45,9 +47,11 @@ COMPARED = ("digits_retrieval", "trec_covid_demo", "lgb_lambdarank")
 
 
 def compared(name: str) -> tuple[dict, dict]:
-    """The values of each system, by query and measure, and the comparisons that public tools computed from them.
+    """The values of each system, by query and measure, and the comparisons that public tools
+    computed from them.
 
-    Those of digits_retrieval are committed; sets that may not be are skipped where they are not beside the checkout.
+    Those of digits_retrieval are committed; sets that may not be are skipped where they are not
+    beside the checkout.
     """
     committed = ORACLES / f"{name}.json.gz"
     if committed.exists():
@@ -57,7 +61,10 @@ def compared(name: str) -> tuple[dict, dict]:
     if not folder.exists():
         pytest.skip(f"{name} must not be committed, and is not beside the checkout")
     runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
-    values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
+    values = {
+        r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"]
+        for r, p in runs.items()
+    }
     return values, json.loads((folder / "compare.json").read_text())
 
 
@@ -69,8 +76,14 @@ def scores(rows=200, **more) -> pd.DataFrame:
     """Probabilities of two systems on the same rows, long."""
     draw = rng(1)
     label = (draw.random(rows) < 0.4).astype(int)
-    score = {name: 1 / (1 + np.exp(-(label + draw.normal(0, s, rows)))) for name, s in (("good", 0.7), ("weak", 2.0))}
-    parts = [{"id": np.arange(rows), "system": name, "label": label, "score": one} for name, one in score.items()]
+    score = {
+        name: 1 / (1 + np.exp(-(label + draw.normal(0, s, rows))))
+        for name, s in (("good", 0.7), ("weak", 2.0))
+    }
+    parts = [
+        {"id": np.arange(rows), "system": name, "label": label, "score": one}
+        for name, one in score.items()
+    ]
     frame = pd.concat([pd.DataFrame(part) for part in parts])
     return frame.assign(**more)
 
@@ -80,7 +93,9 @@ def forecasts(rows=60, **more) -> pd.DataFrame:
     draw = rng(1)
     actual = draw.gamma(2, 2, rows)
     near, far = actual + draw.normal(0, 0.5, rows), actual + draw.normal(0.5, 2, rows)
-    frame = pd.DataFrame({"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far})
+    frame = pd.DataFrame(
+        {"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far}
+    )
     return frame.assign(**more)
 
 

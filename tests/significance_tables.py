@@ -13,7 +13,9 @@ def rng(seed=0):
 def wide(n=60, gain=0.5, **columns) -> pd.DataFrame:
     base = rng(1).normal(size=n)
     noise = rng(2).normal(size=n)
-    return pd.DataFrame({"query": [f"q{i}" for i in range(n)], "a": base + gain + 0.5 * noise, "b": base} | columns)
+    return pd.DataFrame(
+        {"query": [f"q{i}" for i in range(n)], "a": base + gain + 0.5 * noise, "b": base} | columns
+    )
 
 
 def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -21,4 +23,7 @@ def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def told(study) -> str:
-    return "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in significance_page.every_finding(study))
+    return "\n".join(
+        f"{finding.message} [{finding.kind.code}]"
+        for finding in significance_page.every_finding(study)
+    )

@@ -1,6 +1,8 @@
-"""Leave the results for pipelines out of stored notebooks: `python tests/stored_outputs.py NOTEBOOK…`.
+"""Leave the results for pipelines out of stored notebooks: `python tests/stored_outputs.py
+NOTEBOOK…`.
 
-They are every number of a report, unrounded, and most of the bytes; `evalkit report` writes them as JSON.
+They are every number of a report, unrounded, and most of the bytes; `evalkit report` writes them as
+JSON.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""One table of bad inputs over every reader, format and engine: each refusal names the file, column, row and value."""
+"""One table of bad inputs over every reader, format and engine: each refusal names the file,
+column, row and value.
+"""
 
 import json
 import re
@@ -18,22 +20,36 @@ from frozen.needs import SMALL, read_within
 
 from evalkit.arrays import InputError, ParameterError
 
-OUT_OF_CORE = ("csv", "parquet", "trec")  # JSON and frames come to DuckDB the same way whatever their size
+# JSON and frames come to DuckDB the same way whatever their size
+OUT_OF_CORE = (
+    "csv",
+    "parquet",
+    "trec",
+)
 ALONE = ("csv", "trec")
 GOOD = Case("nothing is wrong", "any", ())
 LONGEST = 400  # characters of a refusal
 ENGINES = ("memory", "large")
 OFTEN = 1  # cases of a role that each reader is tried with at least
 Way = tuple[str, str, tuple[str, ...]]  # a format, the number of files, and how they are read
-LARGE = replace(SMALL, reading=replace(SMALL.reading, rows=10, shard=25))  # the tables here have 40 rows or more
-# Read block by block: lists, which have a form of their own, name no row; a count stands for the row, or all labels.
+# the tables here have 40 rows or more
+LARGE = replace(SMALL, reading=replace(SMALL.reading, rows=10, shard=25))
+# Read block by block: lists, which have a form of their own, name no row; a count stands for the
+# row, or all labels.
 LISTS = ("ranked lists", "ranks", "judgements", "queries")
 COUNTED = {(role, "binary") for role in ("binary", "unit")} | {("class", "classes")}
 COUNTED |= {(role, "forecasts") for role in ("number", "unit")}
-BYTES = ("binary", "sessions", "ranked lists", "judgements", "run")  # bytes are read for all readers in one place
+# bytes are read for all readers in one place
+BYTES = (
+    "binary",
+    "sessions",
+    "ranked lists",
+    "judgements",
+    "run",
+)
 
 
-# Writing ------------------------------------------------------------------------------------------------------
+# Writing ------------------------------------------------------------------------------------------
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
@@ -42,7 +58,10 @@ def write(table: pd.DataFrame, path: Path) -> None:
         typed(table).to_parquet(path, index=False)
     elif path.suffix == ".jsonl":
         rows = table.astype(object).to_dict("records")
-        path.write_text("".join(json.dumps(row, default=np.generic.item) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(row, default=np.generic.item) + "\n" for row in rows),
+            encoding="utf-8",
+        )
     elif path.suffix == ".trec":
         path.write_text(trec(table), encoding="utf-8")
     else:
@@ -50,11 +69,18 @@ def write(table: pd.DataFrame, path: Path) -> None:
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with one type a column, which is what Parquet can hold: text where any cell is text."""
+    """The table with one type a column, which is what Parquet can hold: text where any cell is
+    text.
+    """
     texts = [name for name in table if table[name].map(lambda value: isinstance(value, str)).any()]
     mixed = [name for name in table if table[name].dtype == object and table[name].notna().any()]
-    columns = {name: table[name].map(lambda value: value if value is None else str(value)) for name in texts}
-    return table.assign(**columns | {name: pd.to_numeric(table[name]) for name in mixed if name not in texts})
+    columns = {
+        name: table[name].map(lambda value: value if value is None else str(value))
+        for name in texts
+    }
+    return table.assign(
+        **columns | {name: pd.to_numeric(table[name]) for name in mixed if name not in texts}
+    )
 
 
 def framed(table: pd.DataFrame) -> pd.DataFrame:
@@ -68,10 +94,12 @@ def trec(table: pd.DataFrame) -> str:
     rows = table.itertuples(index=False)
     if "grade" in table:
         return "".join(f"{row.query} 0 {row.item} {row.grade}\n" for row in rows)
-    return "".join(f"{row.query} Q0 {row.item} {i % 4 + 1} {row.score} tag\n" for i, row in enumerate(rows))
+    return "".join(
+        f"{row.query} Q0 {row.item} {i % 4 + 1} {row.score} tag\n" for i, row in enumerate(rows)
+    )
 
 
-# Reading ------------------------------------------------------------------------------------------------------
+# Reading ------------------------------------------------------------------------------------------
 
 
 def ways(case: Case, reader: Reader) -> Iterator[Way]:
@@ -87,11 +115,14 @@ def ways(case: Case, reader: Reader) -> Iterator[Way]:
 
 def readers_of(case: Case) -> list[Reader]:
     """The readers that a case is tried with."""
-    return [one for one in READERS if fits(case, one) and (case.damage is None or one.name in BYTES)]
+    return [
+        one for one in READERS if fits(case, one) and (case.damage is None or one.name in BYTES)
+    ]
 
 
 def shared_out() -> Iterator[tuple[Case, Reader, list[Way]]]:
-    """Each case in each of its ways by one reader, and of each reader and role some cases, also by blocks.
+    """Each case in each of its ways by one reader, and of each reader and role some cases, also by
+    blocks.
 
     At night each case is tried in all its ways by all its readers.
     """
@@ -102,13 +133,21 @@ def shared_out() -> Iterator[tuple[Case, Reader, list[Way]]]:
         for way in dict.fromkeys(way for own in of.values() for way in own):
             able = [reader for reader in readers if way in of[reader]]
             one = min(able, key=lambda reader: taken[reader.name, case.role])
-            taken.update([(one.name, case.role), (one.name, case.role, way[2]), (case.name, one.name, way)])
+            taken.update(
+                [(one.name, case.role), (one.name, case.role, way[2]), (case.name, one.name, way)]
+            )
         for reader in readers:
             for engines in (ENGINES[:1], ENGINES):
                 same = [way for way in of[reader] if way[2] == engines]
                 if same and taken[reader.name, case.role, engines] < OFTEN:
                     way = min(same, key=lambda way: taken[reader.name, way])
-                    taken.update([(reader.name, way), (reader.name, case.role, engines), (case.name, reader.name, way)])
+                    taken.update(
+                        [
+                            (reader.name, way),
+                            (reader.name, case.role, engines),
+                            (case.name, reader.name, way),
+                        ]
+                    )
             if own := [way for way in of[reader] if taken[case.name, reader.name, way]]:
                 yield case, reader, own
 
@@ -121,7 +160,10 @@ def data(case: Case, reader: Reader, kind: str, files: str) -> Any:
     if kind == "frame":
         tables = [framed(table) for table in tables]
         if reader.unnamed_systems:
-            tables = [table.assign(system=name) for table, name in zip(tables, ("first", "second"), strict=True)]
+            tables = [
+                table.assign(system=name)
+                for table, name in zip(tables, ("first", "second"), strict=True)
+            ]
         return tables if files == "two" else tables[1]
     paths = [Path(f"first.{kind}"), Path(f"second.{kind}")]
     for table, path in zip(tables, paths, strict=True):
@@ -149,17 +191,25 @@ def faults(case: Case, reader: Reader, kind: str, message: str) -> list[str]:
     """What is wrong with a refusal."""
     if message.startswith("NO"):
         return [message[:100]]
-    name = "data frame" if kind == "frame" else rf"{'(first|second)' if case.either else 'second'}\.{kind}"
-    wanted = {"file": rf"(^|\W){name}"} | {f"word {i + 1}": says for i, says in enumerate(case.says)}
+    name = (
+        "data frame"
+        if kind == "frame"
+        else rf"{'(first|second)' if case.either else 'second'}\.{kind}"
+    )
+    wanted = {"file": rf"(^|\W){name}"} | {
+        f"word {i + 1}": says for i, says in enumerate(case.says)
+    }
     if case.names_column:
         wanted |= {f"column {name}": rf"\b{name}\b" for name in reader.columns(case.role)}
     if case.names_row:
-        wanted["row"] = rf"\b(row {ROW}|line {ROW + (kind != 'trec')})\b"  # a line of a table counts its header
+        wanted["row"] = (
+            rf"\b(row {ROW}|line {ROW + (kind != 'trec')})\b"  # a line of a table counts its header
+        )
     missing = [what for what, pattern in wanted.items() if not re.search(pattern, message)]
     return missing + ["length"] * (len(message) > LONGEST) + ["lines"] * ("\n" in message)
 
 
-# The table ----------------------------------------------------------------------------------------------------
+# The table ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -188,7 +238,9 @@ def wrong(case: Case, reader: Reader, tried: Iterable[Way]) -> dict[tuple[str, .
 TRIED = list(shared_out())
 
 
-@pytest.mark.parametrize("case, reader, some", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader, _ in TRIED])
+@pytest.mark.parametrize(
+    "case, reader, some", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader, _ in TRIED]
+)
 def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader, some):
     assert wrong(case, reader, some) == {}
 
@@ -196,7 +248,9 @@ def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader, some)
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_bad_input_is_refused_in_every_way(reader):
-    tried = {case.name: wrong(case, reader, ways(case, reader)) for case in CASES if fits(case, reader)}
+    tried = {
+        case.name: wrong(case, reader, ways(case, reader)) for case in CASES if fits(case, reader)
+    }
     assert {name: found for name, found in tried.items() if found} == {}
 
 
@@ -209,7 +263,12 @@ def test_the_good_tables_are_read(reader):
 
 def test_the_table_is_long_and_each_of_its_cases_is_tried_in_each_way():
     assert len({case.name for case in CASES}) == len(CASES) >= 60
-    every = [(case, reader, list(ways(case, reader))) for case in CASES for reader in readers_of(case)]
-    tried, there = ({(c.name, *w[:2], one) for c, _, some in of for w in some for one in w[2]} for of in (TRIED, every))
+    every = [
+        (case, reader, list(ways(case, reader))) for case in CASES for reader in readers_of(case)
+    ]
+    tried, there = (
+        {(c.name, *w[:2], one) for c, _, some in of for w in some for one in w[2]}
+        for of in (TRIED, every)
+    )
     assert tried == there
     assert {name for name, *_ in tried} == {case.name for case in CASES}

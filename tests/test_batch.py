@@ -1,4 +1,6 @@
-"""The command line: several reports at once, settings from a file, what is refused, what `inspect` and `doctor` say."""
+"""The command line: several reports at once, settings from a file, what is refused, what `inspect`
+and `doctor` say.
+"""
 
 import hashlib
 import json
@@ -55,7 +57,9 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory, inputs):
-    """One report for each of five files, from two kernels; one dies, and one that has run is as good as new."""
+    """One report for each of five files, from two kernels; one dies, and one that has run is as
+    good as new.
+    """
     home = tmp_path_factory.mktemp("batch")
     path = notebook(home / "n" / "n.ipynb", CHECK, LEFT, PUBLISH)
     settings = home / "p.toml"
@@ -70,20 +74,32 @@ def test_each_file_has_its_report_and_the_table_says_how_it_ended(several):
     _, _, ended = several
     assert ended.status == 1
     good = ("april", "gate", "may")
-    names = {path.name for path in ended.folder.iterdir()} - {"n-dies.failed.html", "n-dies.failed.ipynb"}
+    names = {path.name for path in ended.folder.iterdir()} - {
+        "n-dies.failed.html",
+        "n-dies.failed.ipynb",
+    }
     names -= {"each.csv", "each.json"}
     assert names == {f"n-{name}.{end}" for name in good for end in ("html", "ipynb", "json")}
     assert sorted(ended.out.splitlines()) == [str(ended.folder / f"n-{name}.html") for name in good]
     assert "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in ended.err
     assert "evalkit: n-gate: gate failed: good is true" in ended.err
     lines = [line.split("  ") for line in ended.err.splitlines()[-6:]]
-    assert [line[0] for line in lines] == ["report", "n-april", "n-bad", "n-dies", "n-gate", "n-may"]
+    assert [line[0] for line in lines] == [
+        "report",
+        "n-april",
+        "n-bad",
+        "n-dies",
+        "n-gate",
+        "n-may",
+    ]
     statuses = [next(word.strip() for word in line[1:] if word) for line in lines[1:]]
     assert statuses == ["done", "refused", "failed", "gate failed", "done"]
     written = pd.read_csv(ended.folder / "each.csv")
     assert written["status"].tolist() == statuses
     assert "label must hold only 0 and 1" in written["message"][1]
-    assert [row["page"] for row in json.loads((ended.folder / "each.json").read_text("utf-8"))][1:] == [
+    assert [row["page"] for row in json.loads((ended.folder / "each.json").read_text("utf-8"))][
+        1:
+    ] == [
         *(None, "n-dies.failed.html", "n-gate.html", "n-may.html"),
     ]
 
@@ -94,12 +110,27 @@ def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tm
     alone = evalkit("report", path, *given, folder=tmp_path)
     assert alone.status == 0
     for end in ("html", "ipynb", "json"):
-        assert (tmp_path / f"n-may.{end}").read_bytes() == (ended.folder / f"n-may.{end}").read_bytes()
+        assert (tmp_path / f"n-may.{end}").read_bytes() == (
+            ended.folder / f"n-may.{end}"
+        ).read_bytes()
 
 
 def test_the_worst_status_counts_and_verdicts_are_cut():
-    assert [batch.status([Outcome(s) for s in some]) for some in ([0, 3], [3, 2], [2, 1], [0])] == [3, 2, 1, 0]
-    row = {"verdict": "better", "first": "a", "second": "b", "metric": "mae", "difference": -1.0, "low": -2, "high": 0}
+    assert [batch.status([Outcome(s) for s in some]) for some in ([0, 3], [3, 2], [2, 1], [0])] == [
+        3,
+        2,
+        1,
+        0,
+    ]
+    row = {
+        "verdict": "better",
+        "first": "a",
+        "second": "b",
+        "metric": "mae",
+        "difference": -1.0,
+        "low": -2,
+        "high": 0,
+    }
     results = [
         {"headline": [row]},
         {"log": {"headline": [row | {"low": None}]}, "users": None},
@@ -107,14 +138,31 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
         {"headline": [], "estimates": [{"system": "a", "metric": "mae", "value": 1.23456}]},
     ]
     planned = [batch.Planned(str(i), None) for i in range(5)]
-    outcomes = [*(Outcome(0, results=result) for result in results), Outcome(1, messages=("run failed: " + "x" * 99,))]
-    said = [line.split("  ")[-1].strip() for line in batch.table(planned, outcomes).splitlines()[1:]]
+    outcomes = [
+        *(Outcome(0, results=result) for result in results),
+        Outcome(1, messages=("run failed: " + "x" * 99,)),
+    ]
+    said = [
+        line.split("  ")[-1].strip() for line in batch.table(planned, outcomes).splitlines()[1:]
+    ]
     assert said[:2] == ["better: a − b on mae -1 [-2, +0]", "better: a − b on mae undefined"]
     assert said[2:4] == ["pass: no problem found", "a: mae 1.23"]
     assert said[4].endswith("x…")
     rows = batch.records(planned, outcomes)
-    assert [len(rows), rows[0]["difference"], rows[1]["low"], rows[2]["verdict"]] == [5, -1.0, None, "pass"]
-    assert rows[3] == {"report": "3", "status": "done", "page": None, "system": "a", "metric": "mae", "value": 1.23456}
+    assert [len(rows), rows[0]["difference"], rows[1]["low"], rows[2]["verdict"]] == [
+        5,
+        -1.0,
+        None,
+        "pass",
+    ]
+    assert rows[3] == {
+        "report": "3",
+        "status": "done",
+        "page": None,
+        "system": "a",
+        "metric": "mae",
+        "value": 1.23456,
+    }
 
 
 def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):
@@ -134,17 +182,30 @@ def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
-# A file of settings ---------------------------------------------------------------------------------------------
+# A file of settings -------------------------------------------------------------------------------
 
 
-KEPT = ("read", "definitions", "provenance", "results")  # cells of the notebook that a short copy needs
+# cells of the notebook that a short copy needs
+KEPT = (
+    "read",
+    "definitions",
+    "provenance",
+    "results",
+)
 
 
 def own_notebook(path):
     """A copy of a notebook with a section of its own, and without most of the others."""
     book = nbformat.read(ROOT / "notebooks" / "rating.ipynb", 4)
-    kept = [cell for cell in book.cells if cell.id in KEPT or "parameters" in cell.metadata.get("tags", [])]
-    section = [new_markdown_cell("## Worst people"), new_code_cell("study.extremes(most).assign(person=worst)")]
+    kept = [
+        cell
+        for cell in book.cells
+        if cell.id in KEPT or "parameters" in cell.metadata.get("tags", [])
+    ]
+    section = [
+        new_markdown_cell("## Worst people"),
+        new_code_cell("study.extremes(most).assign(person=worst)"),
+    ]
     kept[0].source += "\nmost = 2  # rows of the section\nworst: str = None  # a name"
     book.cells = [*kept[:2], *section, *kept[2:]]
     nbformat.write(book, path)
@@ -152,10 +213,16 @@ def own_notebook(path):
 
 
 def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_settings(tmp_path):
-    path, settings, metrics = (tmp_path / name for name in ("own.ipynb", "june.toml", "my_metrics.py"))
+    path, settings, metrics = (
+        tmp_path / name for name in ("own.ipynb", "june.toml", "my_metrics.py")
+    )
     metrics.write_text(METRICS, encoding="utf-8")
-    settings.write_text(f'metrics = ["mae", "{metrics}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n')
-    ended = evalkit("report", own_notebook(path), "-f", settings, "-p", "level", "0.9", folder=tmp_path / "out")
+    settings.write_text(
+        f'metrics = ["mae", "{metrics}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n'
+    )
+    ended = evalkit(
+        "report", own_notebook(path), "-f", settings, "-p", "level", "0.9", folder=tmp_path / "out"
+    )
     assert (ended.status, ended.err) == (0, "")
     page = (tmp_path / "out" / "own.html").read_text(encoding="utf-8")
     assert f"june.toml, SHA-256 {hashlib.sha256(settings.read_bytes()).hexdigest()}" in page
@@ -169,9 +236,16 @@ def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_setting
 
 def test_settings_of_every_kind(tmp_path):
     path = tmp_path / "p.toml"
-    path.write_text('level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n')
+    path.write_text(
+        'level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n'
+    )
     read = requests.settings(path)
-    assert read.values == {"level": 0.9, "data_date": "2026-10-01", "columns": {"label": "y"}, "segments": ["a", "b"]}
+    assert read.values == {
+        "level": 0.9,
+        "data_date": "2026-10-01",
+        "columns": {"label": "y"},
+        "segments": ["a", "b"],
+    }
     assert cells.settings() == ""
 
 
@@ -179,7 +253,10 @@ def test_settings_of_every_kind(tmp_path):
     "source, message",
     [
         ("levle = 1", "unknown parameter 'levle'"),
-        ("\n".join(f"k{i} = 1" for i in range(100)), "'k0', .*'k9' and 90 more; this notebook has: level"),
+        (
+            "\n".join(f"k{i} = 1" for i in range(100)),
+            "'k0', .*'k9' and 90 more; this notebook has: level",
+        ),
         ("a = " + "[" * 5000, "is nested too deep"),
         ("#" * 10**6 + "#", "must have at most 1,000,000"),
     ],
@@ -190,7 +267,7 @@ def test_settings_that_are_refused(tmp_path, source, message):
         requests.parameters([], requests.settings(tmp_path / "p.toml"), {"level": None})
 
 
-# Inspect and doctor ---------------------------------------------------------------------------------------------
+# Inspect and doctor -------------------------------------------------------------------------------
 
 
 OWN = "import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({}):\n    return 1\n"
@@ -198,7 +275,9 @@ SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
 
 
 @pytest.mark.parametrize("data, options, status, printed", COMMANDS["inspected"])
-def test_inspect_says_what_a_report_makes_of_a_file(capsys, tmp_path, monkeypatch, data, options, status, printed):
+def test_inspect_says_what_a_report_makes_of_a_file(
+    capsys, tmp_path, monkeypatch, data, options, status, printed
+):
     monkeypatch.chdir(ROOT)
     if "\n" in data:
         (tmp_path / "x.csv").write_text(data)
@@ -215,14 +294,18 @@ def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkey
     monkeypatch.setattr(Part, "load", lambda *_: pytest.fail("rows were read"))
     assert command.main(["inspect", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert "values: not read, as there are more than 300,000 rows; the report checks them" in printed
+    assert (
+        "values: not read, as there are more than 300,000 rows; the report checks them" in printed
+    )
     assert "classification: binary outcomes, values not read; columns label, score" in printed
     assert "significance: a table of results or of predictions, values not" in printed
     assert f"ranking: refused: {path}: no column for the query" in printed
 
 
 @pytest.mark.parametrize("report, argument, text, message", COMMANDS["misspelt"])
-def test_a_misspelt_argument_of_an_own_metric_is_told(tmp_path, monkeypatch, report, argument, text, message):
+def test_a_misspelt_argument_of_an_own_metric_is_told(
+    tmp_path, monkeypatch, report, argument, text, message
+):
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(text)
     Path("own.py").write_text(OWN.format(argument))
@@ -234,12 +317,18 @@ def test_a_misspelt_argument_of_an_own_metric_is_told(tmp_path, monkeypatch, rep
 def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("id,y_true,y_pred,y_proba\n1,1,1,.6\n2,0,0,.2\n3,1,0,.3\n")
-    with pytest.raises(ParameterError, match=r"the input is read as multi-class .*, columns='score=NAME'"):
+    with pytest.raises(
+        ParameterError, match=r"the input is read as multi-class .*, columns='score=NAME'"
+    ):
         ek.classification(path, metrics="roc_auc")
-    assert ek.classification(path, metrics="roc_auc", columns="score=y_proba").estimates["value"].tolist() == [1.0]
+    assert ek.classification(path, metrics="roc_auc", columns="score=y_proba").estimates[
+        "value"
+    ].tolist() == [1.0]
 
 
-@pytest.mark.parametrize("arguments", ["classification -p preds a.csv b.csv", "-p preds a.csv b.csv classification"])
+@pytest.mark.parametrize(
+    "arguments", ["classification -p preds a.csv b.csv", "-p preds a.csv b.csv classification"]
+)
 def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     for name in "ab":
@@ -251,16 +340,20 @@ def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch,
 def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch):
     assert command.main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert {"ok       kernel python3", "ok       Python"} <= {line.split(":")[0] for line in printed.splitlines()}
+    assert {"ok       kernel python3", "ok       Python"} <= {
+        line.split(":")[0] for line in printed.splitlines()
+    }
     monkeypatch.setattr(checks, "packages_distributions", dict)
     assert command.main(["doctor"]) == 1
     assert "missing  evalkit: not installed" in capsys.readouterr().out
 
 
-# Refused before anything runs ---------------------------------------------------------------------------------
+# Refused before anything runs ---------------------------------------------------------------------
 
 FAULTY = nbformat.writes(
-    new_notebook(cells=[new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})], metadata=KERNEL)
+    new_notebook(
+        cells=[new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})], metadata=KERNEL
+    )
 )
 TEXTS = {
     "text.ipynb": b"no JSON",
@@ -299,11 +392,17 @@ def test_what_is_refused_before_a_kernel_starts(tmp_path, monkeypatch, arguments
 
 
 def test_without_its_notebooks_the_path_of_one_is_asked_for(tmp_path):
-    message = "evalkit is installed without its notebooks, so 'ranking' must be the path of a notebook (.ipynb)"
-    assert evalkit("report", "ranking", folder=tmp_path, notebooks=tmp_path / "no").err == f"evalkit: {message}\n"
+    message = (
+        "evalkit is installed without its notebooks, so 'ranking' must be the path of a notebook "
+        "(.ipynb)"
+    )
+    assert (
+        evalkit("report", "ranking", folder=tmp_path, notebooks=tmp_path / "no").err
+        == f"evalkit: {message}\n"
+    )
 
 
-# Commands that print -----------------------------------------------------------------------------------------
+# Commands that print ------------------------------------------------------------------------------
 
 
 def test_parameters_command(tmp_path, capsys):
@@ -315,12 +414,18 @@ def test_parameters_command(tmp_path, capsys):
 
 
 def test_version_and_wrong_arguments_import_nothing_slow():
-    code = "import sys; sys.argv[1:] = ['{}']\ntry: import runpy; runpy.run_module('evalkit', run_name='__main__')\n"
+    code = (
+        "import sys; sys.argv[1:] = ['{}']\ntry: import runpy; runpy.run_module('evalkit', "
+        "run_name='__main__')\n"
+    )
     code += (
-        "except SystemExit: pass\nprint(sorted({{'papermill', 'nbconvert', 'numpy', 'nbformat'}} & set(sys.modules)))"
+        "except SystemExit: pass\nprint(sorted({{'papermill', 'nbconvert', 'numpy', 'nbformat'}} & "
+        "set(sys.modules)))"
     )
     for argument in ("--version", "nonsense"):
-        ended = subprocess.run([sys.executable, "-c", code.format(argument)], cwd=ROOT, capture_output=True, text=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", code.format(argument)], cwd=ROOT, capture_output=True, text=True
+        )
         assert ended.stdout.splitlines()[-1] == "[]", ended.stderr
 
 
@@ -329,4 +434,6 @@ def test_notebook_prints_a_copy_without_outputs(capsys):
     copied = nbformat.reads(capsys.readouterr().out, as_version=4)
     own = report.read(ROOT / "notebooks" / "ranking.ipynb")
     assert [cell.source for cell in copied.cells] == [cell.source for cell in own.cells]
-    assert [cell.outputs for cell in copied.cells if cell.cell_type == "code" and cell.outputs] == []
+    assert [
+        cell.outputs for cell in copied.cells if cell.cell_type == "code" and cell.outputs
+    ] == []

@@ -1,4 +1,6 @@
-"""Brier score, log loss, ECE, CORP, slope and intercept, bands: by hand, by scikit-learn and model-diagnostics."""
+"""Brier score, log loss, ECE, CORP, slope and intercept, bands: by hand, by scikit-learn and
+model-diagnostics.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +24,9 @@ from evalkit.studies import classification, rating
 TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
 
 
-rows = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.integers(0, 1)), min_size=1, max_size=40)
+rows = st.lists(
+    st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.integers(0, 1)), min_size=1, max_size=40
+)
 
 
 @ANY_TIME
@@ -41,7 +45,9 @@ def test_decomposition_adds_up_and_no_part_is_negative(data):
 def test_losses_and_isotonic_probabilities_equal_scikit_learn(data):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     c = count(score, label)
-    assert cal.brier(c) == pytest.approx(metrics.brier_score_loss(label, score, labels=[0, 1]), abs=1e-12)
+    assert cal.brier(c) == pytest.approx(
+        metrics.brier_score_loss(label, score, labels=[0, 1]), abs=1e-12
+    )
     fitted = IsotonicRegression().fit(score, label).predict(c.threshold)
     np.testing.assert_allclose(cal.recalibrate(c).threshold, fitted, atol=1e-9)
     assert cal.clipped(c) == np.isin(score, [0, 1]).sum()
@@ -62,11 +68,15 @@ def test_bins_hold_every_row(data, bins):
 @pytest.mark.parametrize("bins", [5, 7, 10, 15, 25])
 def test_a_score_that_equals_a_border_lies_in_the_bin_above(bins):
     border = [float(Fraction(k, bins)) for k in range(bins + 1)]
-    np.testing.assert_array_equal(cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2])
+    np.testing.assert_array_equal(
+        cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2]
+    )
 
 
 def test_ece_less_its_bias_equals_the_reference_code():
-    """normal_debiased_ce(data, power=1, resamples=400_000) of uncertainty-calibration 0.1.4: 0.032908 of 0.051073."""
+    """normal_debiased_ce(data, power=1, resamples=400_000) of uncertainty-calibration 0.1.4:
+    0.032908 of 0.051073.
+    """
     rng = np.random.default_rng(11)
     x = rng.normal(0, 1.5, 400)
     label, score = (rng.random(400) < 1 / (1 + np.exp(-x))).astype(int), 1 / (1 + np.exp(-1.5 * x))
@@ -87,15 +97,20 @@ def test_recalibration_keeps_the_table_and_its_order():
 
 def test_no_rows_are_undefined():
     nothing = count([], [])
-    assert np.isnan([metric(nothing) for metric in (cal.brier, cal.mean_score, cal.brier_skill, cal.ece_10)]).all()
+    assert np.isnan(
+        [metric(nothing) for metric in (cal.brier, cal.mean_score, cal.brier_skill, cal.ece_10)]
+    ).all()
     assert np.isnan(cal.ece(cal.bins_quantile(nothing)))
     assert np.isnan(cal.decompose(nothing).miscalibration)
     assert np.isnan(cal.brier_skill(count([0.2, 0.3], [1, 1])))
 
 
 def test_labels_as_far_from_the_scores_as_the_data_on_the_other_side_count_as_as_far():
-    c = count([6 / 47], positive=[7], negative=[40])  # 5 of 47 are as far from 6 as 7 of 47, but for rounding
-    p = consistency.perfect(c, lambda c: cal.ece(cal.bins_uniform(c)), rng=np.random.default_rng(1), draws=20_000).p
+    # 5 of 47 are as far from 6 as 7 of 47, but for rounding
+    c = count([6 / 47], positive=[7], negative=[40])
+    p = consistency.perfect(
+        c, lambda c: cal.ece(cal.bins_uniform(c)), rng=np.random.default_rng(1), draws=20_000
+    ).p
     assert p == pytest.approx(1 - binom.pmf(6, 47, 6 / 47), abs=0.015)
 
 
@@ -135,14 +150,18 @@ def test_the_variance_of_the_slope_is_the_sandwich_of_rows():
 
 @pytest.mark.parametrize("name", ["logistic", "gbm", "forest", "tree_depth3"])
 def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
-    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares, row by row."""
+    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares,
+    row by row.
+    """
     frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
     score, label = frame["y_score"].to_numpy(), frame["y_true"].to_numpy()
     x, c = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON)), count(score, label)
     assert calibration.slope(c) == pytest.approx(
         reweighted(np.column_stack([np.ones_like(x), x]), label, 0.0)[1], abs=1e-10
     )
-    assert calibration.intercept(c) == pytest.approx(reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10)
+    assert calibration.intercept(c) == pytest.approx(
+        reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10
+    )
 
 
 def reweighted(columns, label, offset):
@@ -165,7 +184,9 @@ def test_classes_that_a_threshold_separates_have_no_slope(labels):
 def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
     c = count([1e-300, 2e-300, 3e-300], positive=[1, 1, 3], negative=[2, 3, 1])
     assert np.isnan(calibration.slope(c))
-    assert calibration.intercept(c) == pytest.approx(logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6)
+    assert calibration.intercept(c) == pytest.approx(
+        logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6
+    )
 
 
 def test_the_band_of_scores_far_apart_is_binomial():
@@ -181,7 +202,9 @@ def test_the_band_of_scores_far_apart_is_binomial():
 
 @pytest.fixture(scope="module")
 def study():
-    return classification.read(y_true=LABEL, y_score={"a": SCORE, "b": np.sqrt(SCORE)}, metrics="brier")
+    return classification.read(
+        y_true=LABEL, y_score={"a": SCORE, "b": np.sqrt(SCORE)}, metrics="brier"
+    )
 
 
 def test_the_picture_agrees_with_the_table(study):
@@ -195,7 +218,9 @@ def test_the_picture_agrees_with_the_table(study):
 
 def test_rows_in_units_have_no_band_and_a_slope_with_limits():
     unit = np.arange(800) // 4
-    study = classification.read({"label": LABEL, "score": SCORE, "user": unit}, unit="user", metrics="brier")
+    study = classification.read(
+        {"label": LABEL, "score": SCORE, "user": unit}, unit="user", metrics="brier"
+    )
     assert study.isotonic.bands is None
     row = study.calibration.set_index("part").loc["slope"]
     assert row["low"] < row["value"] < row["high"]
@@ -219,9 +244,14 @@ def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
     np.testing.assert_allclose(curve, case["isotonic"], atol=1e-10)
     of_case = case["parts"]
     uncertainty = float(
-        np.average((rows.actual - np.average(rows.actual, weights=rows.weight)) ** 2, weights=rows.weight)
+        np.average(
+            (rows.actual - np.average(rows.actual, weights=rows.weight)) ** 2, weights=rows.weight
+        )
     )
-    parts, expected = calibration.decomposed(table, uncertainty), of_case.get("brier") or of_case["squared_error"]
+    parts, expected = (
+        calibration.decomposed(table, uncertainty),
+        of_case.get("brier") or of_case["squared_error"],
+    )
     for part in PARTS:
         assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
     score = parts.miscalibration - parts.discrimination + parts.uncertainty
@@ -270,7 +300,11 @@ def test_rows_of_one_unit_widen_the_band():
 def test_whole_weights_repeat_rows():
     case, rows = CASES["weighted_forecasts"], rows_of(CASES["weighted_forecasts"])
     times = np.array(case["rows"]["weight"], int)
-    repeated = rating.read(y_true=np.repeat(rows.actual, times), y_pred=np.repeat(rows.scores, times), metrics="mae")
-    weighted = rating.read(y_true=rows.actual, y_pred=rows.scores, sample_weight=times, metrics="mae")
+    repeated = rating.read(
+        y_true=np.repeat(rows.actual, times), y_pred=np.repeat(rows.scores, times), metrics="mae"
+    )
+    weighted = rating.read(
+        y_true=rows.actual, y_pred=rows.scores, sample_weight=times, metrics="mae"
+    )
     numbers = [study.parts.drop(columns="system").to_numpy(float) for study in (repeated, weighted)]
     np.testing.assert_allclose(*numbers, atol=1e-12)

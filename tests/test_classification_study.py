@@ -1,4 +1,6 @@
-"""The classification report: thresholds and costs, another base rate, ties, scores by class, what is refused."""
+"""The classification report: thresholds and costs, another base rate, ties, scores by class, what
+is refused.
+"""
 
 import re
 
@@ -26,19 +28,25 @@ def test_another_base_rate():
     assert found["value"].iloc[1] < found["value"].iloc[0]
     here = found.iloc[0]
     assert here["low"] <= here["value"] <= here["high"]
-    assert np.isnan(found["low"].iloc[1])  # fewer than 700 negatives come with few positives there: too few to tell
-    assert "at this rate it depends on the few highest-scoring negatives" in classification_page.base_rate(one).html
+    # fewer than 700 negatives come with few positives there: too few to tell
+    assert np.isnan(found["low"].iloc[1])
+    assert (
+        "at this rate it depends on the few highest-scoring negatives"
+        in classification_page.base_rate(one).html
+    )
     apart = one.elsewhere[one.elsewhere["metric"] != "average_precision"]
     assert ((apart["low"] <= apart["value"]) & (apart["value"] <= apart["high"])).all()
 
 
-@pytest.mark.parametrize(("options", "coverage"), [({}, 123 / 342), ({"precision_target": 0.5}, 1.0)])
+@pytest.mark.parametrize(
+    ("options", "coverage"), [({}, 123 / 342), ({"precision_target": 0.5}, 1.0)]
+)
 def test_coverage_at_a_precision_target(options, coverage):
     row = classification.read(PENGUINS, systems="logistic", **options).covered.iloc[0]
     assert row["coverage"] == pytest.approx(coverage)
 
 
-# ---- thresholds -----------------------------------------------------------------------------------------------------
+# ---- thresholds ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -60,20 +68,29 @@ def test_thresholds_by_number_and_by_rule(threshold, check):
 
 
 def twins(seed, rows=200):
-    """Two systems that see the truth through as much noise, which of the two is better is chance."""
+    """Two systems that see the truth through as much noise, which of the two is better is
+    chance.
+    """
     rng = np.random.default_rng(seed)
     merit = rng.normal(-1, 1.5, rows)
     label = rng.random(rows) < 1 / (1 + np.exp(-merit))
-    return pd.DataFrame({"label": label.astype(int)} | {f"score_{s}": merit + rng.normal(0, 0.7, rows) for s in "ab"})
+    return pd.DataFrame(
+        {"label": label.astype(int)}
+        | {f"score_{s}": merit + rng.normal(0, 0.7, rows) for s in "ab"}
+    )
 
 
 @pytest.mark.parametrize("more", [{}, {"unit": "user"}, {"columns": {"weight": "times"}}], ids=str)
 def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
-    table = twins(1).assign(user=np.arange(200) % 40, times=1 + np.arange(200) % 3, score_b=lambda d: 2 * d["score_a"])
+    table = twins(1).assign(
+        user=np.arange(200) % 40, times=1 + np.arange(200) % 3, score_b=lambda d: 2 * d["score_a"]
+    )
     study = classification.read(table, threshold="best_f1", metrics="precision,f1,roc_auc", **more)
     (number,) = {study.thresholds["a"]}
     fixed = classification.read(table, threshold=number, metrics="precision,f1,roc_auc", **more)
-    width, given = (of.estimates.query("system == 'a'").eval("high - low").to_numpy() for of in (study, fixed))
+    width, given = (
+        of.estimates.query("system == 'a'").eval("high - low").to_numpy() for of in (study, fixed)
+    )
     assert width[0] > 1.2 * given[0]
     assert width[2] == given[2]
     assert (study.comparisons["p"] == 1).all()
@@ -84,7 +101,9 @@ def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
 
 @pytest.mark.parametrize("differ", [0, 1])
 def test_systems_that_decide_nearly_alike_are_not_claimed_to_be_equal(differ):
-    """A model beside its own rounded scores: of the rows to come some will be decided differently."""
+    """A model beside its own rounded scores: of the rows to come some will be decided
+    differently.
+    """
     table = twins(3).assign(score_b=lambda d: d["score_a"])
     table.loc[np.argsort(np.abs(table["score_a"]))[:differ], "score_b"] *= -1
     metrics = "f1,f2,jaccard,precision,lift,balanced_accuracy,youden,mcc,kappa,recall,accuracy"
@@ -95,9 +114,13 @@ def test_systems_that_decide_nearly_alike_are_not_claimed_to_be_equal(differ):
 
 
 def test_scores_of_exactly_0_or_1_are_not_trusted_to_be_right_every_time():
-    """Rounded scores seem better in most samples, until one that is certain is wrong and costs 36 nats."""
+    """Rounded scores seem better in most samples, until one that is certain is wrong and costs 36
+    nats.
+    """
     table = twins(2).assign(score_a=lambda d: 1 / (1 + np.exp(-2.5 * d["score_a"])))
-    table = table.assign(score_b=table["score_a"].round(1), label=(table["score_a"] > 0.5).astype(int))
+    table = table.assign(
+        score_b=table["score_a"].round(1), label=(table["score_a"] > 0.5).astype(int)
+    )
     given = {"metrics": "log_loss"}
     study = classification.read(table, **given)
     (c,) = study.comparisons.to_dict("records")
@@ -116,7 +139,7 @@ def test_costs():
     assert (best["cost"].to_numpy() <= used["cost"].to_numpy()).all()
 
 
-# ---- what data can be like ------------------------------------------------------------------------------------------
+# ---- what data can be like -----------------------------------------------------------------------
 
 
 def test_scores_outside_0_to_1_have_no_log_loss_and_a_threshold_of_their_own():
@@ -136,8 +159,14 @@ def test_rows_of_users_count_their_users():
 
 
 def test_predicted_classes_without_scores_have_no_curves():
-    study = classification.read(pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")}))
-    for piece in (classification_page.curve_plot, classification_page.top, classification_page.calibration):
+    study = classification.read(
+        pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")})
+    )
+    for piece in (
+        classification_page.curve_plot,
+        classification_page.top,
+        classification_page.calibration,
+    ):
         assert piece(study).html == ""
     assert study.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
 
@@ -146,7 +175,10 @@ def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
     coarse = scores(500).assign(score=lambda f: f["score"].round(2))
     study = classification.read(coarse[coarse["system"] == "good"])
     (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
-    assert (finding.severity, "ties are likely, for no system has more than" in finding.message) == (NOTE, True)
+    assert (
+        finding.severity,
+        "ties are likely, for no system has more than" in finding.message,
+    ) == (NOTE, True)
 
 
 def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
@@ -155,7 +187,13 @@ def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
     score = np.clip(0.25 * label + 0.75 * rng.random(4000), 0, 1)
     study = classification.read(pd.DataFrame({"label": label, "score": score}), costs="fp=1,fn=3")
     least = study.choices[study.choices["rule"] == "least cost"].iloc[0]
-    exact = min(((score >= t) & (label == 0)).sum() + 3 * ((score < t) & (label == 1)).sum() for t in score) / 4000
+    exact = (
+        min(
+            ((score >= t) & (label == 0)).sum() + 3 * ((score < t) & (label == 1)).sum()
+            for t in score
+        )
+        / 4000
+    )
     assert least["cost"] == pytest.approx(exact, abs=1e-15)
     assert study.sweep["cost"].min() == least["cost"]
     assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
@@ -167,7 +205,10 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
     label = np.repeat([1, 0], [10, 990])
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
-    assert "Lowest: system 0.0100 with no row predicted positive" in threshold_page.cost_plot(study).caption
+    assert (
+        "Lowest: system 0.0100 with no row predicted positive"
+        in threshold_page.cost_plot(study).caption
+    )
     assert "inf" not in threshold_page.threshold_plot(study).svg
 
 
@@ -175,7 +216,9 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
 @pytest.mark.parametrize("weight", [None, 0.5])
 def test_repeated_rows_share_their_label_and_every_score(systems, weight):
     data = scores(400).assign(score=lambda d: d["score"].round(2))
-    data = data[data["system"].isin(systems)].assign(**({} if weight is None else {"weight": weight}))
+    data = data[data["system"].isin(systems)].assign(
+        **({} if weight is None else {"weight": weight})
+    )
     wide = data.pivot(index=["id", "label"], columns="system", values="score").reset_index("label")
     study = classification.read(data, systems=systems)
     assert study.repeated == wide.duplicated().sum() > 0
@@ -185,7 +228,9 @@ NAMES = [*"ab" * 29, "a", "n" * 3000]  # the last is too long
 LABEL = np.arange(60) % 2
 
 
-@pytest.mark.parametrize("data", [{"label": LABEL, "score": 0.5, "place": NAMES}, {"label": NAMES, "predicted": NAMES}])
+@pytest.mark.parametrize(
+    "data", [{"label": LABEL, "score": 0.5, "place": NAMES}, {"label": NAMES, "predicted": NAMES}]
+)
 def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data):
     """Names of systems, arms and units are refused by `bad_inputs`."""
     message = r"must have at most 1,000 bytes, got 3,000, beginning with 'nnn.*\(row 60\)"
@@ -195,15 +240,24 @@ def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data):
 
 
 def test_a_column_with_a_long_name_is_refused():
-    with pytest.raises(InputError, match="a column's name must have at most 1,000 bytes, got 2,006"):
+    with pytest.raises(
+        InputError, match="a column's name must have at most 1,000 bytes, got 2,006"
+    ):
         classification.read(preds=pd.DataFrame({"label": LABEL, f"score_{'n' * 2000}": 0.5}))
 
 
 def test_long_texts_that_are_features_or_ids_are_read():
-    features = pd.DataFrame({"label": LABEL, "remark": np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)})
+    features = pd.DataFrame(
+        {"label": LABEL, "remark": np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)}
+    )
     assert validation.read(features=features, k=5, seconds=0.1).systems
     queries = np.char.add("q" * 1500, (np.arange(60) // 6).astype(str))
-    lists = {"query": queries, "item": np.arange(60) % 6, "score": np.arange(60) / 60, "grade": LABEL}
+    lists = {
+        "query": queries,
+        "item": np.arange(60) % 6,
+        "score": np.arange(60) / 60,
+        "grade": LABEL,
+    }
     assert ranking.read(preds=pd.DataFrame(lists)).order
 
 
@@ -227,7 +281,9 @@ def test_distances_equal_scipy(study):
 
 
 def test_histograms_have_common_bins_and_hold_every_row(study):
-    frame = score_curves.histogram(study.counts_by_system, score_curves.edges(study, study.counts_by_system))
+    frame = score_curves.histogram(
+        study.counts_by_system, score_curves.edges(study, study.counts_by_system)
+    )
     for _, part in frame.groupby("system"):
         assert part[["positive", "negative"]].sum().tolist() == pytest.approx([1, 1])
     low = frame.pivot(columns="system", values="low")
@@ -253,13 +309,17 @@ def test_both_pictures_say_the_distance(study):
 def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study):
     decided = study.decisions.set_index("system").loc["a"]
     picture = study.plot.confusion
-    assert f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives" in picture.alt
+    assert (
+        f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives" in picture.alt
+    )
     assert f">{decided['tp'] / TRUTH.sum():.0%}</t" in picture.svg
 
 
 def test_a_system_without_a_threshold_has_no_matrix():
     scores = {"good": TRUTH * 1.0, "bad": 1 - TRUTH * 1.0}
-    study = classification.read(y_true=TRUTH, y_score=scores, metrics="roc_auc", threshold="precision>=0.9")
+    study = classification.read(
+        y_true=TRUTH, y_score=scores, metrics="roc_auc", threshold="precision>=0.9"
+    )
     alt = study.plot.confusion.alt
     assert "good: " in alt
     assert "bad: " not in alt

@@ -1,4 +1,6 @@
-"""Roles of columns, by exact name, synonym or word of the user; and columns of text as codes of their texts."""
+"""Roles of columns, by exact name, synonym or word of the user; and columns of text as codes of
+their texts.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,11 @@ ROLES = ("system", "query", "item", "score", "rank", "grade")
     "names, given, expected",
     [
         (["query", "item", "score"], {}, {"query": "query", "item": "item", "score": "score"}),
-        (["user_id", "item_id", "y_score"], {}, {"query": "user_id", "item": "item_id", "score": "y_score"}),
+        (
+            ["user_id", "item_id", "y_score"],
+            {},
+            {"query": "user_id", "item": "item_id", "score": "y_score"},
+        ),
         (["model", "rank", "rel"], {}, {"system": "model", "rank": "rank", "grade": "rel"}),
         (["qid", "doc_id", "y_true"], {}, {"query": "qid", "item": "doc_id", "grade": "y_true"}),
         (["query", "qid", "user_id", "item"], {}, {"query": "query", "item": "item"}),
@@ -33,20 +39,27 @@ def test_resolves(names, given, expected):
 
 
 def test_a_column_has_one_use():
-    assert columns.match(["query", "item"], ["query", "item"], {"query": "item"}, "f.csv").resolved() == {
-        "query": "item"
-    }
-    assert columns.match(["qid", "user_id"], ["query"], {}, "f.csv", taken=["user_id"]).resolved() == {"query": "qid"}
+    assert columns.match(
+        ["query", "item"], ["query", "item"], {"query": "item"}, "f.csv"
+    ).resolved() == {"query": "item"}
+    assert columns.match(
+        ["qid", "user_id"], ["query"], {}, "f.csv", taken=["user_id"]
+    ).resolved() == {"query": "qid"}
 
 
 def test_refuses_two_synonyms():
-    message = r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: columns='query=qid'"
+    message = (
+        r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: "
+        r"columns='query=qid'"
+    )
     with pytest.raises(InputError, match=message):
         columns.match(["qid", "user_id", "item"], ROLES, {}, "f.csv").resolved()
 
 
 def test_refuses_a_column_that_is_not_there():
-    message = r"columns: score: f.csv has no column 'scroe', it has query, score; did you mean 'score'\?"
+    message = (
+        r"columns: score: f.csv has no column 'scroe', it has query, score; did you mean 'score'\?"
+    )
     with pytest.raises(ParameterError, match=message):
         columns.match(["query", "score"], ROLES, {"score": "scroe"}, "f.csv").resolved()
     with pytest.raises(ParameterError, match=r"f\.csv has no column 'zzz', it has query, score$"):
@@ -54,12 +67,17 @@ def test_refuses_a_column_that_is_not_there():
 
 
 def test_refuses_an_unknown_role():
-    with pytest.raises(ParameterError, match="columns: unknown role 'quary', must be one of query, item"):
+    with pytest.raises(
+        ParameterError, match="columns: unknown role 'quary', must be one of query, item"
+    ):
         columns.check_roles({"quary": "x"}, ["query", "item"])
 
 
 def test_missing_names_the_synonyms_and_what_is_there():
-    message = "f.csv: no column for the item (item, item_id, doc_id); it has 'a b', 'c'; set columns='item=NAME'"
+    message = (
+        "f.csv: no column for the item (item, item_id, doc_id); it has 'a b', 'c'; set "
+        "columns='item=NAME'"
+    )
     assert str(columns.unresolved(["item"], ["a b", "c"], "f.csv")) == message
 
 
@@ -83,7 +101,11 @@ def numbered(cells):
         [numbered(CELLS[:2]), numbered(CELLS[2:])],
         [numbered(CELLS[:2]), pa.array(CELLS[2:], pa.large_string())],
         [pa.array(CELLS).dictionary_encode(null_encoding="encode")],
-        [pa.DictionaryArray.from_arrays(pa.array([2, None, 0, 2, None, 1], pa.int8()), pa.array(["a", "c", "b"]))],
+        [
+            pa.DictionaryArray.from_arrays(
+                pa.array([2, None, 0, 2, None, 1], pa.int8()), pa.array(["a", "c", "b"])
+            )
+        ],
     ],
 )
 def test_distinct_texts_and_places_give_back_the_cells(blocks):
@@ -109,10 +131,14 @@ def test_rows_that_are_taken_have_only_their_own_names():
     assert column.take(slice(None)).names == ("a", "b", "c")
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int64(), pa.string(), pa.large_string()])
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint16(), pa.int64(), pa.string(), pa.large_string()]
+)
 def test_labels_of_every_type_are_the_same_texts(tmp_path, kind):
     label = pa.array([1, 0, 1, 1, 0]).cast(kind)
-    pq.write_table(pa.table({"label": label, "score": [0.9, 0.2, 0.4, 0.6, 0.5]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"label": label, "score": [0.9, 0.2, 0.4, 0.6, 0.5]}), tmp_path / "a.parquet"
+    )
     data = outcomes.read(tmp_path / "a.parquet")
     assert data.actual.tolist() == [1, 0, 1, 1, 0]
     assert data.names == ("0", "1")
@@ -123,12 +149,16 @@ def test_labels_of_every_type_are_the_same_texts(tmp_path, kind):
 def test_an_empty_label_of_whole_numbers_is_refused_with_its_row(tmp_path):
     table = pa.table({"label": pa.array([1, None, 0], pa.int8()), "score": [0.9, 0.2, 0.4]})
     pq.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: label must not be empty, got nothing \(row 2\)"):
+    with pytest.raises(
+        InputError, match=r"a\.parquet: label must not be empty, got nothing \(row 2\)"
+    ):
         outcomes.read(tmp_path / "a.parquet")
 
 
 def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none_of_these(tmp_path):
-    table = pa.table({"system": ["a", "b", "a"], "label": ["x", "z", "y"], "score": [0.9, 0.2, 0.4]})
+    table = pa.table(
+        {"system": ["a", "b", "a"], "label": ["x", "z", "y"], "score": [0.9, 0.2, 0.4]}
+    )
     pq.write_table(table, tmp_path / "a.parquet")
     data = outcomes.read(tmp_path / "a.parquet", systems=["a"], positive="y")
     assert (data.actual.tolist(), data.names[0]) == ([0, 1], "x")
@@ -137,7 +167,10 @@ def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none
 
 
 def test_a_column_of_a_system_without_a_name_is_refused():
-    names, message = ["id", "score_", "score_a"], "x.csv: a column of a system must be called score_NAME, got 'score_'"
+    names, message = (
+        ["id", "score_", "score_a"],
+        "x.csv: a column of a system must be called score_NAME, got 'score_'",
+    )
     with pytest.raises(InputError, match=message):
         columns.wide(names, "score_", [], "x.csv")
     assert columns.wide(names, "score_", ["a"], "x.csv") == {"a": "score_a"}

@@ -1,4 +1,6 @@
-"""Counts, also by group: worked examples, scikit-learn on real data, and what order and weights may not change."""
+"""Counts, also by group: worked examples, scikit-learn on real data, and what order and weights may
+not change.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ TIES = ([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
 
 def rows(size=40):
     """Rows with many ties, both zeros, and scores of every sign and size."""
-    score = st.sampled_from([-1e300, -2.5, -0.0, 0.0, 1e-310, 0.25, 0.5, 1.0, 3.0, 1e5]) | st.floats(-5, 5)
+    score = st.sampled_from(
+        [-1e300, -2.5, -0.0, 0.0, 1e-310, 0.25, 0.5, 1.0, 3.0, 1e5]
+    ) | st.floats(-5, 5)
     return st.lists(st.tuples(score, st.integers(0, 1)), min_size=1, max_size=size).map(
         lambda pairs: (np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs]))
     )
@@ -26,7 +30,7 @@ def same(a: k.Counts, b: k.Counts) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-# Worked by hand -----------------------------------------------------------------------------------------------
+# Worked by hand -----------------------------------------------------------------------------------
 
 
 NONE, EVERY = ([0.1], [1], [99]), ([0.9], [95], [5])
@@ -52,7 +56,7 @@ def test_one_class_only_and_no_rows_are_undefined(label):
     assert (c.total, k.majority(k.count([0.1], [1], [99]))) == (len(label), 0.99)
 
 
-# Against scikit-learn -----------------------------------------------------------------------------------------
+# Against scikit-learn -----------------------------------------------------------------------------
 
 
 @ANY_TIME
@@ -63,12 +67,14 @@ def test_equals_scikit_learn_on_any_rows(data):
     c = k.count(score, label)
     if 0 < label.sum() < len(label):
         assert k.auc(c) == pytest.approx(metrics.roc_auc_score(label, score), abs=1e-12)
-        assert k.average_precision(c) == pytest.approx(metrics.average_precision_score(label, score), abs=1e-12)
+        assert k.average_precision(c) == pytest.approx(
+            metrics.average_precision_score(label, score), abs=1e-12
+        )
         fpr, tpr, _ = metrics.roc_curve(label, score)
         assert k.ks(c) == pytest.approx(np.abs(tpr - fpr).max(), abs=1e-12)
 
 
-# What may not change it ---------------------------------------------------------------------------------------
+# What may not change it ---------------------------------------------------------------------------
 
 
 @ANY_TIME
@@ -82,8 +88,13 @@ def test_order_of_rows(data, random):
 @given(rows(), st.data())
 def test_weights_are_repetition(data, draw):
     score, label = data
-    times = np.array(draw.draw(st.lists(st.integers(0, 3), min_size=len(score), max_size=len(score))))
-    same(k.count(np.repeat(score, times), np.repeat(label, times)), k.count(score, label * times, (1 - label) * times))
+    times = np.array(
+        draw.draw(st.lists(st.integers(0, 3), min_size=len(score), max_size=len(score)))
+    )
+    same(
+        k.count(np.repeat(score, times), np.repeat(label, times)),
+        k.count(score, label * times, (1 - label) * times),
+    )
 
 
 @ANY_TIME
@@ -129,12 +140,18 @@ def test_long_tables_are_summed_in_steps():
     c = k.count(generator.normal(size=label.size) + label, label)
     below = c.negatives - c.fp + c.negative / 2
     assert k.twice_u(c) == 2 * np.dot(c.positive, below)
-    assert k.average_precision(c) == pytest.approx(np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13)
+    assert k.average_precision(c) == pytest.approx(
+        np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13
+    )
     assert k.ks(c) == pytest.approx(np.abs(k.recall(c) - k.false_positive_rate(c)).max(), abs=1e-15)
 
 
 rows_by_group = st.lists(
-    st.tuples(st.integers(0, 1), st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]), st.integers(-2, 3)),
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]),
+        st.integers(-2, 3),
+    ),
     max_size=60,
 )
 
@@ -142,10 +159,16 @@ rows_by_group = st.lists(
 @ANY_TIME
 @given(rows_by_group)
 def test_equals_one_table_for_each_group(data):
-    label, score, group = (np.array(column) for column in zip(*data, strict=True)) if data else (np.zeros(0),) * 3
+    label, score, group = (
+        (np.array(column) for column in zip(*data, strict=True)) if data else (np.zeros(0),) * 3
+    )
     g = auc_by_group(label, score, group)
     np.testing.assert_array_equal(g.group, np.unique(group))
     for i, name in enumerate(g.group):
         c = count(score[group == name], label[group == name])
-        assert (g.twice_u[i], g.positives[i], g.negatives[i]) == (twice_u(c), c.positives, c.negatives)
+        assert (g.twice_u[i], g.positives[i], g.negatives[i]) == (
+            twice_u(c),
+            c.positives,
+            c.negatives,
+        )
         np.testing.assert_equal(g.auc[i], auc(c))

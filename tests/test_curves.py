@@ -1,4 +1,6 @@
-"""Curves, areas by their own names, the choice of a threshold, net benefit, and points and bands as drawn."""
+"""Curves, areas by their own names, the choice of a threshold, net benefit, and points and bands as
+drawn.
+"""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +37,10 @@ def test_davis_goadrich_is_the_limit_of_fine_steps():
 
 
 @ANY_TIME
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40), st.floats(0.05, 1))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40),
+    st.floats(0.05, 1),
+)
 def test_partial_areas_equal_scikit_learn_and_add_up(data, edge):
     score, label = map(np.array, zip(*data, strict=True))
     c = count(score, label)
@@ -120,7 +125,8 @@ def test_drawn_points_keep_lines_and_steps_within_a_cell(rows, kind):
         rising = np.interp(curve.y, y, x)  # both rise, so either axis tells
         far = np.minimum(np.abs(np.interp(curve.x, x, y) - exact), np.abs(rising - curve.x))
         assert far.max() <= 1 / v.CELLS + 1e-12
-        assert len(x) <= 4 * v.CELLS + 2  # a line that never falls enters as many cells as the grid has sides, at most
+        # a line that never falls enters as many cells as the grid has sides, at most
+        assert len(x) <= 4 * v.CELLS + 2
 
 
 def test_precision_steps_enclose_average_precision():
@@ -166,7 +172,11 @@ CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
 def rows(n, rng):
     risk = rng.beta(1, 3, n)
     label = (rng.random(n) < risk).astype(int)
-    return label, np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999), np.clip(rng.beta(1, 3, n), 0.001, 0.999)
+    return (
+        label,
+        np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999),
+        np.clip(rng.beta(1, 3, n), 0.001, 0.999),
+    )
 
 
 def dcurves(label, score, t):
@@ -201,13 +211,20 @@ SYSTEMS = page.CURVES + 2
 def study():
     g = np.random.default_rng(1)
     label = g.random(300) < 0.4
-    scores = {f"score_{j}": np.clip(0.4 + 0.03 * j * label + g.normal(0, 0.15, 300), 0, 1) for j in range(SYSTEMS)}
-    return classification.read(preds=pd.DataFrame({"label": label.astype(int)} | scores), metrics="roc_auc")
+    scores = {
+        f"score_{j}": np.clip(0.4 + 0.03 * j * label + g.normal(0, 0.15, 300), 0, 1)
+        for j in range(SYSTEMS)
+    }
+    return classification.read(
+        preds=pd.DataFrame({"label": label.astype(int)} | scores), metrics="roc_auc"
+    )
 
 
 def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
     resampled, resample = [], BinaryStudy.resample
-    monkeypatch.setattr(BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name))
+    monkeypatch.setattr(
+        BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name)
+    )
     binary_page.curve_plot(study)
     assert resampled == study.order[: page.CURVES]
     for kind in ("roc", "pr"):
@@ -225,6 +242,10 @@ def test_crossings_are_those_of_each_pair_alone(study):
     rows = study.crossings
     assert len(rows) == 2 * len(study.pairs) == SYSTEMS * (SYSTEMS - 1)
     for row in rows[rows["curve"] == "pr"].to_dict("records"):
-        first, second = (curves.precision_recall_curve(study.table(row[name])) for name in ("first", "second"))
-        assert row["crossings"] == pytest.approx(curves.crossings(first, second).tolist(), abs=1e-12)
+        first, second = (
+            curves.precision_recall_curve(study.table(row[name])) for name in ("first", "second")
+        )
+        assert row["crossings"] == pytest.approx(
+            curves.crossings(first, second).tolist(), abs=1e-12
+        )
     assert rows["crossings"].map(len).max() > 0

@@ -1,4 +1,6 @@
-"""The diff of two reports: an exact account, mirrored by exchanging the reports, with the tests of the reports."""
+"""The diff of two reports: an exact account, mirrored by exchanging the reports, with the tests of
+the reports.
+"""
 
 import json
 from itertools import permutations
@@ -27,13 +29,21 @@ def saved(study, path):
 
 
 def rows(seed, n=60, of=90):
-    """Labels and scores of some of so many applicants, in any order, with a user, a weight and a slice."""
+    """Labels and scores of some of so many applicants, in any order, with a user, a weight and a
+    slice.
+    """
     rng = np.random.default_rng(seed)
     id = rng.choice(of, n, replace=False)
     label = (np.random.default_rng(0).random(of) < 0.4).astype(int)[id]
     score = np.clip(0.25 * label + 0.7 * rng.random(n), 0, 1).round(2)
-    more = {"user": id // 2, "weight": rng.integers(1, 4, n).astype(float), "plan": np.array(["a", "b", "c"])[id % 3]}
-    return pd.DataFrame({"id": id, "label": label, "score_m": score, "score_z": rng.random(n)} | more)
+    more = {
+        "user": id // 2,
+        "weight": rng.integers(1, 4, n).astype(float),
+        "plan": np.array(["a", "b", "c"])[id % 3],
+    }
+    return pd.DataFrame(
+        {"id": id, "label": label, "score_m": score, "score_z": rng.random(n)} | more
+    )
 
 
 def lists(seed, queries=20, of=30):
@@ -47,7 +57,9 @@ def lists(seed, queries=20, of=30):
 
 MEANS = "brier,precision,roc_auc,average_precision,f1,accuracy"
 KINDS = {
-    "rows": lambda seed: ek.classification(rows(seed).drop(columns="weight"), segments="plan", metrics=MEANS),
+    "rows": lambda seed: ek.classification(
+        rows(seed).drop(columns="weight"), segments="plan", metrics=MEANS
+    ),
     "weights": lambda seed: ek.classification(rows(seed), segments="plan", metrics=MEANS),
     "users": lambda seed: ek.classification(
         rows(seed), unit="user", segments="plan", metrics=f"precision,gauc,{MEANS}"
@@ -61,9 +73,17 @@ def check_account(study, mirrored):
     account, other = study.account, mirrored.account
     assert np.allclose(account[TERMS].sum(axis=1), account["change"], rtol=0, atol=1e-12)
     assert np.allclose(account["change"], account["new"] - account["old"], rtol=0, atol=1e-12)
-    for a, b in (("changed", "changed"), ("left", "came"), ("came", "left"), ("low", "high"), ("high", "low")):
+    for a, b in (
+        ("changed", "changed"),
+        ("left", "came"),
+        ("came", "left"),
+        ("low", "high"),
+        ("high", "low"),
+    ):
         assert np.allclose(account[a], -other[b], rtol=0, atol=1e-12, equal_nan=True), a
-    assert np.allclose(study.comparisons["p"], mirrored.comparisons["p"], rtol=0, atol=1e-12, equal_nan=True)
+    assert np.allclose(
+        study.comparisons["p"], mirrored.comparisons["p"], rtol=0, atol=1e-12, equal_nan=True
+    )
     if len(slices := study.segments) and slices["mix"].notna().all():
         added = slices.assign(both=slices["mix"] + slices["within"]).groupby("system")["both"].sum()
         change = account[account["metric"] == study.primary.label].set_index("system")["change"]
@@ -71,22 +91,35 @@ def check_account(study, mirrored):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("several", [3, pytest.param(17, marks=pytest.mark.slow)])  # of 17 reports 4 × 272 pairs
+# of 17 reports 4 × 272 pairs
+@pytest.mark.parametrize("several", [3, pytest.param(17, marks=pytest.mark.slow)])
 def test_the_terms_add_up_and_mirror(kind, several, tmp_path):
-    paths = [saved(KINDS[kind](seed), tmp_path / f"{seed}.units.parquet") for seed in range(several)]
+    paths = [
+        saved(KINDS[kind](seed), tmp_path / f"{seed}.units.parquet") for seed in range(several)
+    ]
     studies = {pair: ek.diff(*pair) for pair in permutations(paths, 2)}
     for (a, b), study in studies.items():
-        assert 0 < study.account["common"].min() < (study.account["common"] + study.account["only_new"]).max()
+        assert (
+            0
+            < study.account["common"].min()
+            < (study.account["common"] + study.account["only_new"]).max()
+        )
         check_account(study, studies[b, a])
 
 
 def test_each_value_is_that_of_the_report(tmp_path):
     old, new = (KINDS["users"](seed) for seed in (1, 2))
-    account = ek.diff(saved(old, tmp_path / "a.units.parquet"), saved(new, tmp_path / "b.units.parquet")).account
+    account = ek.diff(
+        saved(old, tmp_path / "a.units.parquet"), saved(new, tmp_path / "b.units.parquet")
+    ).account
     for row in account.to_dict("records"):
         for side, study in (("old", old), ("new", new)):
-            chosen = next(metric for metric in study.settings.metrics if metric.label == row["metric"])
-            assert row[side] == pytest.approx(study.estimate(chosen, row["system"]).value, abs=1e-12)
+            chosen = next(
+                metric for metric in study.settings.metrics if metric.label == row["metric"]
+            )
+            assert row[side] == pytest.approx(
+                study.estimate(chosen, row["system"]).value, abs=1e-12
+            )
 
 
 def test_two_reports_on_the_same_rows_compare_as_two_systems_of_one(tmp_path):
@@ -97,7 +130,8 @@ def test_two_reports_on_the_same_rows_compare_as_two_systems_of_one(tmp_path):
         for drop in ("score_z", "score_m")
     ]
     paths = [
-        saved(ek.classification(side, metrics=MEANS), tmp_path / f"{i}.units.parquet") for i, side in enumerate(sides)
+        saved(ek.classification(side, metrics=MEANS), tmp_path / f"{i}.units.parquet")
+        for i, side in enumerate(sides)
     ]
     both = ek.diff(*paths).comparisons
     one = ek.classification(table, metrics=MEANS, baseline="m").comparisons
@@ -106,14 +140,22 @@ def test_two_reports_on_the_same_rows_compare_as_two_systems_of_one(tmp_path):
         assert np.allclose(both[name][shared], one[name][shared], rtol=0, atol=1e-12), name
 
 
-# The bundled sample, against numpy, pandas and scipy ------------------------------------------------------------------
+# The bundled sample, against numpy, pandas and scipy ----------------------------------------------
 
 
 def test_two_days():
     study = ek.diff()
     rows = {row["metric"]: row for row in study.account.to_dict("records")}
-    assert (rows["brier"]["common"], rows["brier"]["only_old"], rows["brier"]["only_new"]) == (930, 30, 40)
-    expected = {"brier": -0.000100335286616, "accuracy": 0.00860215053763, "roc_auc": -0.00357872366197}
+    assert (rows["brier"]["common"], rows["brier"]["only_old"], rows["brier"]["only_new"]) == (
+        930,
+        30,
+        40,
+    )
+    expected = {
+        "brier": -0.000100335286616,
+        "accuracy": 0.00860215053763,
+        "roc_auc": -0.00357872366197,
+    }
     for metric, value in expected.items():
         assert rows[metric]["changed"] == pytest.approx(value, abs=1e-12)
     p = study.comparisons.set_index("metric")["p"]
@@ -129,7 +171,7 @@ def test_two_days():
     assert not study.same
 
 
-# What the files prove -------------------------------------------------------------------------------------------------
+# What the files prove -----------------------------------------------------------------------------
 
 
 def codes(study):
@@ -156,11 +198,14 @@ def test_an_edited_list_is_named_first(tmp_path):
     first, last = order[:3], order[:-4:-1]
     asked = {"metrics": "ndcg@3"}
     paths = [
-        saved(ek.ranking(part, **asked), tmp_path / f"{i}.units.parquet") for i, part in enumerate((table, edited))
+        saved(ek.ranking(part, **asked), tmp_path / f"{i}.units.parquet")
+        for i, part in enumerate((table, edited))
     ]
     study = ek.diff(*paths)
     assert study.moved["unit"].tolist() == [query]
-    assert study.moved[["entered", "left"]].to_numpy().tolist() == [[", ".join(first), ", ".join(last)]]
+    assert study.moved[["entered", "left"]].to_numpy().tolist() == [
+        [", ".join(first), ", ".join(last)]
+    ]
     assert "inputs: preds (data frame, 160 rows → data frame, 160 rows)." in codes(study)["EK803"]
 
 
@@ -187,22 +232,40 @@ def test_what_differs_is_told(tmp_path):
     flipped.loc[:4, "label"] = 1 - flipped.loc[:4, "label"]
     labels = saved(ek.classification(flipped, metrics=MEANS), tmp_path / "e.units.parquet")
     study = ek.diff(path, labels)
-    for each in (study, ek.diff(path, labels, metrics="brier"), ek.diff(path, labels, metrics="accuracy")):
+    for each in (
+        study,
+        ek.diff(path, labels, metrics="brier"),
+        ek.diff(path, labels, metrics="accuracy"),
+    ):
         assert codes(each)["EK806"].startswith("5 rows")
-    assert {*study.comparisons.set_index("metric").loc["roc_auc", "method"]} == {"influence of units, t"}
-    fewer = saved(ek.classification(rows(2), metrics="brier", systems="m"), tmp_path / "f.units.parquet")
+    assert {*study.comparisons.set_index("metric").loc["roc_auc", "method"]} == {
+        "influence of units, t"
+    }
+    fewer = saved(
+        ek.classification(rows(2), metrics="brier", systems="m"), tmp_path / "f.units.parquet"
+    )
     assert "roc_auc" in codes(ek.diff(path, fewer))["EK807"]
 
 
 def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
     table = rows(1).drop(columns="weight")
-    worse = table.assign(score_z=lambda t: t["score_z"].where(t["plan"] == "a", 1 - 0.9 * t["label"]))
+    worse = table.assign(
+        score_z=lambda t: t["score_z"].where(t["plan"] == "a", 1 - 0.9 * t["label"])
+    )
     paths = [
-        saved(ek.classification(part, segments="plan", metrics="roc_auc,brier"), tmp_path / day / "a.units.parquet")
+        saved(
+            ek.classification(part, segments="plan", metrics="roc_auc,brier"),
+            tmp_path / day / "a.units.parquet",
+        )
         for day, part in (("old", table), ("new", worse))
     ]
     study = ek.diff(*paths)
-    assert study.comparisons.set_index(["metric", "first"]).loc[("roc_auc", "new m"), ["p", "adjusted"]].isna().all()
+    assert (
+        study.comparisons.set_index(["metric", "first"])
+        .loc[("roc_auc", "new m"), ["p", "adjusted"]]
+        .isna()
+        .all()
+    )
     alone = study.comparisons[study.comparisons["first"] == "new z"]
     assert (alone["p"] == alone["adjusted"]).all()
     assert study.headline["first"].tolist() == ["new z", "new m"]
@@ -224,7 +287,8 @@ def test_without_common_units_samples_are_independent(tmp_path):
     table = rows(1, n=80, of=90).drop(columns="weight")
     halves = [table[:40], table[40:]]
     paths = [
-        saved(ek.classification(half, metrics=MEANS), tmp_path / f"{i}.units.parquet") for i, half in enumerate(halves)
+        saved(ek.classification(half, metrics=MEANS), tmp_path / f"{i}.units.parquet")
+        for i, half in enumerate(halves)
     ]
     study = ek.diff(*paths)
     assert "EK802" in codes(study)
@@ -232,7 +296,8 @@ def test_without_common_units_samples_are_independent(tmp_path):
     assert study.account[TERMS].isna().all(axis=None)
     assert study.comparisons["p"].notna().all()
     numbered = [
-        saved(ek.classification(h.drop(columns="id"), metrics="brier"), p) for h, p in zip(halves, paths, strict=True)
+        saved(ek.classification(h.drop(columns="id"), metrics="brier"), p)
+        for h, p in zip(halves, paths, strict=True)
     ]
     assert "no ids" in codes(ek.diff(*numbered))["EK802"]
     shares = [{"page": ["a", "b"], "successes": [n, 40], "trials": [100, 90]} for n in (40, 60)]
@@ -258,7 +323,7 @@ def test_a_series_has_every_report(tmp_path):
     assert not len(ek.diff(paths[1], paths[2]).series)
 
 
-# What is refused ------------------------------------------------------------------------------------------------------
+# What is refused ----------------------------------------------------------------------------------
 
 
 def test_refusals(tmp_path):
@@ -271,20 +336,25 @@ def test_refusals(tmp_path):
         ((path, other), "must be of one report, got classification and ranking"),
         ((path, table), "must be the units of a report"),
         ((path, tmp_path / "text.json"), "cannot be read as Parquet"),
-        ((path, tmp_path / "none.json"), "none.units.parquet, are missing; make it again with units=yes"),
+        (
+            (path, tmp_path / "none.json"),
+            "none.units.parquet, are missing; make it again with units=yes",
+        ),
         ((path, tmp_path), "must hold one report, got a.units.parquet, b.units.parquet"),
     ):
         with pytest.raises(InputError, match=says):
             ek.diff(*given)
     with pytest.raises(ParameterError, match="both must be given, got only old"):
         ek.diff(path)
-    with pytest.raises(ParameterError, match=r"both reports have must be one of ndcg@5.*got 'ndcg@3'"):
+    with pytest.raises(
+        ParameterError, match=r"both reports have must be one of ndcg@5.*got 'ndcg@3'"
+    ):
         ek.diff(path, path, metrics="ndcg@3")
     with pytest.raises(ParameterError, match="needs a margin"):
         ek.diff(path, path, gate="better or equivalent")
 
 
-# The command ----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------
 
 
 def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
@@ -298,11 +368,19 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr()
     assert said.out == "out/diff-ranking.html\n"
     assert "only in one of the folders: alone" in said.err
-    assert "gate failed: ndcg@5: every system not worse against the old report: not met by new system" in said.err
+    assert (
+        "gate failed: ndcg@5: every system not worse against the old report: not met by new system"
+        in said.err
+    )
     assert "20 / 0 / 0" in said.err
     results = json.loads((tmp_path / "out" / "diff-ranking.json").read_text())
     assert results["gate"]["failed"] == ["new system"]
-    assert command.main(["diff", "old", "old", "-p", "gate", "not worse", "-o", "out", "--name", "same"]) == 0
+    assert (
+        command.main(
+            ["diff", "old", "old", "-p", "gate", "not worse", "-o", "out", "--name", "same"]
+        )
+        == 0
+    )
     assert "no difference: the same units with the same values" in capsys.readouterr().err
     assert command.main(["diff", "old"]) == 2
     assert command.main(["diff", "old", "out"]) == 2
@@ -311,7 +389,9 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
 
 def test_the_head_of_a_file_says_what_made_it(tmp_path):
     study = ek.classification(rows(1), metrics="brier", memory="300MB")
-    head = json.loads(pq.read_schema(saved(study, tmp_path / "a.units.parquet")).metadata[b"evalkit"])
+    head = json.loads(
+        pq.read_schema(saved(study, tmp_path / "a.units.parquet")).metadata[b"evalkit"]
+    )
     assert head["schema"] == units.FORM
     assert head["named"] == {"": True}
     assert head["parameters"] == {"preds": "<DataFrame of 60>", "metrics": "brier"}

@@ -1,4 +1,6 @@
-"""Diversity, overlap and rank-biased overlap: plain loops, the figures of tools, invariants, undefined cases."""
+"""Diversity, overlap and rank-biased overlap: plain loops, the figures of tools, invariants,
+undefined cases.
+"""
 
 import numpy as np
 import pytest
@@ -10,15 +12,21 @@ from evalkit.metrics import diversity as d
 from evalkit.metrics.diversity import overlap, rbo
 
 SIZE = 6
-LISTS = st.lists(st.lists(st.integers(-1, SIZE - 1), max_size=6, unique=True), min_size=1, max_size=6)
-VECTORS = st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=SIZE, max_size=SIZE)
+LISTS = st.lists(
+    st.lists(st.integers(-1, SIZE - 1), max_size=6, unique=True), min_size=1, max_size=6
+)
+VECTORS = st.lists(
+    st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=SIZE, max_size=SIZE
+)
 ANY_TIME = settings(deadline=None)  # the first call loads pyarrow
 CUTS = st.sampled_from([None, 1, 2, 3, 10])
 
 
 def made(lists):
     """Items from lists of codes, -1 an item outside the catalogue."""
-    return d.items([[str(code) for code in one] for one in lists], [str(code) for code in range(SIZE)])
+    return d.items(
+        [[str(code) for code in one] for one in lists], [str(code) for code in range(SIZE)]
+    )
 
 
 def mean_over_pairs(lists, k, has, similarity):
@@ -47,12 +55,16 @@ def test_similarity_equals_the_loop_over_pairs(lists, vectors, k):
 @given(LISTS, st.lists(st.integers(-1, 3), min_size=SIZE, max_size=SIZE), CUTS)
 def test_category_similarity_equals_the_loop_and_one_hot_features(lists, category, k):
     category = np.array(category)
-    expected = mean_over_pairs(lists, k, category >= 0, lambda i, j: float(category[i] == category[j]))
+    expected = mean_over_pairs(
+        lists, k, category >= 0, lambda i, j: float(category[i] == category[j])
+    )
     got = d.intra_list_similarity_category(made(lists), category, k)
     np.testing.assert_allclose(got, expected, atol=1e-12)
     one_hot = (category[:, None] == np.arange(4)).astype(float)
     np.testing.assert_allclose(got, d.intra_list_similarity(made(lists), one_hot, k), atol=1e-12)
-    np.testing.assert_array_equal(d.intra_list_diversity_category(made(lists), category, k), 1 - got)
+    np.testing.assert_array_equal(
+        d.intra_list_diversity_category(made(lists), category, k), 1 - got
+    )
 
 
 @ANY_TIME
@@ -60,15 +72,21 @@ def test_category_similarity_equals_the_loop_and_one_hot_features(lists, categor
 def test_similarity_ignores_scale_and_order_within_the_cut(lists, vectors, factor):
     vectors = np.array(vectors, float)
     plain = d.intra_list_similarity(made(lists), vectors)
-    np.testing.assert_allclose(d.intra_list_similarity(made(lists), factor * vectors), plain, atol=1e-12)
+    np.testing.assert_allclose(
+        d.intra_list_similarity(made(lists), factor * vectors), plain, atol=1e-12
+    )
     reversed_lists = [one[::-1] for one in lists]
-    np.testing.assert_allclose(d.intra_list_similarity(made(reversed_lists), vectors), plain, atol=1e-12)
+    np.testing.assert_allclose(
+        d.intra_list_similarity(made(reversed_lists), vectors), plain, atol=1e-12
+    )
 
 
 def test_similarity_of_identical_orthogonal_opposite_and_single_items():
     s = made([[0, 1], [0, 2], [0, 3], [0], []])
     features = np.array([[1, 7, 3], [1, 7, 3], [-7, 1, 0], [-1, -7, -3], [1, 1, 1], [1, 1, 1]]) / 10
-    np.testing.assert_allclose(d.intra_list_similarity(s, features), [1, 0, -1, np.nan, np.nan], atol=1e-15)
+    np.testing.assert_allclose(
+        d.intra_list_similarity(s, features), [1, 0, -1, np.nan, np.nan], atol=1e-15
+    )
 
 
 def test_all_distances_one_give_diversity_one_at_every_length():
@@ -84,7 +102,9 @@ def test_novelty_equals_the_loop_and_counts_what_it_leaves_out(lists, count, k):
     kept = [[i for i in one[:k] if i >= 0 and count[i]] for one in lists]
     expected = [np.mean([-np.log2(count[i] / 9) for i in one]) if one else np.nan for one in kept]
     np.testing.assert_allclose(d.novelty(s, share, k), expected, atol=1e-12)
-    assert d.left_out(s, share > 0, k).tolist() == [len(a[:k]) - len(b) for a, b in zip(lists, kept, strict=True)]
+    assert d.left_out(s, share > 0, k).tolist() == [
+        len(a[:k]) - len(b) for a, b in zip(lists, kept, strict=True)
+    ]
 
 
 def test_a_cold_item_does_not_lower_novelty():
@@ -96,7 +116,9 @@ def test_the_two_shares_differ_and_add_one_takes_in_the_cold_items():
     count = np.array([3, 1, 0, 0, 0, 0])
     np.testing.assert_allclose(d.interaction_share(count)[:3], [0.75, 0.25, np.nan])
     np.testing.assert_allclose(d.user_share(count, 3)[:3], [1, 1 / 3, np.nan])
-    np.testing.assert_allclose(d.novelty(made([[2]]), d.interaction_share(count + 1)), [np.log2(10)])
+    np.testing.assert_allclose(
+        d.novelty(made([[2]]), d.interaction_share(count + 1)), [np.log2(10)]
+    )
 
 
 @ANY_TIME
@@ -150,7 +172,9 @@ def test_values_by_list_are_the_jackknife(lists, k):
 @given(LISTS, CUTS)
 def test_leaving_out_units_of_one_list_is_leaving_out_lists(lists, k):
     of, unit = made(lists), np.arange(len(lists))
-    assert d.jackknife_by_unit(of, unit, d.share_exposed, k) == pytest.approx(d.catalogue_coverage_by_list(of, k))
+    assert d.jackknife_by_unit(of, unit, d.share_exposed, k) == pytest.approx(
+        d.catalogue_coverage_by_list(of, k)
+    )
     by_list = d.exposure_gini_by_list(of, k)
     assert d.jackknife_by_unit(of, unit, d.gini, k) == pytest.approx(by_list, nan_ok=True)
 
@@ -185,7 +209,10 @@ PAIRS = st.lists(st.tuples(IDS, IDS), min_size=1, max_size=5)
 
 
 def both(pairs):
-    return [d.items([[str(i) for i in pair[side]] for pair in pairs], [str(i) for i in range(10)]) for side in (0, 1)]
+    return [
+        d.items([[str(i) for i in pair[side]] for pair in pairs], [str(i) for i in range(10)])
+        for side in (0, 1)
+    ]
 
 
 def term_by_term(a, b, p):

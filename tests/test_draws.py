@@ -1,4 +1,6 @@
-"""Repeated draws: pass@k and pass^k from a plain table, and what varies between units and within."""
+"""Repeated draws: pass@k and pass^k from a plain table, and what varies between units and
+within.
+"""
 
 from itertools import combinations
 
@@ -37,7 +39,12 @@ def by_subsets(rewards, k, whether):
 def test_pass_metrics_are_means_over_all_subsets_of_draws(read):
     table = trials()
     study = read(table, metrics=METRICS)
-    for label, k, whether in (("pass@1", 1, any), ("pass@3", 3, any), ("pass^2", 2, all), ("pass^4", 4, all)):
+    for label, k, whether in (
+        ("pass@1", 1, any),
+        ("pass@3", 3, any),
+        ("pass^2", 2, all),
+        ("pass^4", 4, all),
+    ):
         for name, own in table.groupby("model"):
             expected = own.groupby("task_id")["reward"].apply(by_subsets, k, whether).mean()
             row = study.estimates.set_index(["metric", "system"]).loc[(label, name)]
@@ -76,17 +83,29 @@ def test_each_file_of_trials_is_a_system(tmp_path):
     for name, own in trials().groupby("model"):
         own.drop(columns="model").to_csv(tmp_path / f"{name}.csv", index=False)
     study = significance.read(tmp_path, metrics=METRICS)
-    pd.testing.assert_frame_equal(study.comparisons, significance.read(trials(), metrics=METRICS).comparisons)
+    pd.testing.assert_frame_equal(
+        study.comparisons, significance.read(trials(), metrics=METRICS).comparisons
+    )
 
 
 @pytest.mark.parametrize(
     "change, metrics, error, says",
     [
         ({"reward": 0.5}, "pass@1", InputError, r"reward must be 0, 1 or empty, got 0.5 \(row 1\)"),
-        ({}, "pass@5", ParameterError, "metrics: pass@5 needs 5 draws per task_id, the input has at most 4"),
+        (
+            {},
+            "pass@5",
+            ParameterError,
+            "metrics: pass@5 needs 5 draws per task_id, the input has at most 4",
+        ),
         ({"metric": "f1"}, "pass", ParameterError, "metrics: the input has no column 'pass'"),
         ({}, "pass@0", ParameterError, "a cut-off must be at least 1, got 'pass@0'"),
-        ({}, "pass^x", ParameterError, "a cut-off must be a whole number of at least 1, got 'pass\\^x'"),
+        (
+            {},
+            "pass^x",
+            ParameterError,
+            "a cut-off must be a whole number of at least 1, got 'pass\\^x'",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(change, metrics, error, says):
@@ -96,7 +115,9 @@ def test_what_cannot_be_meant_is_refused(change, metrics, error, says):
 
 def test_of_several_metrics_the_one_that_passes_is_named():
     table = pd.concat([trials().assign(metric=name) for name in ("exact", "loose")])
-    with pytest.raises(ParameterError, match=r"pass@2 needs one metric of 0 and 1, .* metrics='exact,pass@2'"):
+    with pytest.raises(
+        ParameterError, match=r"pass@2 needs one metric of 0 and 1, .* metrics='exact,pass@2'"
+    ):
         significance.read(table, metrics="pass@2")
     study = significance.read(table, metrics="pass@2,loose")
     assert [chosen.label for chosen in study.settings.metrics] == ["pass@2", "loose"]
@@ -124,16 +145,24 @@ def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve(tmp_path):
     for chosen in study.settings.metrics:
         c = study.compare(chosen, ("a", "b"))
         exact = sign_flip(study.differences(("a", "b"), chosen), rng=np.random.default_rng(1))
-        assert (c.method, exact.p_value / 2 < c.p_value < exact.p_value) == (f"{exact.method}, mid-p", True)
+        assert (c.method, exact.p_value / 2 < c.p_value < exact.p_value) == (
+            f"{exact.method}, mid-p",
+            True,
+        )
     assert study.p_of(np.zeros(1)) == pytest.approx(study.headline.iloc[0]["p"], rel=0.05)
     ek.significance(table, metrics="pass@1").save(tmp_path / "earlier.json")
     (again,) = ek.significance(str(tmp_path / "earlier.json")).headline.to_dict("records")
-    assert (again["p"], again["method"]) == (study.headline.iloc[0]["p"], study.headline.iloc[0]["method"])
+    assert (again["p"], again["method"]) == (
+        study.headline.iloc[0]["p"],
+        study.headline.iloc[0]["method"],
+    )
     once = significance.read(table[table["trial"] == 0], metrics="pass@1")
     rated = significance.read(table.assign(reward=table["reward"] * 0.7 + table["trial"] / 100))
     by_task = significance.read(table.assign(task=table["task_id"] % 7), unit="task")
     of_one = significance.read(table[(table["model"] == "a") | (table["trial"] == 0)])
-    assert not any("mid-p" in of.headline.iloc[0]["method"] for of in (once, rated, by_task, of_one))
+    assert not any(
+        "mid-p" in of.headline.iloc[0]["method"] for of in (once, rated, by_task, of_one)
+    )
 
 
 def test_twice_the_draws_never_gain_more_than_twice_the_units():
@@ -153,10 +182,13 @@ def test_variation_of_the_difference_has_the_draws_of_both_systems():
 @pytest.mark.parametrize("read", [significance.read, compared])
 def test_draws_without_a_value_are_counted(read):
     table = trials().assign(
-        reward=lambda t: t["reward"].mask((t["model"] == "a") & (t["task_id"] == 0) & (t["trial"] > 0))
+        reward=lambda t: t["reward"].mask(
+            (t["model"] == "a") & (t["task_id"] == 0) & (t["trial"] > 0)
+        )
     )
     says = (
-        "96 rows are draws, up to 4 per task_id and system: the value of a unit is the mean of its draws, and each unit"
+        "96 rows are draws, up to 4 per task_id and system: the value of a unit is the mean of its "
+        "draws, and each unit"
     )
     says += " counts once. Empty values among them: 3; they are left out."
     assert says in [finding.message for finding in read(table).data.findings]

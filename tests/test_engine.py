@@ -16,7 +16,9 @@ from evalkit.reading.engines.base import Query
 
 def rows(n: int, groups: int) -> pa.Table:
     rng = np.random.default_rng(0)
-    return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
+    return pa.table(
+        {"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)}
+    )
 
 
 def length(table: pa.Table, before: int) -> list[tuple[int, int]]:
@@ -30,21 +32,33 @@ def test_shards_hold_whole_groups_and_every_row(tmp_path):
     assert len(found) > 2
     groups = [set(one["query"].to_pylist()) for one in found]
     assert sum(map(len, groups)) == len(set.union(*groups)) == 9_000
-    assert np.array_equal(np.sort(np.concatenate([one["x"] for one in found])), np.sort(table["x"].to_numpy()))
+    assert np.array_equal(
+        np.sort(np.concatenate([one["x"] for one in found])), np.sort(table["x"].to_numpy())
+    )
     assert not list(tmp_path.iterdir())
 
 
 def test_little_memory_has_fewer_threads():
-    for memory, wanted, threads in ((250, 2, 1), (499, 2, 1), (500, 2, 2), (1000, 8, 4), (1000, 2, 2)):
+    for memory, wanted, threads in (
+        (250, 2, 1),
+        (499, 2, 1),
+        (500, 2, 2),
+        (1000, 8, 4),
+        (1000, 2, 2),
+    ):
         with engine.opened(engine.budget(memory * 10**6, threads=wanted)) as e:
-            assert e.table(Query("SELECT current_setting('threads') AS n", "")).to_pylist() == [{"n": threads}]
+            assert e.table(Query("SELECT current_setting('threads') AS n", "")).to_pylist() == [
+                {"n": threads}
+            ]
 
 
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
     with engine.opened(engine.budget(200 * 10**6, threads=1)) as e:
         found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
-    assert sorted((len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10) == [(250_000, 1)]
+    assert sorted(
+        (len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10
+    ) == [(250_000, 1)]
     assert sum(map(len, found)) == 250_010
 
 
@@ -54,7 +68,9 @@ def test_a_total_is_of_what_the_function_makes_of_each_shard_in_order():
         for by in ("query", None):
             found = e.total(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
             assert len(found) > 1
-            assert [before for before, _ in found] == np.cumsum([0, *(n for _, n in found)])[:-1].tolist()
+            assert [before for before, _ in found] == np.cumsum([0, *(n for _, n in found)])[
+                :-1
+            ].tolist()
             assert sum(n for _, n in found) == 300_000
 
 
@@ -79,7 +95,9 @@ with engine.opened(engine.budget(200 * 10**6, spill=Path(sys.argv[1]))):
     print("in", flush=True)
     time.sleep(60)
 """
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
         with engine.opened(engine.budget(200 * 10**6, spill=tmp_path)):
@@ -92,7 +110,9 @@ with engine.opened(engine.budget(200 * 10**6, spill=Path(sys.argv[1]))):
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
 def test_a_memory_that_is_no_size_is_refused(memory):
-    with pytest.raises(ParameterError, match=r"memory must be a size of at least 200MB, such as 1GB, got"):
+    with pytest.raises(
+        ParameterError, match=r"memory must be a size of at least 200MB, such as 1GB, got"
+    ):
         kinds.size("memory", memory, engine.LEAST_MEMORY)
 
 
@@ -108,5 +128,8 @@ def test_sizes():
 
 
 def test_wrong_sql_names_the_source():
-    with engine.opened(engine.budget(200 * 10**6)) as e, pytest.raises(InputError, match="the rows: Referenced column"):
+    with (
+        engine.opened(engine.budget(200 * 10**6)) as e,
+        pytest.raises(InputError, match="the rows: Referenced column"),
+    ):
         e.table(Query("SELECT nope FROM rows", "the rows", {"rows": rows(3, 1)}))

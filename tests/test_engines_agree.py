@@ -1,6 +1,8 @@
-"""Every report of a table in memory and of the same table by blocks: all that it publishes and the file of its units.
+"""Every report of a table in memory and of the same table by blocks: all that it publishes and the
+file of its units.
 
-Numbers agree to 1e-9, words exactly, but for what `APART` lists by its place: other methods, what needs all rows.
+Numbers agree to 1e-9, words exactly, but for what `APART` lists by its place: other methods, what
+needs all rows.
 """
 
 import json
@@ -18,7 +20,15 @@ import pytest
 import units_again
 import whole_pages
 from frozen import compare
-from own_metric_samples import own_alarms, own_brier, own_errors, own_gap, own_mcc, own_precision, own_recall
+from own_metric_samples import (
+    own_alarms,
+    own_brier,
+    own_errors,
+    own_gap,
+    own_mcc,
+    own_precision,
+    own_recall,
+)
 from samples import examples
 
 import evalkit as ek
@@ -29,8 +39,18 @@ from evalkit.studies import units
 FILE = examples("blocks")
 LISTS = FILE["lists"]
 ALL_LABELS = ",".join(metric.name for metric in LABELS.values())
-HEAVY, EXACT, USER = {"columns": "{weight: heavy}"}, {"columns": "{weight: exact}"}, {"unit": "user_id"}
-BY = {"plain": {}, "weights": HEAVY, "real weights": EXACT, "users": USER, "users and weights": HEAVY | USER}
+HEAVY, EXACT, USER = (
+    {"columns": "{weight: heavy}"},
+    {"columns": "{weight: exact}"},
+    {"unit": "user_id"},
+)
+BY = {
+    "plain": {},
+    "weights": HEAVY,
+    "real weights": EXACT,
+    "users": USER,
+    "users and weights": HEAVY | USER,
+}
 OF_USERS = {"unit": "user"}
 
 
@@ -44,14 +64,23 @@ class Case:
     parameter: str = "preds"
 
 
-# Tables -------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
-OF = {  # a kind of table: its report, how it is made, the usual parameters, the parameter that it is
+# a kind of table: its report, how it is made, the usual parameters, the parameter that it is
+OF = {
     "binary": ("classification", lambda: of.binary(1500), {"segments": "country,age"}),
     "long": ("classification", lambda: of.long(of.binary(1200)), {"metrics": LISTS["scores"]}),
-    "classes": ("classification", lambda: of.classes(600), {"metrics": LISTS["classes"], "segments": "country"}),
-    "decided": ("classification", lambda: of.decided(600), {"metrics": LISTS["decided"], "segments": "country"}),
+    "classes": (
+        "classification",
+        lambda: of.classes(600),
+        {"metrics": LISTS["classes"], "segments": "country"},
+    ),
+    "decided": (
+        "classification",
+        lambda: of.decided(600),
+        {"metrics": LISTS["decided"], "segments": "country"},
+    ),
     "labels": ("classification", lambda: of.labels(650), {"segments": "country"}),
     "forecasts": ("rating", of.forecasts, {"metrics": LISTS["errors"], "segments": "country,age"}),
     **{
@@ -75,7 +104,9 @@ def said(of, by=(), without=(), change=(), none=(), **given):
     def changed(table):
         for name in by:
             table = globals()[name](table)
-        return table.drop(columns=list(without)).assign(**dict(change)) if without or change else table
+        return (
+            table.drop(columns=list(without)).assign(**dict(change)) if without or change else table
+        )
 
     lists = {name: LISTS[value[1:]] for name, value in given.items() if str(value).startswith("@")}
     return case(of, changed, **given | lists | dict.fromkeys(none))
@@ -107,7 +138,9 @@ def in_two(table):
 
 def complete(table):
     """Without rows that a system lacks."""
-    return table[table.groupby("id")["id"].transform("size") == table["system"].nunique()].reset_index(drop=True)
+    return table[
+        table.groupby("id")["id"].transform("size") == table["system"].nunique()
+    ].reset_index(drop=True)
 
 
 def lacking(table):
@@ -143,7 +176,9 @@ def once(table):
 def heavy_tails(_):
     rng = np.random.default_rng(5)
     actual = rng.gamma(2, 2, 3000)
-    return pd.DataFrame({"actual": actual} | {f"forecast_{n}": actual + rng.standard_t(2.5, 3000) for n in "ab"})
+    return pd.DataFrame(
+        {"actual": actual} | {f"forecast_{n}": actual + rng.standard_t(2.5, 3000) for n in "ab"}
+    )
 
 
 @ek.mean(best="low", low=0)
@@ -180,7 +215,10 @@ def per_visit(orders, visits):
 OWN = [own_brier, own_errors, own_recall, own_precision, own_mcc, own_alarms, own_gap]
 CASES = {
     **{name: said(**row) for name, row in FILE["cases"].items()},
-    **{f"two classes, {by}": case("binary", metrics=LISTS["scores"], threshold=0.4, **more) for by, more in BY.items()},
+    **{
+        f"two classes, {by}": case("binary", metrics=LISTS["scores"], threshold=0.4, **more)
+        for by, more in BY.items()
+    },
     **{
         f"two classes, own metrics, {by}": case("binary", metrics=OWN, threshold=0.4, **BY[by])
         for by in ("plain", "users")
@@ -191,34 +229,56 @@ CASES = {
     "two classes, texts": case(
         "binary", lambda t: t.assign(label=t["label"].map({0: "it's", 1: "not"})), positive="it's"
     ),
-    "two classes, logits": case("binary", lambda t: t.assign(score_good=np.log(t["score_good"] + 0.01))),
+    "two classes, logits": case(
+        "binary", lambda t: t.assign(score_good=np.log(t["score_good"] + 0.01))
+    ),
     **{f"several classes, {by}": case("classes", **more) for by, more in BY.items()},
-    "several classes, said": case("classes", lambda t: t.assign(predicted=t["label"].mask(t.index % 7 == 0, "rail"))),
+    "several classes, said": case(
+        "classes", lambda t: t.assign(predicted=t["label"].mask(t.index % 7 == 0, "rail"))
+    ),
     "several classes, own metrics": case("classes", metrics=[far, of_last, "accuracy"]),
     **{f"decided classes, {by}": case("decided", **more) for by, more in BY.items()},
     "decided classes, one more without a match": case(
         "decided",
-        lambda t: pd.concat([t, chosen(t)[:3].assign(id=["x", "y", "z"], system="far", label="boat")]),
+        lambda t: pd.concat(
+            [t, chosen(t)[:3].assign(id=["x", "y", "z"], system="far", label="boat")]
+        ),
     ),
-    **{f"several labels, {by}": case("labels", metrics=f"samples_f1,{ALL_LABELS}", **more) for by, more in BY.items()},
+    **{
+        f"several labels, {by}": case("labels", metrics=f"samples_f1,{ALL_LABELS}", **more)
+        for by, more in BY.items()
+    },
     "several labels, no probabilities": case(
-        "labels", lambda t: t.assign(**{f"p_{name}": t[f"p_{name}"] * 8 - 4 for name in of.LABELS}), threshold=0.5
+        "labels",
+        lambda t: t.assign(**{f"p_{name}": t[f"p_{name}"] * 8 - 4 for name in of.LABELS}),
+        threshold=0.5,
     ),
     "several labels, single precision": case(
-        "labels", lambda t: t.astype({f"p_{name}": "float32" for name in of.LABELS}), threshold=0.7, systems="near"
+        "labels",
+        lambda t: t.astype({f"p_{name}": "float32" for name in of.LABELS}),
+        threshold=0.7,
+        systems="near",
     ),
     "several labels, own metrics": case("labels", metrics=[far_scores, of_first, "exact_match"]),
     **{f"forecasts, {by}": case("forecasts", **more) for by, more in BY.items()},
     "values, complete": case("values", lambda t: t.dropna(ignore_index=True)),
     "values, fold and repeat": case(
-        "values", lambda t: t.drop(columns="question").assign(fold=t.index % 60, repeat=t.index // 60)
+        "values",
+        lambda t: t.drop(columns="question").assign(fold=t.index % 60, repeat=t.index // 60),
     ),
     "clusters without a value": case(
-        "values", lambda t: of.of_users(t).assign(new=lambda t: t["new"].where(t["user"].str[-1] != "7")), **OF_USERS
+        "values",
+        lambda t: of.of_users(t).assign(new=lambda t: t["new"].where(t["user"].str[-1] != "7")),
+        **OF_USERS,
     ),
-    "clusters of one unit": case("values", lambda t: t.assign(user="of " + t["question"]), **OF_USERS),
+    "clusters of one unit": case(
+        "values", lambda t: t.assign(user="of " + t["question"]), **OF_USERS
+    ),
     "clusters that only draws share": case(
-        "long_values", lambda t: of_users(t).drop(columns="question").assign(run=t.index), metrics="quality", **OF_USERS
+        "long_values",
+        lambda t: of_users(t).drop(columns="question").assign(run=t.index),
+        metrics="quality",
+        **OF_USERS,
     ),
     "values of equal folds": case("values", equal_folds, test_to_train=0.1, margin=0.01),
     "losses of one row a unit": case("losses", lambda t: t.assign(user_id="of " + t["id"]), **USER),
@@ -226,25 +286,47 @@ CASES = {
     "users, own metrics": case("users", metrics=[per_visit]),
     "log, three arms": case("sessions", lambda t: of.log(arms=3), arms="a,b,c"),
     "log, clicks": case(
-        "sessions", lambda t: t.assign(click=(t["click"] > 0).astype(int)), preference="session_wins,credit_share"
+        "sessions",
+        lambda t: t.assign(click=(t["click"] > 0).astype(int)),
+        preference="session_wins,credit_share",
     ),
     "folds of one system": case("folds", lambda t: t[t["system"] == "far"].drop(columns="id")),
 }
-# What may differ ----------------------------------------------------------------------------------------------
+# What may differ ----------------------------------------------------------------------------------
 
 UNDEFINED = "undefined"  # by blocks, for want of all rows
 LIMITS = r"(low|high|p|adjusted|detectable|difference_low|difference_high)"
-CHOSEN = r"two classes, (best F1|least cost|a recall|no threshold|logits)"  # allowed for in memory alone
-APART: tuple[tuple[str, str, Any], ...] = (  # the cases, the place, and how far: None if it is not compared
-    (CHOSEN, r"(estimates|comparisons|base_rates)\[(?!(.*, )?(roc_auc|average_precision)\b).*\]\.[a-z]+", None),
+CHOSEN = (
+    r"two classes, (best F1|least cost|a recall|no threshold|logits)"  # allowed for in memory alone
+)
+APART: tuple[
+    tuple[str, str, Any], ...
+] = (  # the cases, the place, and how far: None if it is not compared
+    (
+        CHOSEN,
+        r"(estimates|comparisons|base_rates)\[(?!(.*, )?(roc_auc|average_precision)\b).*\]\.[a-z]+",
+        None,
+    ),
     (CHOSEN, r"findings\[EK322\]\.message", None),
-    ("two classes", r"(base_rates|calibration|gains|net_benefit\.differences)\[.*\]\.(low|high)", UNDEFINED),
+    (
+        "two classes",
+        r"(base_rates|calibration|gains|net_benefit\.differences)\[.*\]\.(low|high)",
+        UNDEFINED,
+    ),
     ("two classes, one user", rf"comparisons\[.*\]\.({LIMITS}|method)", None),
     ("two classes, own", rf"(comparisons|estimates|headline|segments)\[.*\]\.{LIMITS}", 2e-3),
     ("two classes, own", r"(comparisons|estimates)\[own_(alarms|gap|errors).*\]\.method", None),
     ("several classes, own", rf"(comparisons|estimates)\[of_last.*\]\.{LIMITS}", 3e-3),
-    ("(several|decided) classes(?!, users$)", rf"(comparisons|headline|tops)\[.*\]\.{LIMITS}", 2e-3),
-    ("several labels(?!, users$)", rf"(comparisons|headline|estimates|segments)\[.*\]\.{LIMITS}", 2e-3),
+    (
+        "(several|decided) classes(?!, users$)",
+        rf"(comparisons|headline|tops)\[.*\]\.{LIMITS}",
+        2e-3,
+    ),
+    (
+        "several labels(?!, users$)",
+        rf"(comparisons|headline|estimates|segments)\[.*\]\.{LIMITS}",
+        2e-3,
+    ),
     (
         "several labels, users$",
         rf"(comparisons\[(ranking_loss|samples_.*)\]|headline\[.*\])\.{LIMITS}",
@@ -252,7 +334,11 @@ APART: tuple[tuple[str, str, Any], ...] = (  # the cases, the place, and how far
     ),  # rounding orders units
     ("several labels(?!, users$)", r"sweep\[micro_\w+( #\d+)?\]\.(low|high)", None),
     ("forecasts", rf"(comparisons|estimates)\[wape.*\]\.{LIMITS}", 1e-3),
-    ("forecasts", r"forecasts\.isotonic\.(curve|bands).*", None),  # thinned for the page, see test_large_tables.py
+    (
+        "forecasts",
+        r"forecasts\.isotonic\.(curve|bands).*",
+        None,
+    ),  # thinned for the page, see test_large_tables.py
     ("two classes", r"findings\[EK(206|341|413)\]", None),
     ("several labels", r"findings\[EK336\]", None),
     ("forecasts", r"findings\[EK402\]", None),
@@ -271,11 +357,13 @@ def apart(name, one):
     return one.size <= 1e-9
 
 
-# Both forms ---------------------------------------------------------------------------------------------------
+# Both forms ---------------------------------------------------------------------------------------
 
 
 def read(case, data, reading=Reading(), **more):  # noqa: B008 - frozen
-    """The study of a case; those of rows and forecasts have methods of many units, but not of users without weights."""
+    """The study of a case; those of rows and forecasts have methods of many units, but not of users
+    without weights.
+    """
     few = case.report == "classification" and "unit" in case.given and "columns" not in case.given
     flipped = Limits.flipped if few or case.report not in ("classification", "rating") else 1
     limits = Limits(flipped=flipped, resamples=100, bands=40, reading=reading)
@@ -300,7 +388,9 @@ def in_memory(name):
 
 
 def same_rows(first, second):
-    """Two files have the same schema and the same rows, but for the items of lists, whatever their order."""
+    """Two files have the same schema and the same rows, but for the items of lists, whatever their
+    order.
+    """
     schemas = [pq.read_schema(path) for path in (first, second)]
     assert schemas[0].remove_metadata().equals(schemas[1].remove_metadata())
     assert [field.metadata for field in schemas[0]] == [field.metadata for field in schemas[1]]
@@ -316,7 +406,8 @@ def same_rows(first, second):
     texts = [name for name in sides[0] if sides[0][name].dtype == "category"]
     key = ["system", "metric", "unit", "class"]
     sides = [
-        side.astype(dict.fromkeys(texts, object)).sort_values(key, kind="stable", ignore_index=True) for side in sides
+        side.astype(dict.fromkeys(texts, object)).sort_values(key, kind="stable", ignore_index=True)
+        for side in sides
     ]
     pd.testing.assert_frame_equal(*sides, rtol=0, atol=0)
     return sides[0]
@@ -331,19 +422,25 @@ def test_blocks_give_what_memory_gives(name, tmp_path):
     for path, some in (("memory", held), ("blocks", study)):
         units.write(tmp_path / path, "made", {"": getattr(some, case.parameter, some)})
     assert len(same_rows(tmp_path / "memory", tmp_path / "blocks")) > 0
-    if name.startswith("decided") or name in FILE["night"]:  # test_frozen.py does so with the other kinds
+    if (
+        name.startswith("decided") or name in FILE["night"]
+    ):  # test_frozen.py does so with the other kinds
         units_again.follows(tmp_path / "memory", expected.get(case.parameter) or expected)
 
 
 # The forms of input differ in nothing but how many rows there are at once.
 IN_FILES = [
-    name for name in CASES if re.search("[^,]*(, plain|, real weights|users.*|by user|draws)?", name)[0] == name
+    name
+    for name in CASES
+    if re.search("[^,]*(, plain|, real weights|users.*|by user|draws)?", name)[0] == name
 ]
 
 
 @pytest.mark.parametrize("name", by_day(IN_FILES, set(IN_FILES) - set(FILE["files"])))
 def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
-    """Two files, a third of the rows and the rest, tiny shards, and more units than are kept side by side."""
+    """Two files, a third of the rows and the rest, tiny shards, and more units than are kept side
+    by side.
+    """
     table, paths = CASES[name].table(), [tmp_path / "one.parquet", tmp_path / "two.csv"]
     table[: len(table) // 3].to_parquet(paths[0], index=False)
     table[len(table) // 3 :].to_csv(paths[1], index=False)

@@ -1,4 +1,6 @@
-"""Every metric of rows: values of public tools of the same rows, and what order, weights, copies and swaps may do."""
+"""Every metric of rows: values of public tools of the same rows, and what order, weights, copies
+and swaps may do.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -37,7 +39,9 @@ def labelled(seed):
     """Rows of four labels, of which each has one."""
     actual = np.random.default_rng(4).random((250, 4)) < [0.2, 0.3, 0.2, 0.6]
     actual[:, 3] |= ~actual.any(axis=1)
-    return Rows(actual, np.clip(actual * 0.4 + np.random.default_rng(seed).random((250, 4)) * 0.6, 0, 1))
+    return Rows(
+        actual, np.clip(actual * 0.4 + np.random.default_rng(seed).random((250, 4)) * 0.6, 0, 1)
+    )
 
 
 def forecasts(seed):
@@ -64,21 +68,31 @@ LIMITED = [chosen for chosen in EVERY if not isinstance(chosen.metric.kind, Cali
 
 
 def each(metrics):
-    return pytest.mark.parametrize("chosen", metrics, ids=lambda one: f"{one.metric.structure} {one.label}")
+    return pytest.mark.parametrize(
+        "chosen", metrics, ids=lambda one: f"{one.metric.structure} {one.label}"
+    )
 
 
 def find(name, structure="counts"):
     return lookup.find(name, structure)
 
 
-# Public tools: those that oracles/classification.py does not ask ---------------------------------------------------
+# Public tools: those that oracles/classification.py does not ask ----------------------------------
 
 
-PEERS = {(structure, name): peer for structure, table in examples("peers").items() for name, peer in table.items()}
+PEERS = {
+    (structure, name): peer
+    for structure, table in examples("peers").items()
+    for name, peer in table.items()
+}
 BY_HAND = {
-    ("classes", "map_classes"): lambda s: sk.average_precision_score(np.eye(4)[s.actual], s.score, average="macro"),
+    ("classes", "map_classes"): lambda s: sk.average_precision_score(
+        np.eye(4)[s.actual], s.score, average="macro"
+    ),
     ("forecasts", "wape"): lambda f: np.abs(f.actual - f.score).sum() / np.abs(f.actual).sum(),
-    ("forecasts", "smape"): lambda f: np.mean(2 * np.abs(f.actual - f.score) / (np.abs(f.actual) + np.abs(f.score))),
+    ("forecasts", "smape"): lambda f: np.mean(
+        2 * np.abs(f.actual - f.score) / (np.abs(f.actual) + np.abs(f.score))
+    ),
     ("forecasts", "r2_correlation"): lambda f: np.corrcoef(f.actual, f.score)[0, 1] ** 2,
     ("forecasts", "bias"): lambda f: np.mean(f.score - f.actual),
 }
@@ -95,7 +109,7 @@ def test_equals_the_public_tool(structure, name):
     assert find(name, structure).value(s) == pytest.approx(expected, abs=1e-9)
 
 
-# What may not change a value, and what its limits are ------------------------------------------------
+# What may not change a value, and what its limits are ---------------------------------------------
 
 
 @each(EVERY)
@@ -109,7 +123,9 @@ def test_order_changes_nothing_and_whole_weights_repeat_rows(chosen):
     assert chosen.value(s.take(rng.permutation(n))) == pytest.approx(value, abs=1e-12)
     assert chosen.value(replace(s, weight=np.ones(n))) == pytest.approx(value, abs=1e-12)
     repeated = chosen.value(s.take(np.repeat(np.arange(n), weight)))
-    assert chosen.value(replace(s, weight=weight.astype(float))) == pytest.approx(repeated, abs=1e-9)
+    assert chosen.value(replace(s, weight=weight.astype(float))) == pytest.approx(
+        repeated, abs=1e-9
+    )
 
 
 @each(LIMITED)
@@ -141,7 +157,9 @@ def resamples(structure):
 @each(LIMITED)
 def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen):
     samples = SAMPLES[chosen.metric.structure]
-    values, others = ([chosen.value(s) for s in side] for side in resamples(chosen.metric.structure))
+    values, others = (
+        [chosen.value(s) for s in side] for side in resamples(chosen.metric.structure)
+    )
     spreads = np.nanstd(values), np.nanstd(np.subtract(values, others))
     units = [replace(s, unit=np.arange(len(s))) for s in samples]
     for first, second in (samples, units):
@@ -175,7 +193,14 @@ def test_metrics_of_the_highest_scores_are_those_of_scikit_learn_on_them():
     assert np.isnan(find("precision@5").value(tied))
 
 
-SMOOTHED = ("median_absolute_error", "break_even", "precision@0.1", "recall@0.1", "lift@0.1")  # over several rows
+# over several rows
+SMOOTHED = (
+    "median_absolute_error",
+    "break_even",
+    "precision@0.1",
+    "recall@0.1",
+    "lift@0.1",
+)
 
 
 @each([chosen for chosen in LIMITED if chosen.label not in SMOOTHED])
@@ -184,7 +209,9 @@ def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
     moved, even = chosen.effects(s).rows, np.ones(len(s))
     assert moved.sum() == pytest.approx(0, abs=1e-9)
     for row in (3, 50, 170):
-        step = chosen.value(replace(s, weight=even + 1e-6 * (np.arange(len(s)) == row))) - chosen.value(s)
+        step = chosen.value(
+            replace(s, weight=even + 1e-6 * (np.arange(len(s)) == row))
+        ) - chosen.value(s)
         assert step / 1e-6 == pytest.approx(moved[row], rel=0.02, abs=1e-6)
 
 
@@ -222,7 +249,8 @@ def test_areas_are_compared_as_by_proc(pair):
     limits = value + error * NormalDist().inv_cdf(0.975) * np.array([-1, 1])
     assert limits == pytest.approx(truth["ci95_diff"], abs=1e-9)
     assert 2 * NormalDist().cdf(-abs(value) / error) == pytest.approx(truth["p"], abs=1e-9)
-    assert truth["p"] < c.p_value < 1.05 * truth["p"]  # t on Satterthwaite's degrees of freedom, pROC's is normal
+    # t on Satterthwaite's degrees of freedom, pROC's is normal
+    assert truth["p"] < c.p_value < 1.05 * truth["p"]
     assert c.method == "DeLong, Welch t"
 
 
@@ -247,7 +275,9 @@ def test_perfect_scores_have_an_interval():
 def test_the_best_and_the_worst_order_keep_to_the_range(chosen, positives):
     label = (np.arange(100) < positives).astype(np.int64)
     values = [chosen.value(Rows(label, score.astype(float), 0.5)) for score in (label, 1 - label)]
-    assert not any(value < chosen.metric.low - 1e-12 or value > chosen.metric.high + 1e-12 for value in values)
+    assert not any(
+        value < chosen.metric.low - 1e-12 or value > chosen.metric.high + 1e-12 for value in values
+    )
 
 
 scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=4, max_size=40)
@@ -259,7 +289,11 @@ def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     s = Rows(label.astype(np.int64), score.astype(float), float(threshold))
     at = counts.at(s.counts, threshold)
-    for name, metric in (("precision", counts.precision), ("recall", counts.recall), ("f1", counts.f_score)):
+    for name, metric in (
+        ("precision", counts.precision),
+        ("recall", counts.recall),
+        ("f1", counts.f_score),
+    ):
         assert find(name).value(s) == pytest.approx(float(metric(at)), nan_ok=True)
     for name, metric in lookup.TABLES["counts"].items():
         if isinstance(metric.kind, Share):
@@ -271,7 +305,9 @@ def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
 
 def test_average_precision_has_no_test_where_a_class_has_one_row():
     label, score = np.array([1, 0, 0, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
-    c = compare(find("average_precision"), Rows(label, score, 0.5), Rows(label, score[::-1].copy(), 0.5))
+    c = compare(
+        find("average_precision"), Rows(label, score, 0.5), Rows(label, score[::-1].copy(), 0.5)
+    )
     assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
     assert c.difference.value == pytest.approx(0.8)
 

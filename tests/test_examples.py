@@ -1,4 +1,6 @@
-"""What functions return and refuse, and which inputs reports refuse, as data: the files of the folder `examples`."""
+"""What functions return and refuse, and which inputs reports refuse, as data: the files of the
+folder `examples`.
+"""
 
 import pytest
 from samples import examples
@@ -7,7 +9,9 @@ from stated import call, study_of, table_of
 from evalkit.arrays import InputError
 
 WORKED = [
-    (of, *case, table.get("within", 1e-12)) for of, table in examples("worked").items() for case in table["cases"]
+    (of, *case, table.get("within", 1e-12))
+    for of, table in examples("worked").items()
+    for case in table["cases"]
 ]
 
 
@@ -19,7 +23,11 @@ def test_worked_examples(of, args, more, within):
         found = result
         for attribute in filter(None, name.split(".")):
             found = getattr(found, attribute)
-        assert found == (value if isinstance(value, str) else pytest.approx(value, abs=within, rel=1e-9, nan_ok=True))
+        assert found == (
+            value
+            if isinstance(value, str)
+            else pytest.approx(value, abs=within, rel=1e-9, nan_ok=True)
+        )
 
 
 REFUSED = [(of, *case) for of, cases in examples("refusals")["arguments"].items() for case in cases]
@@ -36,7 +44,9 @@ def test_arguments_that_cannot_be_meant_are_refused_by_one_line(of, args, more):
 INPUTS = [(report, case) for report, cases in examples("refused_inputs").items() for case in cases]
 
 
-@pytest.mark.parametrize("report, case", INPUTS, ids=[f"{report}: {case['says']}" for report, case in INPUTS])
+@pytest.mark.parametrize(
+    "report, case", INPUTS, ids=[f"{report}: {case['says']}" for report, case in INPUTS]
+)
 def test_inputs_that_cannot_be_meant_are_refused_by_one_line(report, case):
     table = table_of(case, report)
     with pytest.raises(InputError, match=case["says"]) as error:

@@ -1,4 +1,6 @@
-"""The explorers of rows and of queries: the most missed and the most moved, with what each system says."""
+"""The explorers of rows and of queries: the most missed and the most moved, with what each system
+says.
+"""
 
 import re
 
@@ -17,7 +19,10 @@ from evalkit.studies import classification, ranking, rating, row_study
 def binary(n=80, seed=2, **more):
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, n)
-    scores = {f"score_{name}": rng.beta(1 + s * label, 1 + s * (1 - label)) for name, s in (("a", 2.0), ("b", 0.5))}
+    scores = {
+        f"score_{name}": rng.beta(1 + s * label, 1 + s * (1 - label))
+        for name, s in (("a", 2.0), ("b", 0.5))
+    }
     return pd.DataFrame({"id": [f"r{i:04d}" for i in range(n)], "label": label, **scores, **more})
 
 
@@ -60,13 +65,17 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
 
 def test_of_many_rows_those_without_a_miss_are_not_listed():
     actual = np.arange(60.0)
-    table = pd.DataFrame({"id": range(60), "actual": actual, "forecast": actual + (np.arange(60) % 10 == 0)})
+    table = pd.DataFrame(
+        {"id": range(60), "actual": actual, "forecast": actual + (np.arange(60) % 10 == 0)}
+    )
     m = row_study.missed(rating.read(table, metrics="mae"), 40)
     assert [m.aligned.id[row] for row in m.rows] == ["0", "10", "20", "30", "40", "50"]
 
 
 def test_each_segment_has_its_most_missed_rows():
-    study = classification.read(binary(3000, part=np.where(np.arange(3000) < 2980, "many", "few")), segments="part")
+    study = classification.read(
+        binary(3000, part=np.where(np.arange(3000) < 2980, "many", "few")), segments="part"
+    )
     m = row_study.missed(study, 40)
     few = np.arange(2980, 3000)
     worst = few[np.argsort(-m.misses.off["a"][few])]
@@ -75,7 +84,10 @@ def test_each_segment_has_its_most_missed_rows():
 
 
 def test_a_row_opens_to_its_other_columns(tmp_path):
-    table = binary(city=[f"<b>{i}</b>" for i in range(80)], age=np.where(np.arange(80) % 2, np.arange(80.0), np.nan))
+    table = binary(
+        city=[f"<b>{i}</b>" for i in range(80)],
+        age=np.where(np.arange(80) % 2, np.arange(80.0), np.nan),
+    )
     table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
     table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
     m = row_study.missed(classification.read(str(tmp_path / "*.csv")), 80)
@@ -107,7 +119,10 @@ def test_a_class_without_probabilities_is_hit_or_missed():
 def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
     small = Limits(reading=Reading(rows=100, shard=100))
     study = classification.study_of(Classification.of({"preds": binary(600)}), small)
-    assert "Single rows are not listed: of more than 100 rows none is kept." in classification_page.explorer(study).html
+    assert (
+        "Single rows are not listed: of more than 100 rows none is kept."
+        in classification_page.explorer(study).html
+    )
 
 
 def test_the_json_has_the_rows_that_the_page_lists_unrounded():
@@ -117,8 +132,12 @@ def test_the_json_has_the_rows_that_the_page_lists_unrounded():
     for row, shown in zip(missed, frame.to_dict("records"), strict=True):
         systems = {system["system"]: system for system in row["systems"]}
         assert shown["miss a"] == pytest.approx(systems["a"]["miss"], abs=6e-4)
-        assert shown["miss a − b"] == pytest.approx(systems["a"]["miss"] - systems["b"]["miss"], abs=6e-4)
-        assert (shown["a"], shown["b"]) == pytest.approx([systems[name]["says"] for name in "ab"], abs=6e-4)
+        assert shown["miss a − b"] == pytest.approx(
+            systems["a"]["miss"] - systems["b"]["miss"], abs=6e-4
+        )
+        assert (shown["a"], shown["b"]) == pytest.approx(
+            [systems[name]["says"] for name in "ab"], abs=6e-4
+        )
 
 
 def table(queries=30, items=8, seed=1):
@@ -129,8 +148,15 @@ def table(queries=30, items=8, seed=1):
         score = grade + rng.normal(0, noise, grade.shape)
         query, item = np.indices(grade.shape).reshape(2, -1)
         names = [f"q{i:02d}" for i in query], [f"i{i}" for i in item]
-        columns = {"query": names[0], "item": names[1], "score": score.ravel(), "grade": grade.ravel()}
-        frames.append(pd.DataFrame({"system": system} | columns | {"kind": [f"k{i % 3}" for i in query]}))
+        columns = {
+            "query": names[0],
+            "item": names[1],
+            "score": score.ravel(),
+            "grade": grade.ravel(),
+        }
+        frames.append(
+            pd.DataFrame({"system": system} | columns | {"kind": [f"k{i % 3}" for i in query]})
+        )
     return pd.concat(frames).sample(frac=1, random_state=seed)
 
 
@@ -151,8 +177,12 @@ def test_a_list_has_its_items_in_the_order_of_its_scores():
     rows = table()
     study = ranking.read(rows)
     for number, query in enumerate(study.runs.query[:10]):
-        own = rows[(rows["query"] == query) & (rows["system"] == "y")].sort_values("score", ascending=False)
-        assert study.top("y", number, 5) == list(zip(own["item"][:5], own["grade"][:5].astype(float), strict=True))
+        own = rows[(rows["query"] == query) & (rows["system"] == "y")].sort_values(
+            "score", ascending=False
+        )
+        assert study.top("y", number, 5) == list(
+            zip(own["item"][:5], own["grade"][:5].astype(float), strict=True)
+        )
 
 
 def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics():

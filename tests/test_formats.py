@@ -1,4 +1,6 @@
-"""A new file format is one class and one line; how tables, words and numbers of the page are written."""
+"""A new file format is one class and one line; how tables, words and numbers of the page are
+written.
+"""
 
 from dataclasses import dataclass
 
@@ -19,7 +21,9 @@ from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
 from evalkit.report import plain
 
-RATED = pd.DataFrame({"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]})
+RATED = pd.DataFrame(
+    {"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]}
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,17 +52,24 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("out/lang=de/b.feather")
     assert outcomes.read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
     assert (
-        outcomes.read_forecasts("out", attributes=["lang"]).rows.shared["attribute lang"].texts.tolist() == ["de"] * 3
+        outcomes.read_forecasts("out", attributes=["lang"])
+        .rows.shared["attribute lang"]
+        .texts.tolist()
+        == ["de"] * 3
     )
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):
     RATED.to_feather("a.feather")
     RATED.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
-    with pytest.raises(InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"):
+    with pytest.raises(
+        InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"
+    ):
         outcomes.read_forecasts(["a.feather", "b.feather"])
     RATED[["id"]].to_feather("c.feather")
-    with pytest.raises(InputError, match=r"^c.feather: no column for the actual .* and for the forecast "):
+    with pytest.raises(
+        InputError, match=r"^c.feather: no column for the actual .* and for the forecast "
+    ):
         outcomes.read_forecasts("c.feather")
 
 
@@ -82,14 +93,23 @@ def test_a_table_reads_as_text_in_a_terminal():
 
 
 def test_plain_has_no_nan_and_no_numpy():
-    found = plain({"a": np.float64("nan"), "b": np.int64(3), "c": [np.array([True])[0], float("inf")], 1: None})
+    found = plain(
+        {
+            "a": np.float64("nan"),
+            "b": np.int64(3),
+            "c": [np.array([True])[0], float("inf")],
+            1: None,
+        }
+    )
     assert found == {"a": None, "b": 3, "c": [True, None], "1": None}
     assert type(found["b"]) is int
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 1), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_numbers_whose_intervals_do_not_overlap_print_differently(size, start, first, second):
-    """Systems of one column, of metrics of any size: half the widths lie between them at the least."""
+    """Systems of one column, of metrics of any size: half the widths lie between them at the
+    least.
+    """
     widths = size * np.array([first, second])
     values = size * start + np.array([0, widths.sum() / 2 * 1.001])
     low, high = values - widths / 2, values + widths / 2
@@ -98,7 +118,9 @@ def test_numbers_whose_intervals_do_not_overlap_print_differently(size, start, f
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))
-def test_the_digits_are_two_of_the_width_and_more_only_where_a_limit_would_look_like_zero(low, width):
+def test_the_digits_are_two_of_the_width_and_more_only_where_a_limit_would_look_like_zero(
+    low, width
+):
     high = low + width
     places = decimals([low], [low], [high])
     digits = width * 10**places

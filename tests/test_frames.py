@@ -1,4 +1,6 @@
-"""Record batches as input: the same rankings as from the table they were cut from, nothing left behind."""
+"""Record batches as input: the same rankings as from the table they were cut from, nothing left
+behind.
+"""
 
 import gc
 import tempfile
@@ -30,13 +32,19 @@ def table():
     rng = np.random.default_rng(3)
     n = 20_000
     query = pa.array(rng.integers(0, 300, n)).cast(pa.string())
-    columns = {"query": query, "item": pa.array(np.arange(n)).cast(pa.string()), "score": rng.normal(size=n)}
+    columns = {
+        "query": query,
+        "item": pa.array(np.arange(n)).cast(pa.string()),
+        "score": rng.normal(size=n),
+    }
     return pa.table(columns | {"grade": rng.integers(0, 3, n).astype(float)})
 
 
 def same(a, b):
     assert np.array_equal(a.query, b.query)
-    assert np.array_equal(a.rankings["system"].retrieved.grade, b.rankings["system"].retrieved.grade)
+    assert np.array_equal(
+        a.rankings["system"].retrieved.grade, b.rankings["system"].retrieved.grade
+    )
 
 
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
@@ -50,10 +58,16 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
     found = sharded.read(
-        Ranked.of(table.to_reader()), [Depth()], backends.budget(200 * 10**6, reading=Reading(lists=0))
+        Ranked.of(table.to_reader()),
+        [Depth()],
+        backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )
     assert found.measure("system", Depth()).numerator.sum() == len(table)
-    assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
+    assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == (
+        "record batches",
+        20_000,
+        "",
+    )
 
 
 def test_the_ranking_study_takes_them(table):
@@ -80,7 +94,9 @@ def assert_same(a, b):
 def test_the_classification_study_takes_them(rows):
     limits = Limits(reading=Reading(rows=rows))
     table, batches = sample("german_credit/predictions.csv")
-    assert_same(*(classified(data, limits, segments="housing", positive="1") for data in (table, batches)))
+    assert_same(
+        *(classified(data, limits, segments="housing", positive="1") for data in (table, batches))
+    )
 
 
 STUDIES = {
@@ -88,7 +104,11 @@ STUDIES = {
     "multi-label": (classification, "digit_traits/predictions.csv", {}),
     "rating": (rating, "visit_forecasts/predictions.csv", {}),
     "losses": (significance, "german_credit/predictions.csv", {}),
-    "wide ranked lists": (significance, "modechoice/scores_wide.csv", {"systems": "logistic,gbm", "unit": "user_id"}),
+    "wide ranked lists": (
+        significance,
+        "modechoice/scores_wide.csv",
+        {"systems": "logistic,gbm", "unit": "user_id"},
+    ),
 }
 
 
@@ -99,17 +119,26 @@ def test_every_study_reads_them_once(case):
 
 
 def test_significance_of_ranked_lists_takes_them(table):
-    long = pa.concat_tables([table.append_column("system", pa.array([name] * len(table))) for name in "ab"])
+    long = pa.concat_tables(
+        [table.append_column("system", pa.array([name] * len(table))) for name in "ab"]
+    )
     assert_same(significance.read(long), significance.read(iter(long.to_batches())))
 
 
 def test_the_interleaving_study_takes_them():
-    users = {"columns": "{user: block, arm: plan}", "metrics": "visits_per_year", "segments": "health"}
+    users = {
+        "columns": "{user: block, arm: plan}",
+        "metrics": "visits_per_year",
+        "segments": "health",
+    }
     for role, path, given in (
         ("log", "interleaving/sessions.parquet", {"neutral": "both", "segments": "device"}),
         ("users", "interleaving/health_plans.parquet", users),
     ):
-        a, b = (interleaving.read(**{role: data}, simulated_users=1000, **given).studies[0] for data in sample(path))
+        a, b = (
+            interleaving.read(**{role: data}, simulated_users=1000, **given).studies[0]
+            for data in sample(path)
+        )
         assert_same(a, b)
 
 
@@ -122,8 +151,14 @@ def test_the_validation_study_takes_them():
     ("data", "message"),
     [
         (iter([]), "record batches: there must be at least one, got none"),
-        (iter([{"query": 1}]), "record batches: an iterator must give Arrow record batches, got dict"),
-        (iter([pa.record_batch({"a": [1]}), pa.record_batch({"b": [1]})]), "record batches: cannot be read"),
+        (
+            iter([{"query": 1}]),
+            "record batches: an iterator must give Arrow record batches, got dict",
+        ),
+        (
+            iter([pa.record_batch({"a": [1]}), pa.record_batch({"b": [1]})]),
+            "record batches: cannot be read",
+        ),
     ],
 )
 def test_what_is_no_batch_is_refused(data, message):
@@ -142,14 +177,20 @@ def test_a_path_is_no_iterator():
 
 
 def test_bins_of_pandas_are_segments():
-    """`pandas.cut` gives categories of intervals, which are nested for Arrow; DuckDB would not survive them."""
+    """`pandas.cut` gives categories of intervals, which are nested for Arrow; DuckDB would not
+    survive them.
+    """
     frame = pd.DataFrame({"label": [0, 1] * 20, "score": np.arange(40.0)})
-    study = classification.read(frame.assign(bin=pd.cut(frame["score"], [-1, 9, 40])), segments="bin")
+    study = classification.read(
+        frame.assign(bin=pd.cut(frame["score"], [-1, 9, 40])), segments="bin"
+    )
     assert set(study.by_segment["slice"]) == {"(-1, 9]", "(9, 40]"}
 
 
 def test_a_database_that_failed_is_opened_anew():
-    nested = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}]))
+    nested = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}])
+    )
     columns = {"label": pa.array([0, 1] * 20), "score": pa.array(np.arange(40.0))}
     with suppress(InputError):
         classification.read(pa.table(columns | {"bin": nested}), segments="bin")

@@ -1,4 +1,6 @@
-"""The frozen results: the committed cases give their numbers, and the comparison finds what it must."""
+"""The frozen results: the committed cases give their numbers, and the comparison finds what it
+must.
+"""
 
 import copy
 from dataclasses import replace
@@ -37,7 +39,11 @@ SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the su
     "ranking: digits out of core",
     "significance: sample",
 }
-QUICK = [case for case in CASES if not case.local and needs.SPARK not in case.needs and case.name not in SLOW]
+QUICK = [
+    case
+    for case in CASES
+    if not case.local and needs.SPARK not in case.needs and case.name not in SLOW
+]
 
 
 def changes(change) -> list[compare.Difference]:
@@ -64,13 +70,17 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", QUICK, ids=[case.name for case in QUICK])
-def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(case, frozen, made, tmp_path, monkeypatch):
+def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
+    case, frozen, made, tmp_path, monkeypatch
+):
     monkeypatch.setenv(system.UNITS, str(tmp_path / "units"))
     results = freeze.run(case, made)
     found = compare.differences(frozen[case.name], results)
     assert [str(one) for one in found if not one.by_processor] == []
     if (tmp_path / "units").exists():
-        parts = {name: results[name] for name in ("log", "users") if results.get(name)} or {"": results}
+        parts = {name: results[name] for name in ("log", "users") if results.get(name)} or {
+            "": results
+        }
         for table, part in parts.items():
             units_again.follows(tmp_path / "units", part, table)
     else:
@@ -89,12 +99,20 @@ def test_a_number_may_move_by_1e_13_and_not_by_1e_11(row, value):
 
 
 def test_a_changed_number_is_named_by_its_record():
-    assert [str(one) for one in changes(put(1, value=0.3))] == ["estimates[a, mcc].value: 0.25 -> 0.3"]
+    assert [str(one) for one in changes(put(1, value=0.3))] == [
+        "estimates[a, mcc].value: 0.25 -> 0.3"
+    ]
 
 
 def test_what_another_processor_moves_is_known_by_its_path():
-    paths = {"calibration[a, uncertainty].low": True, "calibration[a, ece_10].low": False, "estimates[a].low": False}
-    assert {path: compare.Difference(path, "number", 1.0, 2.0).by_processor for path in paths} == paths
+    paths = {
+        "calibration[a, uncertainty].low": True,
+        "calibration[a, ece_10].low": False,
+        "estimates[a].low": False,
+    }
+    assert {
+        path: compare.Difference(path, "number", 1.0, 2.0).by_processor for path in paths
+    } == paths
 
 
 @pytest.mark.parametrize("values", [{"n": 11}, {"n": 10.0000001}, {"low": 0.0}, {"value": None}])
@@ -104,12 +122,17 @@ def test_whole_and_undefined_numbers_are_exact(values):
 
 def test_words_are_told_apart_from_numbers():
     (change,) = changes(put(0, method="Newcombe"))
-    assert (change.kind, str(change)) == ("words", "estimates[a, f1].method: 'Wilson' -> 'Newcombe'")
+    assert (change.kind, str(change)) == (
+        "words",
+        "estimates[a, f1].method: 'Wilson' -> 'Newcombe'",
+    )
 
 
 def test_a_missing_and_an_added_record_are_found():
     (gone,) = changes(lambda tree: tree["estimates"].pop(1))
-    (added,) = changes(lambda tree: tree["estimates"].append({"system": "c", "metric": "f1", "value": 1.0}))
+    (added,) = changes(
+        lambda tree: tree["estimates"].append({"system": "c", "metric": "f1", "value": 1.0})
+    )
     assert (gone.kind, gone.path, gone.new) == ("record", "estimates[a, mcc]", compare.ABSENT)
     assert (added.kind, added.path, added.old) == ("record", "estimates[c, f1]", compare.ABSENT)
 
@@ -117,7 +140,9 @@ def test_a_missing_and_an_added_record_are_found():
 def test_a_missing_and_an_added_member_are_found():
     assert [one.path for one in changes(lambda tree: tree.pop("confusion"))] == ["confusion"]
     assert [one.path for one in changes(lambda tree: tree.update(more=1))] == ["more"]
-    assert [one.path for one in changes(lambda tree: tree["confusion"]["a"].append([1, 1]))] == ["confusion.a[2]"]
+    assert [one.path for one in changes(lambda tree: tree["confusion"]["a"].append([1, 1]))] == [
+        "confusion.a[2]"
+    ]
 
 
 def test_another_order_is_one_difference():
@@ -144,10 +169,18 @@ def test_packed_columns_are_read_as_lists(monkeypatch):
         longer.setattr(numbers, "LISTED_UP_TO", 10_000)
         written = as_json.columns(frame)
     assert isinstance(written["value"], list)
-    written["value"] = [None if np.isnan(value) else value for value in written["value"]]  # as JSON has it
+    written["value"] = [
+        None if np.isnan(value) else value for value in written["value"]
+    ]  # as JSON has it
     assert compare.numbers(packed) == compare.numbers(written) == 3 * 1200
-    assert list(compare.differences(packed, written)) == list(compare.differences(written, packed)) == []
-    moved = as_json.columns(frame.assign(value=values + 1e-11 * np.maximum(values, 1) * (frame["n"] == 9)))
+    assert (
+        list(compare.differences(packed, written))
+        == list(compare.differences(written, packed))
+        == []
+    )
+    moved = as_json.columns(
+        frame.assign(value=values + 1e-11 * np.maximum(values, 1) * (frame["n"] == 9))
+    )
     (change,) = compare.differences(packed, moved)
     assert (change.path, change.kind, change.old) == ("[q0009].value", "number", 9 / 8)
 
@@ -155,7 +188,9 @@ def test_packed_columns_are_read_as_lists(monkeypatch):
 def test_the_summary_has_one_line_for_a_column():
     both = changes(lambda tree: [row.update(value=row["value"] + 1) for row in tree["estimates"]])
     (line,) = compare.summary({"case": both})
-    assert line.startswith("estimates[].value: 3 number in 1 cases, largest 1; case: estimates[a, f1].value: 0.5 ->")
+    assert line.startswith(
+        "estimates[].value: 3 number in 1 cases, largest 1; case: estimates[a, f1].value: 0.5 ->"
+    )
 
 
 def test_slow_cases_are_cases():
@@ -173,7 +208,10 @@ def test_what_could_not_be_run_is_named(tmp_path, capsys):
     assert freeze.write(cases, cases, tmp_path) == 0
     said = capsys.readouterr().out
     assert "old: not run, needs no/such/folder" in said
-    assert "2 cases could not be run here and are as they were frozen before:\n  old\n  new (never frozen)" in said
+    assert (
+        "2 cases could not be run here and are as they were frozen before:\n  old\n  new (never "
+        "frozen)" in said
+    )
     assert freeze.load(tmp_path) == {"old": TREE}
 
 

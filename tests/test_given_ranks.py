@@ -1,4 +1,6 @@
-"""Lists of ranks without scores: the ranks are taken as they are, gaps cost no memory, a parameter renumbers."""
+"""Lists of ranks without scores: the ranks are taken as they are, gaps cost no memory, a parameter
+renumbers.
+"""
 
 import tracemalloc
 
@@ -33,9 +35,13 @@ def grades(*rows: tuple[str, str, int]) -> pd.DataFrame:
 def padded(frame: pd.DataFrame) -> pd.DataFrame:
     """The same lists with items that nobody judged at the ranks that hold none."""
     rows = [frame]
-    for key, group in frame.groupby([name for name in ("system", "query") if name in frame.columns]):
+    for key, group in frame.groupby(
+        [name for name in ("system", "query") if name in frame.columns]
+    ):
         missing = sorted(set(range(1, group["rank"].max() + 1)) - set(group["rank"]))
-        names = dict(zip([name for name in ("system", "query") if name in frame.columns], key, strict=True))
+        names = dict(
+            zip([name for name in ("system", "query") if name in frame.columns], key, strict=True)
+        )
         rows.append(pd.DataFrame([names | {"item": f"none{i}", "rank": i} for i in missing]))
     return pd.concat(rows, ignore_index=True)
 
@@ -50,14 +56,17 @@ def random_table(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             n = int(rng.integers(0, 12))
             ranks = np.sort(rng.choice(np.arange(1, 40), n, replace=False))
             rows += [
-                (system, f"q{query}", f"d{i}", int(r)) for i, r in zip(rng.permutation(items)[:n], ranks, strict=True)
+                (system, f"q{query}", f"d{i}", int(r))
+                for i, r in zip(rng.permutation(items)[:n], ranks, strict=True)
             ]
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "rank"])
     return frame.sample(frac=1, random_state=seed), grades(*judged)
 
 
 def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
-    data = runs.read(table(("q", "a", 9), ("q", "b", 11)), grades(("q", "a", 1), ("q", "b", 1), ("q", "c", 1)))
+    data = runs.read(
+        table(("q", "a", 9), ("q", "b", 11)), grades(("q", "a", 1), ("q", "b", 1), ("q", "c", 1))
+    )
     r = data.rankings["system"]
     assert rankings.precision(r, 5) == [0]
     assert rankings.precision(r, 10) == [0.1]
@@ -74,7 +83,9 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
-    """Every metric of the catalogue; those of returned items alone, or of pairs of these, do not see the gaps."""
+    """Every metric of the catalogue; those of returned items alone, or of pairs of these, do not
+    see the gaps.
+    """
     frame, judged = random_table(seed)
     data = runs.read(frame, judged)
     full, closed = runs.read(padded(frame), judged), runs.read(frame, judged, ranks="renumber")
@@ -119,13 +130,17 @@ def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
 
 
 def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
-    rows = [(s, f"q{i}", "a", 9 if s == "late" else 1) for s in ("late", "early") for i in range(12)]
+    rows = [
+        (s, f"q{i}", "a", 9 if s == "late" else 1) for s in ("late", "early") for i in range(12)
+    ]
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "rank"])
     judged = grades(*((f"q{i}", "a", 1) for i in range(12)))
     study = significance.read(frame, judged, metrics="mrr")
     assert set(study.estimates["value"].round(6)) == {1, round(1 / 9, 6)}
     assert "late: 12 lists start above rank 1" in _notes(study)
-    assert set(significance.read(frame, judged, metrics="mrr", ranks="renumber").estimates["value"]) == {1.0}
+    assert set(
+        significance.read(frame, judged, metrics="mrr", ranks="renumber").estimates["value"]
+    ) == {1.0}
 
 
 def _notes(study: significance.Significance) -> str:
@@ -135,13 +150,17 @@ def _notes(study: significance.Significance) -> str:
 
 
 def test_items_that_share_a_rank_take_the_places_after_it():
-    """As trec_eval orders equal scores; no list holds two items at a place, so no precision exceeds 1."""
+    """As trec_eval orders equal scores; no list holds two items at a place, so no precision exceeds
+    1.
+    """
     judged = grades(*(("q", item, 1) for item in "abcd"))
     for ranks in ([2, 2, 4, 5], [2, 2, 3, 4], [2, 2, 2, 5]):
         r = runs.read(table(*zip("qqqq", "abcd", ranks, strict=True)), judged).rankings["system"]
         assert r.retrieved.rank.tolist() == [2, 3, 4, 5]
         assert rankings.precision(r, 3) == [2 / 3]
-    account = runs.read(table(*zip("qqq", "abc", [1, 1, 3], strict=True)), judged).accounts["system"]
+    account = runs.read(table(*zip("qqq", "abc", [1, 1, 3], strict=True)), judged).accounts[
+        "system"
+    ]
     assert (account.tied, account.late, account.gaps) == (1, 0, 0)
 
 
@@ -153,8 +172,12 @@ def test_scores_never_have_gaps():
 
 def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(tmp_path):
     table(("1", "a", 1)).assign(system="s").to_csv(tmp_path / "a.csv", index=False)
-    table(("1", "b", 3)).assign(system="s").rename(columns={"rank": "score"}).to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(InputError, match="system 's' must have either scores or ranks in a list, got both"):
+    table(("1", "b", 3)).assign(system="s").rename(columns={"rank": "score"}).to_csv(
+        tmp_path / "b.csv", index=False
+    )
+    with pytest.raises(
+        InputError, match="system 's' must have either scores or ranks in a list, got both"
+    ):
         runs.read(tmp_path, grades(("1", "a", 1)))
 
 
@@ -165,7 +188,9 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
     whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(engine.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))) as e:
+    with engine.opened(
+        engine.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))
+    ) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
         large = sharded.measured(e, Ranked.of(*files, ranks=ranks), ASKS)
     assert whole.accounts == large.accounts
@@ -183,7 +208,9 @@ def test_from_grades_has_ranks_without_gaps():
 
 @pytest.mark.parametrize("first, late, gaps", [(1, 0, 0), (2, 1, 0), (3, 1, 0)])
 def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, gaps):
-    ranked = table(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(grade=[0, 1, 1])
+    ranked = table(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(
+        grade=[0, 1, 1]
+    )
     (account,) = runs.read(ranked).accounts.values()
     assert (account.late, account.gaps) == (late, gaps)
 

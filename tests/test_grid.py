@@ -1,4 +1,6 @@
-"""Bins of scores: they depend on the set of rows alone, every threshold is exact, the bounds hold."""
+"""Bins of scores: they depend on the set of rows alone, every threshold is exact, the bounds
+hold.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ FIELDS = ("low", "high", "positive", "negative")
 
 
 def same(a: Grid, b: Grid) -> bool:
-    return a.shift == b.shift and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS)
+    return a.shift == b.shift and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS
+    )
 
 
 def drawn(seed: int, n: int, ties: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +37,9 @@ def test_the_bins_do_not_depend_on_chunks_or_order(most, cut, weighted):
         order = rng.permutation(len(score))
         chunks = np.array_split(order, np.sort(rng.integers(0, len(score), 6)))
         parts = [
-            grid.reduce(score[at], label[at], None if weight is None else weight[at], most=most, cut=cut)
+            grid.reduce(
+                score[at], label[at], None if weight is None else weight[at], most=most, cut=cut
+            )
             for at in chunks
         ]
         rng.shuffle(parts)
@@ -44,8 +50,12 @@ def test_the_bins_do_not_depend_on_chunks_or_order(most, cut, weighted):
 @pytest.mark.parametrize("most", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
 @pytest.mark.parametrize("most_apart", [1.0, 8.0])
-def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(monkeypatch, most, cut, most_apart):
-    """Scores below 2 in size are sorted with their labels; others, and these where that is switched off, without."""
+def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(
+    monkeypatch, most, cut, most_apart
+):
+    """Scores below 2 in size are sorted with their labels; others, and these where that is switched
+    off, without.
+    """
     score, label = drawn(6, 100_000, ties=4)
     score = score / np.abs(score).max() * most_apart * 0.999
     found = grid.reduce(score, label, most=most, cut=cut)
@@ -71,12 +81,16 @@ def many(rng, n):
 
 
 def uneven(rng, n):
-    """So that the sample of sorted codes, which is taken at even distances, misleads in either direction."""
+    """So that the sample of sorted codes, which is taken at even distances, misleads in either
+    direction.
+    """
     return np.concatenate([rng.integers(0, 2**9, n // 2), rng.integers(2**40, 2**60, n - n // 2)])
 
 
 def clustered(rng, n):
-    return np.arange(n) * 2**20 + np.where(np.arange(n) % (n // 64 + 1) < 1024, 0, rng.integers(0, 2**19, n))
+    return np.arange(n) * 2**20 + np.where(
+        np.arange(n) % (n // 64 + 1) < 1024, 0, rng.integers(0, 2**19, n)
+    )
 
 
 @pytest.mark.parametrize("codes_of", [few, many, uneven, clustered])
@@ -125,7 +139,9 @@ def test_a_cut_is_counted_exactly():
 
 
 values = st.lists(
-    st.tuples(st.floats(-3, 3, width=16) | st.sampled_from([0.0, -0.0, 1.0]), st.booleans()), min_size=2, max_size=60
+    st.tuples(st.floats(-3, 3, width=16) | st.sampled_from([0.0, -0.0, 1.0]), st.booleans()),
+    min_size=2,
+    max_size=60,
 )
 
 

@@ -1,4 +1,6 @@
-"""Influence values against their definition and a jackknife, DeLong's test and the jackknife of differences."""
+"""Influence values against their definition and a jackknife, DeLong's test and the jackknife of
+differences.
+"""
 
 from dataclasses import replace
 
@@ -90,7 +92,9 @@ def test_the_bias_of_average_precision_is_that_of_leaving_out_each_row(digits):
     rng = np.random.default_rng(digits)
     label = rng.integers(0, 2, 40)
     score = np.round(rng.random(40) + 0.3 * label, digits)
-    without = [average_precision(count(np.delete(score, i), np.delete(label, i))) for i in range(40)]
+    without = [
+        average_precision(count(np.delete(score, i), np.delete(label, i))) for i in range(40)
+    ]
     bias = 39 * (np.mean(without) - average_precision(count(score, label)))
     assert average_precision_bias(count(score, label)) == pytest.approx(bias, abs=1e-12)
     assert average_precision_bias(count([0.2, 0.1], [1, 0])) == 0
@@ -104,7 +108,9 @@ def test_runs_of_thresholds_move_a_metric_as_the_whole_table_does(monkeypatch, n
     kind = lookup.find(name, "counts").metric.kind
     runs = list(kind.by_steps(c, kind.at(c, np.nan)))[::-1]
     assert len(runs) == 16
-    np.testing.assert_array_equal(np.concatenate([moved for _, moved in runs], axis=1), kind.bins(c))
+    np.testing.assert_array_equal(
+        np.concatenate([moved for _, moved in runs], axis=1), kind.bins(c)
+    )
     np.testing.assert_array_equal(np.concatenate([step.tp for step, _ in runs]), c.tp)
 
 
@@ -115,7 +121,10 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
     for size in (1, 7, 64, 1_000):
         monkeypatch.setattr("evalkit.metrics.counts.STEP", size)
         place, sign = widest(c)
-        assert (place, sign) == (int(np.argmax(gap)), np.sign((c.tp * c.negatives - c.fp * c.positives)[place]))
+        assert (place, sign) == (
+            int(np.argmax(gap)),
+            np.sign((c.tp * c.negatives - c.fp * c.positives)[place]),
+        )
 
 
 def delong(label, first, second):
@@ -143,11 +152,14 @@ def test_paired_equals_the_definition_with_ties():
     (area_a, xa, ya), (area_b, xb, yb) = by_hand(label, a), by_hand(label, b)
     parts = np.array([np.var(xa - xb, ddof=1) / xa.size, np.var(ya - yb, ddof=1) / ya.size])
     error, sizes = np.sqrt(parts.sum()), np.array([xa.size, ya.size])
-    t = stats.t(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())  # Welch's freedom: with few positives z is too sure
+    # Welch's freedom: with few positives z is too sure
+    t = stats.t(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
     c = delong(label, a, b)
     assert c.difference.value == pytest.approx(area_a - area_b)
     assert c.p_value == pytest.approx(2 * t.sf(abs(area_a - area_b) / error))
-    assert (c.difference.high - c.difference.low) / 2 == pytest.approx(t.ppf(0.975) * error, rel=1e-6)
+    assert (c.difference.high - c.difference.low) / 2 == pytest.approx(
+        t.ppf(0.975) * error, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["r2", "r2_correlation"])

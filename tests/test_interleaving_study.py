@@ -1,4 +1,6 @@
-"""The interleaving report: logs of several rankers, users of A/B tests, plans, parts that were not given."""
+"""The interleaving report: logs of several rankers, users of A/B tests, plans, parts that were not
+given.
+"""
 
 from functools import partial
 
@@ -34,7 +36,10 @@ def test_users_won_tied_and_lost_are_those_of_the_sample_size():
     silent = log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
     study = interleaving.read(log=silent, preference="user_share,credit_share", **SMALL).log
     assert study.silent > 0
-    assert study.comparisons[["wins", "ties", "losses"]].sum(axis=1).tolist() == study.comparisons["n"].tolist()
+    assert (
+        study.comparisons[["wins", "ties", "losses"]].sum(axis=1).tolist()
+        == study.comparisons["n"].tolist()
+    )
 
 
 def test_the_test_is_of_users_and_never_of_sessions():
@@ -45,7 +50,9 @@ def test_the_test_is_of_users_and_never_of_sessions():
     assert often.session_p < 1e-6 < once.session_p
     lonely = interleaving.read(many.drop(columns="user"), **SMALL).log
     assert lonely.unit_name == "session"
-    assert "No user column: each session counts as a unit" in interleaving_page.findings(lonely).text
+    assert (
+        "No user column: each session counts as a unit" in interleaving_page.findings(lonely).text
+    )
 
 
 def test_neutral_items_give_credit_to_nobody_and_are_counted():
@@ -62,7 +69,10 @@ def test_a_coin_that_is_none_is_a_warning():
     assert study.coins["share"].tolist() == [1, 0]
     assert study.balance["adjusted"].max() < 0.001
     text = interleaving_page.findings(study).html
-    assert 'class="warn">A fair coin does not explain how the items were shared out (smallest adjusted p' in text
+    assert (
+        'class="warn">A fair coin does not explain how the items were shared out (smallest '
+        "adjusted p" in text
+    )
 
 
 def test_segments_are_of_sessions_and_positions_of_items():
@@ -76,7 +86,9 @@ def test_segments_are_of_sessions_and_positions_of_items():
 
 def test_any_number_is_an_outcome():
     hours = log().rename(columns={"outcome": "hours"})
-    study = interleaving.read(hours, columns="outcome=hours", preference="credit_share", **SMALL).log
+    study = interleaving.read(
+        hours, columns="outcome=hours", preference="credit_share", **SMALL
+    ).log
     assert study.estimates["value"].max() == pytest.approx(53 / 95)
     assert study.table.columns["outcome"] == "hours"
 
@@ -88,7 +100,12 @@ def test_several_rankers_are_compared_pair_by_pair_over_users():
     study = interleaving.read(needs.multileaved(), arms="c,a,b", **SMALL).log
     assert study.order == ["a", "b", "c"]
     value = study.estimates.set_index(["metric", "system"])["value"]
-    for metric, even in {"user_share": 1, "credit_share": 1, "user_preference": 1.5, "session_wins": 1.5}.items():
+    for metric, even in {
+        "user_share": 1,
+        "credit_share": 1,
+        "user_preference": 1.5,
+        "session_wins": 1.5,
+    }.items():
         assert value[metric].sum() == pytest.approx(even)
     rows = study.comparisons[study.comparisons["metric"] == "user_share"]
     assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
@@ -132,7 +149,9 @@ def test_a_part_that_was_not_given_is_not_shown():
 
 def test_nothing_is_simulated_beside_data_unless_it_is_asked_for():
     assert interleaving.read(users=users(), metrics="orders").planning is None
-    asked = interleaving.read(users=users(), metrics="orders", world="positions", simulated_users=1000, rankers=3)
+    asked = interleaving.read(
+        users=users(), metrics="orders", world="positions", simulated_users=1000, rankers=3
+    )
     assert asked.planning.name == "positions"
 
 
@@ -140,7 +159,10 @@ def test_one_gate_for_log_and_table():
     asked = {"baseline": "a", "gate": "not worse"} | SMALL
     both = interleaving.read(log(), users(), metrics="orders", **asked)
     assert both.gate.words.count("not worse against a") == 2
-    alone = [interleaving.read(log(), **asked), interleaving.read(users=users(), metrics="orders", **asked)]
+    alone = [
+        interleaving.read(log(), **asked),
+        interleaving.read(users=users(), metrics="orders", **asked),
+    ]
     assert both.gate.passed == all(one.gate.passed for one in alone)
 
 
@@ -150,7 +172,9 @@ def test_curves_fall_from_half_to_five_percent_where_the_table_says():
     for name, line in plan.curves.groupby("system"):
         assert (np.diff(line["error"]) <= 0).all()
         assert line["error"].iloc[0] <= 0.5
-        assert np.interp(np.log(need[name]), np.log(line["users"]), line["error"]) == pytest.approx(0.05, abs=0.005)
+        assert np.interp(np.log(need[name]), np.log(line["users"]), line["error"]) == pytest.approx(
+            0.05, abs=0.005
+        )
 
 
 def test_counted_experiments_agree_with_the_curve():
@@ -159,7 +183,9 @@ def test_counted_experiments_agree_with_the_curve():
     counted = plan.groups[plan.groups["system"] == "interleaving, win"].set_index("users")["error"]
     for n in (100, 300, 1000):
         told = planning.simulation.sign_error(*need.loc["interleaving, win", ["effect", "sd"]], n)
-        assert counted[n] == pytest.approx(float(told), abs=4 * np.sqrt(told * (1 - told) / (60_000 // n)))
+        assert counted[n] == pytest.approx(
+            float(told), abs=4 * np.sqrt(told * (1 - told) / (60_000 // n))
+        )
 
 
 def test_the_seed_fixes_the_planning():
@@ -172,19 +198,30 @@ def test_the_seed_fixes_the_planning():
 
 def test_means_shares_and_ratios_have_their_own_test():
     table = users()
-    study = interleaving.read(users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL).users
+    study = interleaving.read(
+        users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL
+    ).users
     rows = study.comparisons.set_index("metric")
     a, b = (table[table["arm"] == arm] for arm in "ab")
-    assert rows.loc["orders", "p"] == pytest.approx(6 / 70)  # 3 of the 70 deals of 8 users have as large a t
+    # 3 of the 70 deals of 8 users have as large a t
+    assert rows.loc["orders", "p"] == pytest.approx(6 / 70)
     assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
-    ratio = independent.difference(*(ratio_of(Sums(arm["orders"], arm["visits"])) for arm in (b, a)))
+    ratio = independent.difference(
+        *(ratio_of(Sums(arm["orders"], arm["visits"])) for arm in (b, a))
+    )
     assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
     assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
     assert rows["method"].tolist() == ["studentised permutation", "score", "jackknife t"]
 
 
 def test_cuped_strata_and_cap_stand_beside_the_plain_result():
-    options = {"metrics": "orders", "before": "past", "strata": "country", "cap": 0.8, "baseline": "a"}
+    options = {
+        "metrics": "orders",
+        "before": "past",
+        "strata": "country",
+        "cap": 0.8,
+        "baseline": "a",
+    }
     study = interleaving.read(users=users(), **options, **SMALL).users
     rows = study.adjustments.set_index("way")
     table = users()
@@ -196,7 +233,9 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
     assert "stratified by country" in rows.index
     assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
     decides = study.headline.iloc[0]
-    assert decides[["difference", "p"]].tolist() == pytest.approx([cuped.difference.value, cuped.p_value])
+    assert decides[["difference", "p"]].tolist() == pytest.approx(
+        [cuped.difference.value, cuped.p_value]
+    )
     assert decides["method"] == "Welch t after CUPED with past"
     assert "adjusted for past" in first_screen.verdict(study).text
 
@@ -209,7 +248,14 @@ def test_what_a_metric_measures_is_not_from_before_the_experiment():
 def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table["past"] += np.random.default_rng(3).poisson(4, len(table))
-    read = partial(interleaving.read, users=table, metrics="orders,bought", segments="country", baseline="a", **SMALL)
+    read = partial(
+        interleaving.read,
+        users=table,
+        metrics="orders,bought",
+        segments="country",
+        baseline="a",
+        **SMALL,
+    )
     adjusted, plain = read(before="past").users, read().users
     row, raw = adjusted.comparisons.iloc[0], plain.comparisons.iloc[0]
     control = table.loc[table["arm"] == "a", "orders"].mean()
@@ -230,12 +276,16 @@ def test_the_sample_ratio_is_against_what_was_planned():
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
     notes = {
-        shares: experiment_page.findings(interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users)
+        shares: experiment_page.findings(
+            interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users
+        )
         for shares in (None, "a=2,b=1", "unknown")
     }
     beside_verdict = notes[None].html.split("<!--at verdict-->")[1].split("<!--/at-->")[0]
     assert "the assignment is broken" in beside_verdict
-    assert "the assignment is broken" in str(interleaving.read(users=table, metrics="orders", **SMALL))
+    assert "the assignment is broken" in str(
+        interleaving.read(users=table, metrics="orders", **SMALL)
+    )
     assert "Sample ratio against the planned shares: p 1" in notes["a=2,b=1"].text
     assert "Sample ratio: not tested" in notes["unknown"].text
 
@@ -256,18 +306,28 @@ def test_a_table_of_users_needs_metrics():
 
 
 def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
-    table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": np.arange(800) % 3 == 0})
-    study = interleaving.read(users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL).users
+    table = pd.DataFrame(
+        {"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": np.arange(800) % 3 == 0}
+    )
+    study = interleaving.read(
+        users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL
+    ).users
     row, share = study.comparisons.iloc[0], study.estimates.set_index("system")
     sizes = [share.loc[row[side], "n"] for side in ("first", "second")]
-    by_test = power.detectable_share(share.loc[row["second"], "value"], *sizes, level=study.family_level)
+    by_test = power.detectable_share(
+        share.loc[row["second"], "value"], *sizes, level=study.family_level
+    )
     assert row["detectable"] == pytest.approx(by_test)
     assert 0.05 < by_test < 0.15
 
 
 def test_what_a_table_of_users_compares_is_called_an_arm():
-    table = pd.DataFrame({"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7})
-    page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays").users).html
+    table = pd.DataFrame(
+        {"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7}
+    )
+    page_text = experiment_page.estimates(
+        interleaving.read(users=table, metrics="plays").users
+    ).html
     assert '<th scope="col">arm</th>' in page_text
     assert "system" not in page_text
 
@@ -281,11 +341,16 @@ def test_welch_equals_scipy():
 
     rng = np.random.default_rng(0)
     a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
-    got, want = independent.difference(mean_of(a), mean_of(b), level=0.9), ttest_ind(a, b, equal_var=False)
+    got, want = (
+        independent.difference(mean_of(a), mean_of(b), level=0.9),
+        ttest_ind(a, b, equal_var=False),
+    )
     assert got.p_value == pytest.approx(want.pvalue)
     assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
     back = independent.difference(mean_of(b), mean_of(a), level=0.9)
-    assert (back.p_value, back.difference.value) == pytest.approx((got.p_value, -got.difference.value))
+    assert (back.p_value, back.difference.value) == pytest.approx(
+        (got.p_value, -got.difference.value)
+    )
 
 
 # Ratios of sums and lifts
@@ -295,7 +360,11 @@ def people(rng, n, lift=1.0):
     """Clicks and impressions of users who differ in use and taste, and clicks before."""
     seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
     taste = rng.beta(2, 18, n)
-    return rng.binomial(seen, np.minimum(1, taste * lift)).astype(float), seen, rng.binomial(seen, taste).astype(float)
+    return (
+        rng.binomial(seen, np.minimum(1, taste * lift)).astype(float),
+        seen,
+        rng.binomial(seen, taste).astype(float),
+    )
 
 
 def small_arms(repeats, seed):
@@ -329,7 +398,9 @@ def test_fieller_by_brute_force():
 
     freedom = sum(errors) ** 2 / (errors[0] ** 2 / 19 + errors[1] ** 2 / 8)
     grid = np.linspace(0, 7, 700_001)
-    inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (errors[0] + grid**2 * errors[1])
+    inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (
+        errors[0] + grid**2 * errors[1]
+    )
     want = [grid[inside].min() - 1, grid[inside].max() - 1]
     assert limits(independent.lift(mean_of(a), mean_of(b))) == pytest.approx(want, abs=2e-5)
 
@@ -339,22 +410,31 @@ def test_the_jackknife_leaves_out_each_user():
     (a, n, _), (b, m, _) = people(rng, 30), people(rng, 40)
     error = []
     for top, bottom in ((a, n), (b, m)):
-        without = np.array([np.delete(top, i).sum() / np.delete(bottom, i).sum() for i in range(top.size)])
+        without = np.array(
+            [np.delete(top, i).sum() / np.delete(bottom, i).sum() for i in range(top.size)]
+        )
         error.append((top.size - 1) / top.size * ((without - without.mean()) ** 2).sum())
     kish = [bottom.sum() ** 2 / (bottom**2).sum() for bottom in (n, m)]
     freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
     from scipy.stats import t
 
     got = independent.difference(ratio_of(Sums(a, n)), ratio_of(Sums(b, m)))
-    assert got.p_value == pytest.approx(2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom))
+    assert got.p_value == pytest.approx(
+        2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom)
+    )
 
 
 def test_cuped_narrows_the_interval_by_the_correlation():
     rng = np.random.default_rng(5)
     (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
-    plain, adjusted = independent.difference(mean_of(a), mean_of(b)), experiments.cuped(a, b, a0, b0)
+    plain, adjusted = (
+        independent.difference(mean_of(a), mean_of(b)),
+        experiments.cuped(a, b, a0, b0),
+    )
     width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
-    assert width[0] / width[1] == pytest.approx(np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05)
+    assert width[0] / width[1] == pytest.approx(
+        np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05
+    )
     useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
     assert useless.p_value == pytest.approx(plain.p_value)
     assert useless.difference.value == pytest.approx(plain.difference.value)
@@ -363,7 +443,9 @@ def test_cuped_narrows_the_interval_by_the_correlation():
 def test_one_stratum_is_none():
     rng = np.random.default_rng(6)
     a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
-    one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
+    one = experiments.stratified(
+        {"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60}
+    )
     assert one.p_value == pytest.approx(independent.difference(mean_of(a), mean_of(b)).p_value)
 
 

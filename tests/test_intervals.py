@@ -1,4 +1,6 @@
-"""Intervals of means, ratios and shares, and closed forms: tools, published figures, ranges, undefined cases."""
+"""Intervals of means, ratios and shares, and closed forms: tools, published figures, ranges,
+undefined cases.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -15,7 +17,15 @@ from evalkit.catalogue.kinds import Loss, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics import closed_forms, independent, inference, intervals, intervals as iv, proportions, spread
+from evalkit.statistics import (
+    closed_forms,
+    independent,
+    inference,
+    intervals,
+    intervals as iv,
+    proportions,
+    spread,
+)
 from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
 from evalkit.statistics.intervals import hall, newcombe, wilson
 from evalkit.statistics.methods import Options
@@ -46,7 +56,9 @@ def test_equal_values_leave_no_width(mean):
 def test_bca_equals_scipy_within_monte_carlo_error():
     values = rng(3).lognormal(0, 1, 60)
     e = bca(values, rng(1), resamples=20_000)
-    expected = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=rng(2)).confidence_interval
+    expected = stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, method="BCa", rng=rng(2)
+    ).confidence_interval
     assert limits(e) == pytest.approx((expected.low, expected.high), abs=0.04 * (e.high - e.low))
 
 
@@ -61,7 +73,8 @@ def test_repeating_the_rows_of_each_unit_leaves_the_interval():
     once = iv.ratio_delta(*iv.by_unit(values, unit))
     twice = iv.ratio_delta(*iv.by_unit(np.tile(values, 2), np.tile(unit, 2)))
     assert limits(twice) == pytest.approx(limits(once), rel=1e-12)
-    assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high  # rows as units: narrower for nothing
+    # rows as units: narrower for nothing
+    assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high
 
 
 @given(st.integers(1, 60), st.data())
@@ -71,7 +84,9 @@ def test_proportions_equal_scipy(n, data):
     test = stats.binomtest(k, n)
     for ours, theirs in ((iv.wilson, "wilson"), (iv.clopper_pearson, "exact")):
         expected = test.proportion_ci(0.9, theirs)
-        assert limits(ours(k, n, level=0.9)) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert limits(ours(k, n, level=0.9)) == pytest.approx(
+            (expected.low, expected.high), abs=1e-12
+        )
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 40))
@@ -86,8 +101,12 @@ def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, res
 
 
 def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
-    """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard errors above."""
-    highs = np.array([intervals.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)])
+    """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard
+    errors above.
+    """
+    highs = np.array(
+        [intervals.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)]
+    )
     assert highs[0] == pytest.approx(stats.t.ppf(0.975, 19))
     assert highs[20] < 4.5  # at a skewness of 2, where his own is 8.8
     assert np.diff(highs).max() < 0.7  # in no step of a tenth of skewness
@@ -95,11 +114,15 @@ def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
 
 def test_symmetric_values_have_students_interval():
     values = np.concatenate([np.arange(1.0, 9), -np.arange(1.0, 9)])
-    assert limits(intervals.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)
+    assert limits(intervals.mean(values)) == pytest.approx(
+        limits(intervals.mean_t(values)), abs=1e-12
+    )
 
 
 def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
-    """By hand: one unit more, of the variance of zeros and ones, and t; the score equation holds at both limits."""
+    """By hand: one unit more, of the variance of zeros and ones, and t; the score equation holds at
+    both limits.
+    """
     values = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # symmetric about 0.55
     n, p = 8, values.mean()
     middle = (p * n + 1) / (n + 2)
@@ -107,14 +130,19 @@ def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
     units = p * (1 - p) / (variance / n)
     e = intervals.mean(values, ends=(0, 1))
     for limit in limits(e):
-        assert abs(p - limit) / np.sqrt(limit * (1 - limit) / units) == pytest.approx(stats.t.ppf(0.975, 7), abs=1e-9)
+        assert abs(p - limit) / np.sqrt(limit * (1 - limit) / units) == pytest.approx(
+            stats.t.ppf(0.975, 7), abs=1e-9
+        )
     tenfold = intervals.mean(10 * values - 3, ends=(-3, 7))
     assert limits(tenfold) == pytest.approx([10 * x - 3 for x in limits(e)], abs=1e-12)
     assert intervals.mean(values, ends=(0, np.inf)) == intervals.mean(values)
 
 
 def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
-    alike, top = intervals.mean([0.5] * 10, ends=(0, 1)), intervals.mean([1.0, 1.0, 0.999], ends=(0, 1))
+    alike, top = (
+        intervals.mean([0.5] * 10, ends=(0, 1)),
+        intervals.mean([1.0, 1.0, 0.999], ends=(0, 1)),
+    )
     assert 0.3 < alike.low < 0.45
     assert alike.high == pytest.approx(1 - alike.low)
     assert 0 < top.low < top.high <= 1
@@ -131,7 +159,9 @@ def test_ranged_t_stays_inside_and_mirrors(value, error, n):
     assert 0 <= e.low <= value <= e.high <= 1
     other = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
     assert limits(other) == pytest.approx((1 - e.high, 1 - e.low), abs=1e-9)
-    plain = ranged_t(value, error, freedom=n - 1, n=n, level=0.95, ends=(-np.inf, np.inf), method="t")
+    plain = ranged_t(
+        value, error, freedom=n - 1, n=n, level=0.95, ends=(-np.inf, np.inf), method="t"
+    )
     assert plain == intervals.t_interval(value, error, n=n, level=0.95, method="t")
 
 
@@ -147,7 +177,7 @@ def test_ranged_t_is_the_logit_and_the_logarithm():
     assert within(-np.inf, 1.0) == pytest.approx(1 - 0.2 * np.exp(np.array([1, -1]) * half / 0.2))
 
 
-# Where they are used ------------------------------------------------------------------------------------------------
+# Where they are used ------------------------------------------------------------------------------
 
 
 def chosen(kind, low, high):
@@ -166,7 +196,9 @@ def by_user(g, users=20):
 @pytest.mark.parametrize("seed", range(5))
 def test_two_arms_that_divide_users_tell_one_story(seed):
     hits, rows = by_user(rng(seed), 12)
-    first, second = (OfUnits(POOLED, Sums(side, rows), design=Layout.DIVIDED) for side in (hits, rows - hits))
+    first, second = (
+        OfUnits(POOLED, Sums(side, rows), design=Layout.DIVIDED) for side in (hits, rows - hits)
+    )
     o = Options(0.95, rng())
     e, c = inference.estimate(first, o), inference.compare(first, second, o)
     assert limits(e) == pytest.approx(((1 + c.difference.low) / 2, (1 + c.difference.high) / 2))
@@ -175,10 +207,14 @@ def test_two_arms_that_divide_users_tell_one_story(seed):
 
 def test_few_users_have_limits_within_the_range():
     e = inference.estimate(
-        OfUnits(POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED), Options(0.95, rng())
+        OfUnits(POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED),
+        Options(0.95, rng()),
     )
     assert limits(e) == (0, 1)  # three users cannot reject anything
-    sides = (Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), Sums(np.array([0.0, 1, 0]), np.array([3.0, 5, 2])))
+    sides = (
+        Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])),
+        Sums(np.array([0.0, 1, 0]), np.array([3.0, 5, 2])),
+    )
     c = inference.compare(*(OfUnits(POOLED, side) for side in sides), Options(0.95, rng()))
     assert -1 <= c.difference.low <= c.difference.high <= 1
 
@@ -193,7 +229,9 @@ def test_a_heavy_user_costs_degrees_of_freedom():
 
 
 def test_weighted_rows_have_kishs_number():
-    """The error is nearer than the delta method's to that of leaving out each row; equal weights change nothing."""
+    """The error is nearer than the delta method's to that of leaving out each row; equal weights
+    change nothing.
+    """
     g = rng(2)
     rows = Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
     loss = chosen(Loss(lambda r, k: np.abs(r.actual - r.score)), -np.inf, np.inf)
@@ -205,10 +243,12 @@ def test_weighted_rows_have_kishs_number():
     share = rows.weight / rows.weight.sum()
     assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
     plain = OfRows(loss, replace(rows, weight=None))
-    assert plain.spread.error == pytest.approx(spread.standard_error(plain.effects.rows * 40), rel=1e-12)
+    assert plain.spread.error == pytest.approx(
+        spread.standard_error(plain.effects.rows * 40), rel=1e-12
+    )
 
 
-# Coverage ------------------------------------------------------------------------------------------------------------
+# Coverage -----------------------------------------------------------------------------------------
 
 
 def test_no_certain_prediction_leaves_the_mean_as_it_is():
@@ -236,7 +276,12 @@ def test_the_likeliest_proportion_is_that_of_a_search():
         a, b, d = int(g.integers(0, n + 1)), int(g.integers(0, m + 1)), g.uniform(-0.9, 0.9)
 
         def loss(p, a=a, b=b, n=n, m=m, d=d):
-            return -(a * np.log(p) + (n - a) * np.log1p(-p) + b * np.log(p - d) + (m - b) * np.log1p(d - p))
+            return -(
+                a * np.log(p)
+                + (n - a) * np.log1p(-p)
+                + b * np.log(p - d)
+                + (m - b) * np.log1p(d - p)
+            )
 
         ends = max(0, d) + 1e-12, min(1, 1 + d) - 1e-12
         by_search = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-10}).x
@@ -259,7 +304,9 @@ def test_test_interval_and_lift_never_contradict(n, m, data):
 
 
 def test_the_score_interval_covers():
-    """The exact coverage over a grid of true shares, 20 and 30 trials: near the level on average."""
+    """The exact coverage over a grid of true shares, 20 and 30 trials: near the level on
+    average.
+    """
     n, m = 20, 30
     tables = [[difference_score(a, n, b, m) for b in range(m + 1)] for a in range(n + 1)]
     covered = []
@@ -279,7 +326,9 @@ def test_newcombe_limits_solve_their_equation():
     e = closed_forms.auc_newcombe(0.85, 20, 80)
     for truth in (e.low, e.high):
         spread = 1 + 49 * ((1 - truth) / (2 - truth) + truth / (1 + truth))
-        assert (0.85 - truth) ** 2 == pytest.approx(1.959964**2 * truth * (1 - truth) * spread / 1600, rel=1e-6)
+        assert (0.85 - truth) ** 2 == pytest.approx(
+            1.959964**2 * truth * (1 - truth) * spread / 1600, rel=1e-6
+        )
     mirrored = closed_forms.auc_newcombe(0.15, 20, 80)
     assert (mirrored.low, mirrored.high) == pytest.approx((1 - e.high, 1 - e.low))
 
@@ -294,15 +343,20 @@ def test_limits_stay_inside_and_have_width_at_the_ends():
 TABLE = lookup.TABLES["counts"]
 
 
-# By hand and by published examples ----------------------------------------------------------------------------------
+# By hand and by published examples ----------------------------------------------------------------
 
 
 def test_mover_is_newcombes_interval_of_a_difference():
     """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]."""
-    parts = [Part(1.0, wilson(56, 70), np.zeros(1)), Part(1.0, _turned(wilson(48, 80)), np.zeros(1))]
+    parts = [
+        Part(1.0, wilson(56, 70), np.zeros(1)),
+        Part(1.0, _turned(wilson(48, 80)), np.zeros(1)),
+    ]
     e = mover_mean(parts, n=150, level=0.95)
     assert (e.value, e.low, e.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-    assert (e.low, e.high) == pytest.approx((newcombe(56, 70, 48, 80).low, newcombe(56, 70, 48, 80).high))
+    assert (e.low, e.high) == pytest.approx(
+        (newcombe(56, 70, 48, 80).low, newcombe(56, 70, 48, 80).high)
+    )
 
 
 def _turned(e):
@@ -310,8 +364,13 @@ def _turned(e):
 
 
 def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
-    """Newcombe 1998's method 8 of 20, 12, 2 and 16 pairs, as R's ratesci has it: 0.20 [0.0618, 0.3242]."""
-    first, second = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16]), np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
+    """Newcombe 1998's method 8 of 20, 12, 2 and 16 pairs, as R's ratesci has it: 0.20 [0.0618,
+    0.3242].
+    """
+    first, second = (
+        np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16]),
+        np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16]),
+    )
     sides = [(32, first - 0.64), (28, 0.44 - second)]
     parts = [closed_forms.Part(1.0, wilson(hits, 50), moved) for hits, moved in sides]
     e = closed_forms.mover_mean(parts, n=50, level=0.95)
@@ -341,7 +400,9 @@ def test_overlap_is_the_metric_and_keeps_its_end(weight, times):
 
 def test_f1_is_wilsons_interval_of_the_jaccard_index_mapped():
     e, j = overlap(30, 10, 5, weight=1, times=2, level=0.9), wilson(30, 45, level=0.9)
-    assert (e.value, e.low, e.high) == pytest.approx(tuple(2 * x / (1 + x) for x in (j.value, j.low, j.high)))
+    assert (e.value, e.low, e.high) == pytest.approx(
+        tuple(2 * x / (1 + x) for x in (j.value, j.low, j.high))
+    )
 
 
 def test_hall_undoes_its_own_transformation():
@@ -350,23 +411,33 @@ def test_hall_undoes_its_own_transformation():
 
     for skewness in (-0.3, 0.1, 0.35):  # beyond it the root goes on as a line
         e = hall(0.0, 1.0, skewness * np.sqrt(30), n=30, level=0.95)
-        a, t = skewness / 3, stdtrit(min(29, 2 / skewness**2), 0.975)  # 2 n / γ² degrees of freedom at most
+        # 2 n / γ² degrees of freedom at most
+        a, t = (
+            skewness / 3,
+            stdtrit(min(29, 2 / skewness**2), 0.975),
+        )
         for limit, sign in ((-e.low, 1), (-e.high, -1)):
-            assert limit + a * limit**2 + a**2 * limit**3 / 3 + skewness / 6 == pytest.approx(sign * t)
+            assert limit + a * limit**2 + a**2 * limit**3 / 3 + skewness / 6 == pytest.approx(
+                sign * t
+            )
     assert hall(0.0, 1.0, 0.0, n=30, level=0.95).high == pytest.approx(stdtrit(29, 0.975))
 
 
 def test_lift_by_precision_and_by_recall_meet():
-    """Where the rows picked are as many as the positives, precision and recall are shares of as many."""
+    """Where the rows picked are as many as the positives, precision and recall are shares of as
+    many.
+    """
     a = lift(60, 100, 100, 1000, 0.3, level=0.95)
     b = lift_of_few(60, 100, 0.1, 0.3, n=1000, level=0.95)
     assert a.value == b.value
     assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.05)
 
 
-# Always in range, and consistent ------------------------------------------------------------------------------------
+# Always in range, and consistent ------------------------------------------------------------------
 
-rows = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 1)), min_size=4, max_size=40)
+rows = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 1)), min_size=4, max_size=40
+)
 
 
 @settings(ANY_TIME, max_examples=25)
@@ -401,7 +472,9 @@ def test_further_numbers_of_the_page_lie_in_their_range(data):
 
 
 def test_no_lift_by_user_is_above_that_of_positive_rows_alone():
-    """Of three users the logarithm of the lift has one or two degrees of freedom, and t's limit alone is far out."""
+    """Of three users the logarithm of the lift has one or two degrees of freedom, and t's limit
+    alone is far out.
+    """
     rng = np.random.default_rng(8)
     label, score, user = rng.integers(0, 2, 30), rng.random(30), np.repeat(["a", "b", "c"], 10)
     e = estimate(lookup.find("lift", "counts"), Rows(label, score, 0.5, unit=user))
@@ -410,7 +483,9 @@ def test_no_lift_by_user_is_above_that_of_positive_rows_alone():
 
 
 def test_the_effects_of_a_depth_are_those_of_a_weight():
-    """The border's share is smoothed, so only what does not depend on it is exact: the sum, and rows at one border."""
+    """The border's share is smoothed, so only what does not depend on it is exact: the sum, and
+    rows at one border.
+    """
     rng = np.random.default_rng(5)
     label = (rng.random(400) < 0.3).astype(np.int64)
     sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
@@ -439,15 +514,17 @@ def test_calibration_has_no_interval_and_no_test():
             assert "biased" in e.method
 
 
-# As often right as they say -----------------------------------------------------------------------------------------
+# As often right as they say -----------------------------------------------------------------------
 
 
-# Half a row in each cell ----------------------------------------------------------------------------------------------
+# Half a row in each cell --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["mcc", "kappa"])
 def test_no_predicted_row_claims_no_certainty(name):
-    """Nothing, or next to nothing, is predicted: the influence values are all 0, and the value tells little."""
+    """Nothing, or next to nothing, is predicted: the influence values are all 0, and the value
+    tells little.
+    """
     label = np.arange(100) < 4
     score = np.where(np.arange(100) < (1 if name == "mcc" else 0), 0.9, 0.1)
     e = estimate(lookup.find(name, "counts"), Rows(label.astype(int), score))

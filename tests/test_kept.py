@@ -26,7 +26,9 @@ def block(units: int | None = None) -> Block:
     key = mixed(unit.astype(np.uint64) + np.uint64(7))
     label = (rng.random(ROWS) < 0.003).astype(float)
     order = np.argsort(key, kind="stable")
-    return Block(label[order], rng.random((2, ROWS))[:, order], None, key[order], clustered=units is not None)
+    return Block(
+        label[order], rng.random((2, ROWS))[:, order], None, key[order], clustered=units is not None
+    )
 
 
 def sampled(rows: Block, size: int, most: int = MOST) -> Sample:
@@ -40,11 +42,17 @@ def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
     rows = block(units)
     starts = np.random.default_rng(1).permutation(len(rows.starts))
     sizes = np.diff(rows.starts, append=ROWS)
-    other = rows.at(np.concatenate([np.arange(rows.starts[i], rows.starts[i] + sizes[i]) for i in starts]))
+    other = rows.at(
+        np.concatenate([np.arange(rows.starts[i], rows.starts[i] + sizes[i]) for i in starts])
+    )
     a, b = sampled(rows, 900), sampled(other, 5_000)
     assert len(a.rows) <= MOST
     assert np.array_equal(np.sort(a.rows.key), np.sort(b.rows.key))
-    assert a.stands_for * len(a.rows) == pytest.approx(ROWS) == pytest.approx(b.stands_for * len(b.rows))
+    assert (
+        a.stands_for * len(a.rows)
+        == pytest.approx(ROWS)
+        == pytest.approx(b.stands_for * len(b.rows))
+    )
 
 
 @pytest.mark.parametrize("units", [None, 20_000])
@@ -58,7 +66,10 @@ def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
 
 def test_whole_units_are_drawn():
     rows = block(20_000)
-    sample, sizes = sampled(rows, 900), dict(zip(*np.unique(rows.key, return_counts=True), strict=True))
+    sample, sizes = (
+        sampled(rows, 900),
+        dict(zip(*np.unique(rows.key, return_counts=True), strict=True)),
+    )
     keys, drawn = np.unique(sample.rows.key, return_counts=True)
     assert [sizes[key] for key in keys] == drawn.tolist()
 
@@ -73,15 +84,27 @@ def test_keys_that_come_again_are_counted_up_to_a_bound():
     keys = mixed(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
     parts = [Distinct.of(some, 10_000) for some in np.array_split(keys, 37)]
     assert reduce(add, parts).repeated == 20_000 - len(np.unique(keys))
-    assert reduce(add, [Distinct.of(some, 10_000) for some in np.array_split(np.unique(keys), 9)]).repeated == 0
-    assert reduce(add, [Distinct.of(some, 500) for some in np.array_split(np.unique(keys), 9)]).repeated is None
+    assert (
+        reduce(
+            add, [Distinct.of(some, 10_000) for some in np.array_split(np.unique(keys), 9)]
+        ).repeated
+        == 0
+    )
+    assert (
+        reduce(
+            add, [Distinct.of(some, 500) for some in np.array_split(np.unique(keys), 9)]
+        ).repeated
+        is None
+    )
 
 
 VALUES = Sums(np.array([0.5, np.nan, 1.0, 0.25]))
 POOLED = Sums(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
 
 
-MEAN = Chosen(Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf))
+MEAN = Chosen(
+    Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf)
+)
 RATIO = Chosen(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
 
 
@@ -91,7 +114,9 @@ def estimate(sums, unit=None):
 
 
 def compare(first, second, unit=None, name="query"):
-    return inference.compare(OfUnits(MEAN, first, unit), OfUnits(MEAN, second, unit), Options(0.95, rng(), name))
+    return inference.compare(
+        OfUnits(MEAN, first, unit), OfUnits(MEAN, second, unit), Options(0.95, rng(), name)
+    )
 
 
 def test_undefined_units_are_left_out_of_the_mean():
@@ -113,7 +138,10 @@ def test_clusters_keep_the_mean_and_count_the_users():
 
 
 def test_duplicated_rows_of_a_user_leave_the_clustered_interval():
-    values, user = np.random.default_rng(1).normal(size=40), np.arange(40).astype(str).astype(object)
+    values, user = (
+        np.random.default_rng(1).normal(size=40),
+        np.arange(40).astype(str).astype(object),
+    )
     once = estimate(Sums(values), user)
     twice = estimate(Sums(np.repeat(values, 2)), np.repeat(user, 2))
     assert (once.low, once.high) == (pytest.approx(twice.low), pytest.approx(twice.high))

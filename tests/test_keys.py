@@ -1,4 +1,6 @@
-"""Keys: scores and rows as whole numbers, texts as hashes and codes, distinct texts, and the order of ranks."""
+"""Keys: scores and rows as whole numbers, texts as hashes and codes, distinct texts, and the order
+of ranks.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -35,18 +37,27 @@ def test_keys_rank_as_scores(values):
 def test_scores_below_two_come_back(values):
     score = np.array(values, dtype=np.float64)
     assert counts.exponent(score) == 0
-    np.testing.assert_array_equal(counts.ordered(counts.with_label(score, score > 0) >> 1).view(np.float64), score)
+    np.testing.assert_array_equal(
+        counts.ordered(counts.with_label(score, score > 0) >> 1).view(np.float64), score
+    )
 
 
 def test_largest_double_comes_back():
     largest = np.finfo(float).max
-    np.testing.assert_array_equal(count([largest, 1.0, -largest], [1, 0, 1]).threshold, [largest, 1.0, -largest])
+    np.testing.assert_array_equal(
+        count([largest, 1.0, -largest], [1, 0, 1]).threshold, [largest, 1.0, -largest]
+    )
 
 
 def test_labels_are_checked():
     assert counts.zero_one("label", [True, False]).tolist() == [1, 0]
     assert counts.zero_one("label", [1.0, 0.0]).tolist() == [1, 0]
-    for wrong, message in (([0, -1], "got -1"), ([0.5], "got 0.5"), ([np.nan], "got nan"), (["1"], "got 1")):
+    for wrong, message in (
+        ([0, -1], "got -1"),
+        ([0.5], "got 0.5"),
+        ([np.nan], "got nan"),
+        (["1"], "got 1"),
+    ):
         with pytest.raises(InputError, match=message):
             counts.zero_one("label", wrong)
     with pytest.raises(InputError, match="one dimension"):
@@ -59,13 +70,17 @@ KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 
 @settings(deadline=None)
 @given(KEYS)
 def test_sorted_rows(keys):
-    """Keys that differ only in the bits that give way to the row's number are told apart as well."""
+    """Keys that differ only in the bits that give way to the row's number are told apart as
+    well.
+    """
     key = np.array(keys, np.uint64)
     found = ids.Sorted.of(key)
     assert key.tolist() == keys
     assert key[found.order].tolist() == sorted(keys)
     assert sorted(found.order.tolist()) == list(range(len(keys)))
-    assert found.same.tolist() == [i > 0 and one == sorted(keys)[i - 1] for i, one in enumerate(sorted(keys))]
+    assert found.same.tolist() == [
+        i > 0 and one == sorted(keys)[i - 1] for i, one in enumerate(sorted(keys))
+    ]
 
 
 @settings(deadline=None)
@@ -95,7 +110,9 @@ def test_rows_of_several_blocks():
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=40), st.integers(0, 3), st.booleans())
 def test_hashes_tell_texts_apart_and_nothing_else(texts, skipped, wide):
-    array = pa.array([*["before"] * skipped, *texts], pa.large_string() if wide else pa.string())[skipped:]
+    array = pa.array([*["before"] * skipped, *texts], pa.large_string() if wide else pa.string())[
+        skipped:
+    ]
     found = hashed(array)
     by_text = dict(zip(texts, found.tolist(), strict=True))
     assert found.tolist() == [by_text[text] for text in texts]
@@ -123,7 +140,9 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 
 
 def test_dictionaries_count_only_the_texts_in_use():
-    encoded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"]))
+    encoded = pa.DictionaryArray.from_arrays(
+        pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"])
+    )
     names, (code, plain) = ids.sorted_codes([encoded], [pa.array(["c"]).dictionary_encode()])
     assert names.tolist() == ["a", "c"]
     assert (code.tolist(), plain.tolist()) == ([1, 0, 1], [1])
@@ -146,14 +165,18 @@ def columns():
 def test_texts_of_a_column():
     with opened(backends.budget(10**9, 1)) as engine:
         query = Query("SELECT * FROM rows", "rows", {"rows": columns()})
-        few, many = (blocks.distinct(engine, query, name, most) for name, most in (("few", 10), ("many", 40)))
+        few, many = (
+            blocks.distinct(engine, query, name, most) for name, most in (("few", 10), ("many", 40))
+        )
     assert dict(zip(few.values, few.rows, strict=True)) == {"a": 1_666, "b": 1_667, "c": 1_667}
     assert few.values.tolist() == ["a", "b", "c"]
     assert len(many.values) == 41
     assert (few.empty, many.empty) == (0, ROWS // 100)
 
 
-SCORES = st.one_of(st.sampled_from([0.0, 1.0, 1.0 + 2**-52, -1.0, 5e-324, 1e308]), st.floats(-2, 2, width=32))
+SCORES = st.one_of(
+    st.sampled_from([0.0, 1.0, 1.0 + 2**-52, -1.0, 5e-324, 1e308]), st.floats(-2, 2, width=32)
+)
 LISTED = st.lists(st.tuples(st.integers(0, 5), SCORES), max_size=60)
 
 

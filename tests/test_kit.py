@@ -1,4 +1,6 @@
-"""`import evalkit as ek`: the most likely tasks, each in at most three lines, and data from anywhere alike."""
+"""`import evalkit as ek`: the most likely tasks, each in at most three lines, and data from
+anywhere alike.
+"""
 
 import inspect
 import re
@@ -24,10 +26,10 @@ LISTS = LISTS.assign(score=RNG.normal(size=72).round(3), grade=RNG.integers(0, 2
 OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
 
 
-# The most likely tasks ----------------------------------------------------------------------------------------
+# The most likely tasks ----------------------------------------------------------------------------
 
 
-# Data from anywhere -------------------------------------------------------------------------------------------
+# Data from anywhere -------------------------------------------------------------------------------
 
 WIDE = pd.DataFrame({"y_true": Y, "score_new": SCORE["new"], "score_old": SCORE["old"]})
 
@@ -43,15 +45,32 @@ def test_arrays_frames_and_files_give_the_same_numbers(tmp_path):
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
     WIDE.to_parquet(tmp_path / "wide.parquet")
     columns = {name: WIDE[name].to_numpy() for name in WIDE}
-    sources = [WIDE, pa.Table.from_pandas(WIDE), columns, tmp_path / "wide.csv", str(tmp_path / "wide.parquet")]
-    lists = {"y_true": Y.tolist(), "y_score": {name: score.tolist() for name, score in SCORE.items()}}
-    series = {"y_true": WIDE["y_true"], "y_score": {"new": WIDE["score_new"], "old": pa.array(WIDE["score_old"])}}
-    arrays = [ek.classification(y_true=Y, y_score=SCORE), ek.classification(**lists), ek.classification(**series)]
+    sources = [
+        WIDE,
+        pa.Table.from_pandas(WIDE),
+        columns,
+        tmp_path / "wide.csv",
+        str(tmp_path / "wide.parquet"),
+    ]
+    lists = {
+        "y_true": Y.tolist(),
+        "y_score": {name: score.tolist() for name, score in SCORE.items()},
+    }
+    series = {
+        "y_true": WIDE["y_true"],
+        "y_score": {"new": WIDE["score_new"], "old": pa.array(WIDE["score_old"])},
+    }
+    arrays = [
+        ek.classification(y_true=Y, y_score=SCORE),
+        ek.classification(**lists),
+        ek.classification(**series),
+    ]
     same(*arrays, *map(ek.classification, sources))
 
 
 class Polars:
-    """What evalkit asks of a column or a frame of polars: the PyCapsule interface of Arrow, in several chunks.
+    """What evalkit asks of a column or a frame of polars: the PyCapsule interface of Arrow, in
+    several chunks.
 
     `tests/try_wheel.py` asks polars itself.
     """
@@ -67,7 +86,9 @@ class Polars:
 
 
 def test_what_offers_arrow_gives_the_same_numbers():
-    table = pa.concat_tables([pa.Table.from_pandas(part, preserve_index=False) for part in (WIDE[:30], WIDE[30:])])
+    table = pa.concat_tables(
+        [pa.Table.from_pandas(part, preserve_index=False) for part in (WIDE[:30], WIDE[30:])]
+    )
     column = {name: Polars(table[name]) for name in table.column_names}
     scores = {"new": column["score_new"], "old": column["score_old"]}
     same(
@@ -114,9 +135,14 @@ def test_a_matrix_of_two_classes_has_the_score_of_the_positive_one():
     both = pd.DataFrame({"yes": P[:, 0], "no": 1 - P[:, 0]})
     for positive, score in (("yes", P[:, 0]), ("no", 1 - P[:, 0])):
         alone = ek.classification(y_true=labels, y_score=score, positive=positive)
-        matrix = ek.classification(y_true=labels, y_score=both[["no", "yes"]].to_numpy(), positive=positive)
+        matrix = ek.classification(
+            y_true=labels, y_score=both[["no", "yes"]].to_numpy(), positive=positive
+        )
         same(alone, matrix, ek.classification(y_true=labels, y_score=both, positive=positive))
-    assert ek.classification(y_true=np.eye(2)[Y], y_score=P[:, :2]).estimates["metric"][0] == "micro_f1"
+    assert (
+        ek.classification(y_true=np.eye(2)[Y], y_score=P[:, :2]).estimates["metric"][0]
+        == "micro_f1"
+    )
 
 
 def test_a_number_of_numpy_names_the_positive_label():
@@ -128,14 +154,18 @@ def test_several_systems_of_classes_are_paired_by_row():
     both = {"a": P, "b": P[:, [1, 2, 0]]}
     study = ek.classification(y_true=CLASSES, y_score=both, metrics="accuracy")
     found = dict(zip(study.estimates["system"], study.estimates["value"], strict=True))
-    assert found == {name: (scores.argmax(axis=1) == CLASSES).mean() for name, scores in both.items()}
+    assert found == {
+        name: (scores.argmax(axis=1) == CLASSES).mean() for name, scores in both.items()
+    }
 
 
 def test_weights_and_forecasts():
     weight = RNG.integers(1, 4, N)
     error = np.abs(Y - SCORE["new"])
     study = ek.rating(y_true=Y, y_pred=SCORE["new"], sample_weight=weight, metrics="mae")
-    assert study.estimates["value"].item() == pytest.approx((weight * error).sum() / weight.sum(), rel=1e-12)
+    assert study.estimates["value"].item() == pytest.approx(
+        (weight * error).sum() / weight.sum(), rel=1e-12
+    )
 
 
 MASKED = np.ma.masked_array(P[:, 0], np.arange(N) == 5)
@@ -148,23 +178,62 @@ BOTH = "y_true and y_score or y_pred: both must be given, got "
     [
         ({"y_true": Y}, BOTH + "y_true"),
         ({"y_score": Y}, BOTH + "y_score"),
-        ({"preds": "a.csv", "y_true": Y, "y_score": Y}, "preds and y_true: give one, a table or arrays"),
+        (
+            {"preds": "a.csv", "y_true": Y, "y_score": Y},
+            "preds and y_true: give one, a table or arrays",
+        ),
         ({"y_true": Y, "y_score": Y[:5]}, "score must have as many values as y_true, 80, got 5"),
-        ({"y_true": Y, "y_score": {"a": Y, "b": Y[:5]}}, "score_b must have as many values as y_true, 80, got 5"),
-        ({"y_true": CLASSES, "y_score": P[:, :2]}, "score must have one column per class or label, 3, got 2"),
-        ({"y_true": Y, "y_score": [object()] * N}, "score must be values of one type, one per row: "),
-        ({"y_true": Y, "y_score": {"a": Y}, "y_pred": {"b": Y}}, "score and predicted must name the same systems"),
-        ({"y_true": Y, "y_score": {"": Y, "b": Y}}, "y_score: a name of the dict must not be blank, got ''"),
-        ({"y_true": Y, "y_score": {1: Y, "1": Y}}, "y_score: names of the dict must be distinct as text, got '1' tw"),
+        (
+            {"y_true": Y, "y_score": {"a": Y, "b": Y[:5]}},
+            "score_b must have as many values as y_true, 80, got 5",
+        ),
+        (
+            {"y_true": CLASSES, "y_score": P[:, :2]},
+            "score must have one column per class or label, 3, got 2",
+        ),
+        (
+            {"y_true": Y, "y_score": [object()] * N},
+            "score must be values of one type, one per row: ",
+        ),
+        (
+            {"y_true": Y, "y_score": {"a": Y}, "y_pred": {"b": Y}},
+            "score and predicted must name the same systems",
+        ),
+        (
+            {"y_true": Y, "y_score": {"": Y, "b": Y}},
+            "y_score: a name of the dict must not be blank, got ''",
+        ),
+        (
+            {"y_true": Y, "y_score": {1: Y, "1": Y}},
+            "y_score: names of the dict must be distinct as text, got '1' tw",
+        ),
         ({"y_true": Y, "y_score": {}}, "score must name at least one system, got an empty dict"),
-        ({"y_true": Y, "y_score": (v for v in Y)}, "score must have one value per row, got generator"),
-        ({"y_true": Y, "y_score": Y + 1j}, "score must be values of one type, one per row: got complex128"),
+        (
+            {"y_true": Y, "y_score": (v for v in Y)},
+            "score must have one value per row, got generator",
+        ),
+        (
+            {"y_true": Y, "y_score": Y + 1j},
+            "score must be values of one type, one per row: got complex128",
+        ),
         ({"y_true": Y, "y_score": MASKED}, "data frame: score must be a finite"),
-        ({"y_true": [[0, 1], [1]], "y_score": Y[:2]}, "y_true must have as many values in each row, got rows of sev"),
-        ({"y_true": [None, *Y[1:]], "y_score": P[:, :2]}, "data frame: y_true must not be empty, got nothing (row 1)"),
-        ({"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}}, "every system must have the same columns, got p_0, "),
+        (
+            {"y_true": [[0, 1], [1]], "y_score": Y[:2]},
+            "y_true must have as many values in each row, got rows of sev",
+        ),
+        (
+            {"y_true": [None, *Y[1:]], "y_score": P[:, :2]},
+            "data frame: y_true must not be empty, got nothing (row 1)",
+        ),
+        (
+            {"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}},
+            "every system must have the same columns, got p_0, ",
+        ),
         ({"y_true": Y, "y_score": NAMED}, "score must have the columns 0, 1, got a"),
-        ({"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]}, "score: its index has the rows of y_true in anoth"),
+        (
+            {"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]},
+            "score: its index has the rows of y_true in anoth",
+        ),
     ],
 )
 def test_refuses_arrays(arguments, message):
@@ -176,9 +245,15 @@ def test_refuses_arrays(arguments, message):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: ek.ranking(metric="map"), r"ranking\(\) got an unexpected .* 'metric' \(did you mean 'metrics'\?\)$"),
+        (
+            lambda: ek.ranking(metric="map"),
+            r"ranking\(\) got an unexpected .* 'metric' \(did you mean 'metrics'\?\)$",
+        ),
         (lambda: ek.rating(foo=1), r"rating\(\) got an unexpected keyword argument 'foo'$"),
-        (lambda: ek.rating(1, 2, 3), r"rating\(\) takes from 0 to 1 positional arguments but 3 were given"),
+        (
+            lambda: ek.rating(1, 2, 3),
+            r"rating\(\) takes from 0 to 1 positional arguments but 3 were given",
+        ),
     ],
 )
 def test_an_error_of_python_names_the_report(call, message):
@@ -186,7 +261,7 @@ def test_an_error_of_python_names_the_report(call, message):
         call()
 
 
-# What is there ------------------------------------------------------------------------------------------------
+# What is there ------------------------------------------------------------------------------------
 
 
 def test_type_checkers_and_editors_see_what_is_there_at_run_time():
@@ -200,4 +275,6 @@ def test_each_argument_has_a_line_and_each_report_an_example(name):
     report = getattr(ek, name)
     assert re.search(rf">>> .*ek\.{name}\(", report.__doc__)
     lines = report.__doc__.partition("Arguments:")[2].split("\n")
-    assert [line.partition(":")[0] for line in lines if line] == list(inspect.signature(report).parameters)
+    assert [line.partition(":")[0] for line in lines if line] == list(
+        inspect.signature(report).parameters
+    )

@@ -1,4 +1,6 @@
-"""Classes, labels and losses of rows: worked examples, scikit-learn on any rows, and what is undefined."""
+"""Classes, labels and losses of rows: worked examples, scikit-learn on any rows, and what is
+undefined.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +20,9 @@ FOUR = ([0] * 5 + [1] * 4 + [2] * 3 + [3] * 2, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3,
 
 
 def of_classes(name, actual, predicted, classes=4):
-    return find(name, "classes").value(Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes))
+    return find(name, "classes").value(
+        Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,9 @@ def of_classes(name, actual, predicted, classes=4):
 )
 def test_classes_by_hand(name, actual, predicted, expected):
     for classes in (4, 5):  # a class that never occurs takes no part
-        assert of_classes(name, actual, predicted, classes) == pytest.approx(expected, abs=5e-7, nan_ok=True)
+        assert of_classes(name, actual, predicted, classes) == pytest.approx(
+            expected, abs=5e-7, nan_ok=True
+        )
 
 
 def test_coverage_at_a_precision_target():
@@ -67,7 +73,9 @@ pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, ma
 def test_any_classes_equal_scikit_learn(data):
     actual, predicted = (np.array(column) for column in zip(*data, strict=True))
     rows = Rows(actual, decision=predicted, classes=4)
-    np.testing.assert_array_equal(rows.confusion.table, metrics.confusion_matrix(actual, predicted, labels=range(4)))
+    np.testing.assert_array_equal(
+        rows.confusion.table, metrics.confusion_matrix(actual, predicted, labels=range(4))
+    )
     macro = find("macro_f1", "classes").value(rows)
     assert macro == pytest.approx(metrics.f1_score(actual, predicted, average="macro"))
     for name, peer in (("mcc", metrics.matthews_corrcoef), ("kappa", metrics.cohen_kappa_score)):
@@ -77,7 +85,9 @@ def test_any_classes_equal_scikit_learn(data):
 
 matrices = st.integers(1, 6).flatmap(
     lambda k: st.integers(1, 12).flatmap(
-        lambda n: st.tuples(arrays(bool, (n, k)), arrays(float, (n, k), elements=st.integers(0, 4).map(float)))
+        lambda n: st.tuples(
+            arrays(bool, (n, k)), arrays(float, (n, k), elements=st.integers(0, 4).map(float))
+        )
     )
 )
 
@@ -92,18 +102,24 @@ def test_any_labels_equal_scikit_learn(data):
         row, own = actual[i : i + 1], score[i : i + 1]
         if row.any() and actual.shape[1] > 1:
             assert error[i] == metrics.coverage_error(row, own)
-            assert precision[i] == pytest.approx(metrics.label_ranking_average_precision_score(row, own))
+            assert precision[i] == pytest.approx(
+                metrics.label_ranking_average_precision_score(row, own)
+            )
             assert precision[i] == pytest.approx(k.average_precision(k.count(own[0], row[0])))
         elif not row.any():
             assert np.isnan([error[i], precision[i], loss[i]]).all()
         np.testing.assert_allclose(1 - loss[i], k.auc(k.count(own[0], row[0])))
-    assert np.isnan(find("map_classes", "labels").value(Rows(actual, score))) == (not actual.any(axis=0).all())
+    assert np.isnan(find("map_classes", "labels").value(Rows(actual, score))) == (
+        not actual.any(axis=0).all()
+    )
 
 
 def test_labels_by_hand():
     actual = np.array([[1, 1], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1]], dtype=bool)
     score = np.arange(6, 0, -1.0)[:, None].repeat(2, axis=1)
-    assert find("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(0.691667, abs=5e-7)
+    assert find("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(
+        0.691667, abs=5e-7
+    )
     loss = m.ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]]))
     assert loss[0] == pytest.approx(7 / 12)
 
@@ -139,17 +155,23 @@ def test_losses_of_rows_and_of_counts_agree(data):
     label, p = map(np.array, zip(*data, strict=True))
     c = count(p, label)
     assert losses.brier(label, p).mean() == pytest.approx(calibration.brier(c))
-    assert losses.log(label, p).mean() == pytest.approx(metrics.log_loss(label, p, labels=[0, 1]), abs=1e-9)
+    assert losses.log(label, p).mean() == pytest.approx(
+        metrics.log_loss(label, p, labels=[0, 1]), abs=1e-9
+    )
     two = np.column_stack([1 - p, p])
     assert losses.brier_classes(label, two).mean() == pytest.approx(2 * calibration.brier(c))
     np.testing.assert_allclose(losses.log_classes(label, two), losses.log(label, p), atol=1e-9)
 
 
 def test_half_pinball_is_half_absolute():
-    np.testing.assert_allclose(2 * losses.quantile(ACTUAL, FORECAST), losses.absolute(ACTUAL, FORECAST))
+    np.testing.assert_allclose(
+        2 * losses.quantile(ACTUAL, FORECAST), losses.absolute(ACTUAL, FORECAST)
+    )
 
 
 def test_undefined():
     same, none = np.array([2.0, 2.0]), np.zeros(0)
     assert np.isnan([value("r2", same, same), value("r2_correlation", same, same)]).all()
-    assert np.isnan([value(name, none, none) for name in ("mae", "rmse", "median_absolute_error")]).all()
+    assert np.isnan(
+        [value(name, none, none) for name in ("mae", "rmse", "median_absolute_error")]
+    ).all()

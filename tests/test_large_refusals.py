@@ -1,6 +1,7 @@
 """Tables that are read block by block: what cannot be meant is refused in the words of memory.
 
-What one bad cell gives is in `test_bad_inputs.py`, of every reader; here is what several rows or a parameter give.
+What one bad cell gives is in `test_bad_inputs.py`, of every reader; here is what several rows or a
+parameter give.
 """
 
 import re
@@ -25,7 +26,12 @@ TABLES = {  # report, parameter, table, what is given with it
     "long": ("classification", "preds", lambda: of.long(binary(400)).reset_index(drop=True), {}),
     "classes": ("classification", "preds", lambda: of.classes(500), {}),
     "labels": ("classification", "preds", lambda: of.labels(500), {}),
-    "rating": ("rating", "preds", lambda: of.long(of.forecasts(500), "forecast").reset_index(drop=True), {}),
+    "rating": (
+        "rating",
+        "preds",
+        lambda: of.long(of.forecasts(500), "forecast").reset_index(drop=True),
+        {},
+    ),
     "values": ("significance", "preds", of.values, {}),
     "draws": ("significance", "preds", of.draws, {}),
     "long values": ("significance", "preds", of.long_values, {}),
@@ -52,7 +58,9 @@ def paired(table):
 
 def ninth(table, column, value):
     """Another value in one row of an id that every system has."""
-    return table.assign(**{column: table[column].mask(table.index == table.index[paired(table)][9], value)})
+    return table.assign(
+        **{column: table[column].mask(table.index == table.index[paired(table)][9], value)}
+    )
 
 
 def twice_where_another_lacks(table):
@@ -73,19 +81,34 @@ def again(table, rows):
 
 UNIT, FREE, SAME = {"unit": "user_id"}, {"shares": "unknown"}, lambda table: table
 REFUSED = {
-    "binary: which is positive": (lambda t: t.assign(label=t["label"].map({0: "good", 1: "bad"})), {}),
-    "binary: no such positive": (lambda t: t.assign(label=t["label"].map({0: "a", 1: "b"})), {"positive": "c"}),
+    "binary: which is positive": (
+        lambda t: t.assign(label=t["label"].map({0: "good", 1: "bad"})),
+        {},
+    ),
+    "binary: no such positive": (
+        lambda t: t.assign(label=t["label"].map({0: "a", 1: "b"})),
+        {"positive": "c"},
+    ),
     "binary: no such system": (SAME, {"systems": "good,bad"}),
     "long: labels differ": (lambda t: put(t, "label", 5, 1 - t["label"][5]), {}),
     "long: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
     "long: no ids": (lambda t: t.drop(columns="id"), {}),
     "long: nothing shared": (apart, {}),
     "classes: no such system": (SAME, {"systems": "near,none"}),
-    "classes: labels differ": (lambda t: put(t, "label", 5, {"car": "rail"}.get(t["label"][5], "car")), {}),
+    "classes: labels differ": (
+        lambda t: put(t, "label", 5, {"car": "rail"}.get(t["label"][5], "car")),
+        {},
+    ),
     "classes: nothing shared": (apart, {}),
     "classes: one": (lambda t: t[["id", "system"]].assign(label="car", predicted="car"), {}),
-    "classes: not predicted": (lambda t: t.assign(predicted=t["label"].mask(t.index == 9, "boat")), {}),
-    "classes: none predicted": (lambda t: t[["id", "system", "label"]].assign(predicted=t["label"].str.upper()), {}),
+    "classes: not predicted": (
+        lambda t: t.assign(predicted=t["label"].mask(t.index == 9, "boat")),
+        {},
+    ),
+    "classes: none predicted": (
+        lambda t: t[["id", "system", "label"]].assign(predicted=t["label"].str.upper()),
+        {},
+    ),
     "classes: a positive label": (SAME, {"positive": "car"}),
     "labels: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
     "labels: nothing shared": (apart, {}),
@@ -107,7 +130,10 @@ REFUSED = {
     "values: not this metric": (SAME, {"lower_is_better": "speed"}),
     "values: several metrics": (SAME, {"metrics": "a,b"}),
     "values: several rows a fold": (of.of_users, {"unit": "user", "test_to_train": 0.1}),
-    "draws: other units": (lambda t: t.assign(subset=t.groupby("question").cumcount().map("part {}".format)), {}),
+    "draws: other units": (
+        lambda t: t.assign(subset=t.groupby("question").cumcount().map("part {}".format)),
+        {},
+    ),
     "long values: no such system": (SAME, {"systems": "new,newer"}),
     "long values: no such metric": (SAME, {"metrics": "speed"}),
     "long values: two": (lambda t: t.rename(columns={"value": "speed"}).assign(size=1.5), {}),
@@ -118,7 +144,10 @@ REFUSED = {
     "losses: id twice and not paired": (twice_where_another_lacks, UNIT),
     "losses: two units": (lambda t: ninth(t, "user_id", "another"), UNIT),
     "losses: no unit": (without_unit, UNIT),
-    "losses: no unit of one system": (lambda t: without_unit(t)[lambda t: t["system"] == "new"], UNIT),
+    "losses: no unit of one system": (
+        lambda t: without_unit(t)[lambda t: t["system"] == "new"],
+        UNIT,
+    ),
     "losses: labels differ": (lambda t: ninth(t, "label", 1 - t["label"]), {}),
     "losses: nothing shared": (apart, {}),
     "losses: no shared units": (apart, UNIT),
@@ -136,7 +165,10 @@ REFUSED = {
     "users: shares of others": (SAME, {"shares": "a=1,z=1"}),
     "users: no such column": (SAME, {"metrics": "sales"}),
     "users: baseline": (SAME, {"baseline": "z"}),
-    "users: a metric that leaves some out": (SAME, {"metrics": [ek.mean(name="some")(lambda spent: spent / 0)]}),
+    "users: a metric that leaves some out": (
+        SAME,
+        {"metrics": [ek.mean(name="some")(lambda spent: spent / 0)]},
+    ),
     "log: unknown teams": (SAME, {"arms": "a,c"}),
     "log: an arm without a row": (SAME, {"arms": "a,b,c"}),
     "log: several teams": (SAME, {"arms": None, "neutral": None}),
@@ -146,7 +178,10 @@ REFUSED = {
     "log: positions that begin at 2": (lambda t: t.assign(position=t["position"] + 1), {}),
     "log: one position twice": (lambda t: t.assign(position=t["position"].clip(upper=2)), {}),
     "log: many users": (lambda t: t.assign(user=np.arange(len(t)).astype(str)), {}),
-    "log: a device that changes": (lambda t: t.assign(device=t["device"].mask(t["position"] == 2, "phone")), {}),
+    "log: a device that changes": (
+        lambda t: t.assign(device=t["device"].mask(t["position"] == 2, "phone")),
+        {},
+    ),
     "log: no credit": (lambda t: t.assign(click=0), {}),
     "log: credit of neutral items alone": (lambda t: t.assign(click=(t["team"] == "both") * 1), {}),
     "log: no such column": (SAME, {"segments": "country"}),
@@ -169,7 +204,7 @@ def test_refusals_are_those_of_memory(case, tmp_path):
     assert said[0] == said[1]
 
 
-# What only tables that are read by blocks are refused for ---------------------------------------------------------
+# What only tables that are read by blocks are refused for -----------------------------------------
 
 
 @ek.mean(best="high", undefined="the class is rare")
@@ -186,7 +221,9 @@ def sixty():
     """Sixty classes."""
     label = np.random.default_rng(5).integers(0, 60, 500).astype(str)
     ids = np.arange(500).astype(str)
-    return pd.DataFrame({"id": ids, "label": label, "predicted": label, "user": [i[0] for i in ids]})
+    return pd.DataFrame(
+        {"id": ids, "label": label, "predicted": label, "user": [i[0] for i in ids]}
+    )
 
 
 def held(**more):
@@ -205,27 +242,60 @@ NEEDS, MANY = (
 )
 ROWS = "one row of each, and there are more"
 BY_BLOCKS = (
-    ("classes", SAME, {"metrics": "roc_auc_hand_till"}, SMALL, f"metrics: roc_auc_hand_till {NEEDS}"),
-    ("classes", SAME, {"metrics": "roc_auc_ovr_weighted"}, SMALL, f"metrics: roc_auc_ovr_weighted {NEEDS}"),
-    ("classes", SAME, {"metrics": "roc_auc_ovo_weighted"}, SMALL, f"metrics: roc_auc_ovo_weighted {NEEDS}"),
+    (
+        "classes",
+        SAME,
+        {"metrics": "roc_auc_hand_till"},
+        SMALL,
+        f"metrics: roc_auc_hand_till {NEEDS}",
+    ),
+    (
+        "classes",
+        SAME,
+        {"metrics": "roc_auc_ovr_weighted"},
+        SMALL,
+        (f"metrics: roc_auc_ovr_weighted {NEEDS}"),
+    ),
+    (
+        "classes",
+        SAME,
+        {"metrics": "roc_auc_ovo_weighted"},
+        SMALL,
+        (f"metrics: roc_auc_ovo_weighted {NEEDS}"),
+    ),
     ("classes", SAME, {"metrics": [some]}, SMALL, "some leaves rows out"),
     ("classes", lambda t: sixty(), {"unit": "user"}, SMALL, "unit: .* 60 classes have 3,600 cells"),
     ("labels", SAME, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
-    ("rating", lambda t: unlike(of.forecasts(500)), {"metrics": "poisson_deviance"}, SMALL,
-     "poisson_deviance leaves rows out that differ by system"),
-    ("binary", SAME, {"segments": "age"}, held(values=50), "'age' has more than 50 distinct values"),
+    (
+        "rating",
+        lambda t: unlike(of.forecasts(500)),
+        {"metrics": "poisson_deviance"},
+        SMALL,
+        "poisson_deviance leaves rows out that differ by system",
+    ),
+    (
+        "binary",
+        SAME,
+        {"segments": "age"},
+        held(values=50),
+        "'age' has more than 50 distinct values",
+    ),
     ("losses", SAME, {}, held(kept=4_000), MANY.format(4, "4,000")),
     ("draws", SAME, {}, held(kept=4_499), f"1,500 {MANY.format(3, '4,499')}"),
     ("users", SAME, {}, Limits(held=700, reading=of.SHARDS), f"up to 700 rows are held, {ROWS}"),
     ("log", SAME, {}, Limits(held=300, reading=of.SHARDS), f"up to 300 sessions are held, {ROWS}"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name, change, given, limits, message", BY_BLOCKS)
 def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given, limits, message):
     report, parameter, make, usual = TABLES[name]
     with pytest.raises((InputError, ParameterError), match=message):
-        _ = getattr(of.study_of(report, change(make()), limits, parameter, **usual | given), "estimates", None)
+        _ = getattr(
+            of.study_of(report, change(make()), limits, parameter, **usual | given),
+            "estimates",
+            None,
+        )
 
 
 def test_just_as_many_values_as_are_kept_are_read():
@@ -234,7 +304,9 @@ def test_just_as_many_values_as_are_kept_are_read():
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
     monkeypatch.setattr(two_classes, "UNITS", 200)
-    with pytest.raises(ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"):
+    with pytest.raises(
+        ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"
+    ):
         classified(binary(), SMALL, metrics="gauc", unit="user_id")
 
 
@@ -244,7 +316,9 @@ def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
     data["score_good"] = data["score_good"].astype(float)
     write = {"csv": data.to_csv, "parquet": data.to_parquet}.get(kind)
     write(path, index=False) if write else data.to_json(path, orient="records", lines=True)
-    with pytest.raises(InputError, match=re.escape(r"score_good must be a finite number, got nothing (row 10)")):
+    with pytest.raises(
+        InputError, match=re.escape(r"score_good must be a finite number, got nothing (row 10)")
+    ):
         classified(str(path), SMALL)
 
 

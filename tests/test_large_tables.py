@@ -1,4 +1,6 @@
-"""Tables that are read by blocks: bins and their bounds, rows drawn, words of the page, units, little memory."""
+"""Tables that are read by blocks: bins and their bounds, rows drawn, words of the page, units,
+little memory.
+"""
 
 import pickle
 import re
@@ -39,13 +41,15 @@ def numbers(study):
     return study.estimates.set_index(["metric", "system"])["value"]
 
 
-# Bins ---------------------------------------------------------------------------------------------------------
+# Bins ---------------------------------------------------------------------------------------------
 
 
 def finely(table, names):
     """Scores of which nearly none is there twice."""
     noise = np.random.default_rng(4).random((len(table), len(names))) / 1e3
-    return table.assign(**dict(zip(names, np.clip(table[names] + noise, 0, 1).to_numpy().T, strict=True)))
+    return table.assign(
+        **dict(zip(names, np.clip(table[names] + noise, 0, 1).to_numpy().T, strict=True))
+    )
 
 
 BINNED = {  # a table, the metrics that bins change, and those that they do not
@@ -79,7 +83,9 @@ def test_bins_are_bounded_and_said(name):
     table, binned, exact = BINNED[name]
     report, given = name.split(",")[0], {"metrics": f"{binned},{exact}"}
     limits = Limits(bins=400 if report == "rating" else 2_000, flipped=1, reading=SHARDS)
-    kept, reduced = (of.study_of(report, table(), some, **given) for some in (Limits(flipped=1), limits))
+    kept, reduced = (
+        of.study_of(report, table(), some, **given) for some in (Limits(flipped=1), limits)
+    )
     a, b = numbers(kept), numbers(reduced)
     assert 0 < (a[binned.split(",")] - b[binned.split(",")]).abs().max() < 0.02
     np.testing.assert_allclose(b[exact.split(",")], a[exact.split(",")], rtol=1e-10)
@@ -88,7 +94,9 @@ def test_bins_are_bounded_and_said(name):
     assert "counted in bins" not in findings(kept).text
 
 
-@pytest.mark.parametrize("name", ["classification, several classes", "classification, several labels"])
+@pytest.mark.parametrize(
+    "name", ["classification, several classes", "classification, several labels"]
+)
 def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
     table, binned, _ = BINNED[name]
     limits = Limits(bins=2_000, reading=SHARDS)
@@ -107,7 +115,9 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     names = [name for name in tables.COUNTS if not name.startswith(("gauc", "fbeta"))]
     metrics = ",".join(f"{name}500" if name.endswith("@") else name for name in names)
     kept = classified(data, LESS, metrics=metrics, threshold=0.4)
-    reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4)
+    reduced = classified(
+        data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4
+    )
     a, b = (numbers(study).unstack() for study in (kept, reduced))
     for name, changes in binary_diagnostics.binned(reduced).items():
         variances = (influence.auc_variance(study.table(name)) for study in (kept, reduced))
@@ -117,7 +127,10 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
         assert {metric for metric, change in changes.items() if np.isnan(change)} == UNBOUNDED
         bound = {metric: change for metric, change in changes.items() if metric not in UNBOUNDED}
         assert all(0 < moved[metric] <= change for metric, change in bound.items())
-        assert all(change <= (0.1 if metric.startswith("lift") else 0.01) for metric, change in bound.items())
+        assert all(
+            change <= (0.1 if metric.startswith("lift") else 0.01)
+            for metric, change in bound.items()
+        )
     pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
     assert (kept.calibration["value"] - reduced.calibration["value"]).abs().max() < 1e-3
 
@@ -125,7 +138,9 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
 def test_quantiles_of_errors_are_within_their_bound():
     table, metrics, _ = BINNED["rating"]
     limits = Limits(bins=400, flipped=1, reading=SHARDS)
-    kept, reduced = (of.study_of("rating", table(), some, metrics=metrics) for some in (USUAL, limits))
+    kept, reduced = (
+        of.study_of("rating", table(), some, metrics=metrics) for some in (USUAL, limits)
+    )
     assert 0 < reduced.bound < 0.1
     assert (numbers(kept) - numbers(reduced)).abs().max() <= reduced.bound
     quantiles = (study.spread.drop(columns="system").to_numpy() for study in (kept, reduced))
@@ -147,7 +162,8 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd):
     more = {"columns": "{weight: heavy}"} if "weight" in odd else {}
     metrics = "mae,rmse,bias,r2,r2_correlation,wape,mape"
     both = [
-        of.study_of("rating", ODD[odd](of.forecasts(300)), some, metrics=metrics, **more) for some in (USUAL, SMALL)
+        of.study_of("rating", ODD[odd](of.forecasts(300)), some, metrics=metrics, **more)
+        for some in (USUAL, SMALL)
     ]
     for name in ("estimates", "comparisons"):
         frames = [getattr(study, name).select_dtypes("number") for study in both]
@@ -156,13 +172,18 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd):
 
 def test_p_does_not_depend_on_the_unit_of_the_numbers():
     data = of.forecasts(300)
-    small = data.assign(**{name: data[name] * 1e-9 for name in ("actual", "forecast_near", "forecast_far")})
+    small = data.assign(
+        **{name: data[name] * 1e-9 for name in ("actual", "forecast_near", "forecast_far")}
+    )
     limits = Limits(flipped=1, reading=SHARDS)
-    p = [of.study_of("rating", one, limits, metrics="mae,mse,rmse").comparisons["p"] for one in (data, small)]
+    p = [
+        of.study_of("rating", one, limits, metrics="mae,mse,rmse").comparisons["p"]
+        for one in (data, small)
+    ]
     np.testing.assert_allclose(*p, rtol=1e-5)
 
 
-# Any memory ---------------------------------------------------------------------------------------------------
+# Any memory ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +207,9 @@ def counted(table, most=2**20):
 
 def grids(folder, memory, size, most=2**20, **more):
     with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
-        made = scores.read(engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"])
+        made = scores.read(
+            engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"]
+        )
         return counted(made, most)
 
 
@@ -198,7 +221,11 @@ def test_counts_are_the_same_at_every_limit(table, most, weight):
     whole, facts = grids(folder, 10**9, 10**6, most, **weighed)
     small, again = grids(folder, 250 * 10**6, 7_000, most, **weighed)
     assert facts.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
-    assert sorted(whole) == sorted(small) == [(group, system) for group in range(4) for system in range(2)]
+    assert (
+        sorted(whole)
+        == sorted(small)
+        == [(group, system) for group in range(4) for system in range(2)]
+    )
     for key, one in whole.items():
         assert one.shift == small[key].shift
         assert (one.shift > 0) == (most == 1000)
@@ -210,9 +237,17 @@ def test_the_page_is_the_same_at_every_limit(table):
     folder, _ = table
     pages = []
     for memory, size in (("1GB", USUAL.reading.shard), ("250MB", 4_500)):
-        limits = replace(LESS, bins=2**12, reading=Reading(rows=15_000, shard=size, row=10**9, units=2**12))
-        asked = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
-        pages.append(words("classification", classified(str(folder), limits, memory=memory, **asked)))
+        limits = replace(
+            LESS, bins=2**12, reading=Reading(rows=15_000, shard=size, row=10**9, units=2**12)
+        )
+        asked = {
+            "segments": "country",
+            "unit": "user_id",
+            "metrics": "roc_auc,average_precision,brier,f1",
+        }
+        pages.append(
+            words("classification", classified(str(folder), limits, memory=memory, **asked))
+        )
     assert pages[0] == pages[1]
     assert re.search(r"Binning changes \w+'s roc_auc by less than 1e-", pages[0])
 
@@ -220,16 +255,22 @@ def test_the_page_is_the_same_at_every_limit(table):
 @pytest.mark.parametrize("rows", [4, 100, 1001])
 def test_groups_of_counted_values_are_those_of_the_rows(rows):
     rng = np.random.default_rng(rows)
-    for values in (rng.integers(0, 200, rows), rng.choice([f"t{i}" for i in range(40)], rows), rng.random(rows)):
+    for values in (
+        rng.integers(0, 200, rows),
+        rng.choice([f"t{i}" for i in range(40)], rows),
+        rng.random(rows),
+    ):
         texts = values.astype(str)
         names, code = np.unique(texts, return_inverse=True)
         found = groups(names, np.bincount(code))
         expected = slices("x", texts)
         assert found.labels == [one.label for one in expected]
-        assert all(np.array_equal(found.of[code] == i, one.member) for i, one in enumerate(expected))
+        assert all(
+            np.array_equal(found.of[code] == i, one.member) for i, one in enumerate(expected)
+        )
 
 
-# Words --------------------------------------------------------------------------------------------------------
+# Words --------------------------------------------------------------------------------------------
 
 # What is of single rows, or says where numbers come from and which methods many rows have.
 SINGLE = ("explorer", "origin", "definitions", "decision_difference", "top")
@@ -239,7 +280,9 @@ def words(report, study):
     """What every other piece of a page says."""
     pieces = [piece(study) for piece in shown.page(report).PIECES if piece.__name__ not in SINGLE]
     text = "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
-    text = text.replace("influence sums, two passes", "delta method").replace("influence sums", "delta method")
+    text = text.replace("influence sums, two passes", "delta method").replace(
+        "influence sums", "delta method"
+    )
     return "\n".join(line for line in text.splitlines() if "single rows are not kept" not in line)
 
 
@@ -249,7 +292,9 @@ WORDS = ["several classes, defaults", "several labels, means", "forecasts, defau
 @pytest.mark.parametrize("name", by_day(WORDS, {"several labels, means"}))
 def test_the_page_says_the_same(name):
     case = CASES[name]
-    assert words(case.report, read(case, case.table(), SHARDS)) == words(case.report, in_memory(name)[0])
+    assert words(case.report, read(case, case.table(), SHARDS)) == words(
+        case.report, in_memory(name)[0]
+    )
 
 
 def test_single_rows_are_not_listed():
@@ -262,7 +307,9 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
     rng = np.random.default_rng(6)
     score = rng.random((300, 60))
     actual = rng.random((300, 60)) < score
-    data = pd.DataFrame({f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)})
+    data = pd.DataFrame(
+        {f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)}
+    )
     study = classified(data, SMALL)
     assert not study.measured.together
     text = classification_page.estimates(study).html
@@ -272,10 +319,14 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
 
 @pytest.mark.parametrize("given", [{}, {"columns": "{weight: heavy}"}])
 def test_a_ratio_over_labels_varies_by_row_as_in_memory(given):
-    kept, reduced = (classified(of.labels(600), limits, **given) for limits in (Limits(flipped=1), SMALL))
+    kept, reduced = (
+        classified(of.labels(600), limits, **given) for limits in (Limits(flipped=1), SMALL)
+    )
     for number in (0, 10, 40):
         for name in ("micro_precision", "micro_recall", "micro_f1"):
-            first, second = (study.at_step(lookup.find(name, "labels"), number) for study in (kept, reduced))
+            first, second = (
+                study.at_step(lookup.find(name, "labels"), number) for study in (kept, reduced)
+            )
             assert second.value == pytest.approx(first.value, rel=1e-12)
             assert second.spread.error == pytest.approx(first.spread.error, rel=1e-10)
 
@@ -283,9 +334,13 @@ def test_a_ratio_over_labels_varies_by_row_as_in_memory(given):
 def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):
     path = tmp_path / "rows.csv"
     of.forecasts().assign(country=lambda rows: rows["age"] % 3 + 1).to_csv(path, index=False)
-    scaled = ek.mean(name="scaled")(lambda actual, forecast, country: np.abs(actual - forecast) / country)
+    scaled = ek.mean(name="scaled")(
+        lambda actual, forecast, country: np.abs(actual - forecast) / country
+    )
     given = {"metrics": [scaled], "segments": "country"}
-    held, blocks = (of.study_of("rating", path, limits, **given) for limits in (Limits(flipped=1), SMALL))
+    held, blocks = (
+        of.study_of("rating", path, limits, **given) for limits in (Limits(flipped=1), SMALL)
+    )
     pd.testing.assert_series_equal(held.by_segment["value"], blocks.by_segment["value"], rtol=1e-10)
     assert [part.label for part in blocks.slices] == ["1", "2", "3"]
     path.write_text(path.read_text().replace(",2,", ",two,"), encoding="utf-8")
@@ -294,23 +349,36 @@ def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):
             of.study_of("rating", path, limits, **given)
 
 
-# Rows and units that are drawn --------------------------------------------------------------------------------
+# Rows and units that are drawn --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unit", [{}, {"unit": "user_id"}], ids=["rows", "users"])
 def test_rows_drawn_say_how_sure_they_are(unit):
     given = {"metrics": "median_absolute_error,mae", **unit}
-    reading, data = Reading(rows=100, shard=2_000, row=10**9, units=100), of.forecasts(20_000, units=3_000)
+    reading, data = (
+        Reading(rows=100, shard=2_000, row=10**9, units=100),
+        of.forecasts(20_000, units=3_000),
+    )
     few = Limits(flipped=1, reading=reading, drawn=4_000)
-    kept, reduced = (of.study_of("rating", data, limits, **given) for limits in (Limits(flipped=1), few))
+    kept, reduced = (
+        of.study_of("rating", data, limits, **given) for limits in (Limits(flipped=1), few)
+    )
     assert 0.001 < reduced.unsure < 0.08
     for name in ("estimates", "comparisons", "tenths"):
         a, b = (getattr(study, name) for study in (kept, reduced))
-        columns = [column for column in a if column in ("value", "difference", "bias", "forecast", "actual")]
+        columns = [
+            column
+            for column in a
+            if column in ("value", "difference", "bias", "forecast", "actual")
+        ]
         np.testing.assert_allclose(b[columns], a[columns], rtol=1e-10)
-        np.testing.assert_allclose(b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.unsure)
+        np.testing.assert_allclose(
+            b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.unsure
+        )
     shuffled = of.study_of("rating", data.sample(frac=1, random_state=2), few, threads=2, **given)
-    assert np.array_equal(np.sort(shuffled.kept.sample.rows.key), np.sort(reduced.kept.sample.rows.key))
+    assert np.array_equal(
+        np.sort(shuffled.kept.sample.rows.key), np.sort(reduced.kept.sample.rows.key)
+    )
     pd.testing.assert_frame_equal(reduced.estimates, shuffled.estimates, rtol=1e-10)
     findings = import_module("evalkit.pages.rating_page").findings
     assert "drawn by a hash" in findings(reduced).text
@@ -340,7 +408,9 @@ def test_equal_rows_without_ids_are_drawn_as_one():
 
 
 def test_bands_of_means_are_those_of_memory():
-    """Before they are thinned for the page, where the last bit of a number decides which points are left out."""
+    """Before they are thinned for the page, where the last bit of a number decides which points are
+    left out.
+    """
     studies = (of.study_of("rating", of.forecasts(), limits) for limits in (USUAL, SMALL))
     a, b = (reliability.drawn_means(study.means) for study in studies)
     for name in ("curve", "bands", "spread"):
@@ -361,7 +431,10 @@ def test_very_many_units_are_drawn_from_the_limit_of_sign_flips(given):
     assert many.null_draws().std() == pytest.approx(kept.null_draws().std(), rel=0.03)
     reach = np.linspace(-0.01, 0.01, 5) + kept.headline.iloc[0]["difference"]
     np.testing.assert_allclose(many.p_of(reach), kept.p_of(reach), atol=0.02)
-    assert f"With more than 150 {'users' if given else 'questions'}, differences are tested by t" in told(many)
+    assert (
+        f"With more than 150 {'users' if given else 'questions'}, differences are tested by t"
+        in told(many)
+    )
     in_memory, of_many = words("significance", kept), words("significance", many)
     for says in ("bootstrap p", "random sign vectors"):
         assert says in in_memory
@@ -377,7 +450,7 @@ def test_columns_that_may_name_clusters_are_named():
     assert "Columns that may name clusters, not looked at in so long a table: user." in told(study)
 
 
-# The file of the units ----------------------------------------------------------------------------------------
+# The file of the units ----------------------------------------------------------------------------
 
 
 def small(data, **given):

@@ -100,7 +100,8 @@ def test_a_numeric_and_a_text_target_as_features_are_found():
     (only,) = leakage.single_features(table, amount, rng=rng)
     assert "leak alone predicts the label with rank correlation 1.000" in only.message
     kind = rng.choice(["x", "y", "z"], 300)
-    table["leak"] = np.select([kind == "x", kind == "y"], [5, 9], 1)  # no order: coded by the label mean
+    # no order: coded by the label mean
+    table["leak"] = np.select([kind == "x", kind == "y"], [5, 9], 1)
     (only,) = leakage.single_features(table, kind, rng=rng)
     assert only.severity == "severe"
 
@@ -118,18 +119,26 @@ def test_more_classes_than_twenty_and_text_with_many_values():
 
 def test_a_column_that_parts_six_rows_by_luck_is_no_severe_finding():
     label = [0, 0, 0, 1, 1, 1]
-    (few,) = leakage.single_features(pd.DataFrame({"x": np.arange(6.0)}), label, rng=np.random.default_rng(0))
+    (few,) = leakage.single_features(
+        pd.DataFrame({"x": np.arange(6.0)}), label, rng=np.random.default_rng(0)
+    )
     (many,) = leakage.single_features(
         pd.DataFrame({"x": np.arange(60.0)}), np.repeat([0, 1], 30), rng=np.random.default_rng(0)
     )
-    assert (few.severity, many.severity) == ("warning", "severe")  # 2 of C(6, 3) = 20 orders part six rows so
+    # 2 of C(6, 3) = 20 orders part six rows so
+    assert (few.severity, many.severity) == (
+        "warning",
+        "severe",
+    )
 
 
 def answers(people):
     """Eight coarse answers that go together, as in a survey."""
     rng = np.random.default_rng(0)
     mood = rng.normal(size=(people, 1))
-    return pd.DataFrame(np.round(1.2 * mood + 0.7 * rng.normal(size=(people, 8))).clip(-2, 2)).rename(columns=str)
+    return pd.DataFrame(
+        np.round(1.2 * mood + 0.7 * rng.normal(size=(people, 8))).clip(-2, 2)
+    ).rename(columns=str)
 
 
 def test_coarse_answers_that_go_together_are_no_copies():
@@ -147,7 +156,9 @@ def test_the_strongest_columns_by_kind_of_column_and_label():
     rng = np.random.default_rng(7)
     label = np.arange(90) % 3
     table = pd.DataFrame(rng.normal(size=(90, 5)), columns=list("abcde"))
-    table = table.assign(b=table["b"] + 2 * label, town=np.array(["x", "y", "z"])[label], same=1.0, none=np.nan)
+    table = table.assign(
+        b=table["b"] + 2 * label, town=np.array(["x", "y", "z"])[label], same=1.0, none=np.nan
+    )
     assert fitting.strongest(table, label, 2, "classes") == ["b", "town"]
     assert set(fitting.strongest(table, label * 1.0, 2, "number")) == {"b", "town"}
     assert fitting.strongest(table[["same", "none", "c"]], label, 1, "classes") == ["c"]
@@ -161,7 +172,8 @@ def test_a_score_that_is_the_label_is_found():
 
 
 def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():
-    # a: 2 of 3 positive, b: 0 of 1; best accuracy 3/4; positives .67 .67 against negatives .67, 0: AUC 3/4
+    # a: 2 of 3 positive, b: 0 of 1; best accuracy 3/4; positives .67 .67 against negatives .67, 0:
+    # AUC 3/4
     finding = leakage.conflicts(pd.DataFrame({"x": ["a", "a", "a", "b"]}), [1, 1, 0, 0])
     assert finding.count == 3
     assert "at most 0.750, AUC at most 0.750" in finding.message
@@ -169,7 +181,11 @@ def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():
 
 def test_id_like_columns():
     table = pd.DataFrame(
-        {"row": np.arange(60), "code": [f"c{i * 7 % 60}" for i in range(60)], "age": np.arange(60) % 9}
+        {
+            "row": np.arange(60),
+            "code": [f"c{i * 7 % 60}" for i in range(60)],
+            "age": np.arange(60) % 9,
+        }
     )
     one, two = leakage.id_like(table)
     assert (one.message, two.message) == (
@@ -193,5 +209,7 @@ def test_unseen_categories_and_drift():
     table = pd.DataFrame({"city": ["a"] * 50 + ["b"] * 50, "x": np.r_[np.zeros(50), np.ones(50)]})
     folds = splits.forward(np.arange(100), k=2)
     assert [f.count for f in leakage.unseen_categories(folds, table)] == [17]
-    drift = leakage.drift(splits.by_column([0] * 50 + [1] * 50), table, rng=np.random.default_rng(0))
+    drift = leakage.drift(
+        splits.by_column([0] * 50 + [1] * 50), table, rng=np.random.default_rng(0)
+    )
     assert drift.severity == "warning"

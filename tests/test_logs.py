@@ -1,4 +1,6 @@
-"""Evaluation logs: one set of answers has one result in all formats; a bad log is refused in a line that names it."""
+"""Evaluation logs: one set of answers has one result in all formats; a bad log is refused in a line
+that names it.
+"""
 
 import gzip
 import json
@@ -25,7 +27,9 @@ def read(folder, **given):
 
 
 def told(study):
-    return {finding.kind.code: finding.message for finding in significance_page.every_finding(study)}
+    return {
+        finding.kind.code: finding.message for finding in significance_page.every_finding(study)
+    }
 
 
 @pytest.fixture
@@ -34,12 +38,14 @@ def logs(tmp_path):
     return tmp_path / "logs"
 
 
-# One set of answers --------------------------------------------------------------------------------------------------
+# One set of answers -------------------------------------------------------------------------------
 
 
 def of_table(table=TABLE):
     """The study of the plain table, whose questions are named with their task."""
-    return significance.read(table.assign(question=table["task"] + " " + table["question"]).drop(columns="subject"))
+    return significance.read(
+        table.assign(question=table["task"] + " " + table["question"]).drop(columns="subject")
+    )
 
 
 @pytest.mark.parametrize("kind", made_logs.WRITERS)
@@ -58,7 +64,9 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
     assert "equal those computed from their rows" in told(study)["EK129"]
 
 
-@pytest.mark.parametrize("given", [{"method": 93}, {"method": zipfile.ZIP_STORED}, {"samples": True}])
+@pytest.mark.parametrize(
+    "given", [{"method": 93}, {"method": zipfile.ZIP_STORED}, {"samples": True}]
+)
 def test_archives_of_every_method_are_read(tmp_path, logs, given):
     made_logs.inspect(tmp_path / "other", TABLE, **given)
     pd.testing.assert_frame_equal(read(tmp_path / "other").comparisons, read(logs).comparisons)
@@ -81,11 +89,14 @@ def test_epochs_are_draws(tmp_path):
     made_logs.inspect(tmp_path / "logs", table)
     study = read(tmp_path / "logs", metrics="pass@1,pass^3")
     plain = significance.read(
-        table.assign(question=table["task"] + table["question"]).drop(columns="subject"), metrics="pass@1,pass^3"
+        table.assign(question=table["task"] + table["question"]).drop(columns="subject"),
+        metrics="pass@1,pass^3",
     )
     pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
     columns = ["units", "draws", "between", "within", "error"]
-    pd.testing.assert_frame_equal(significance.variation(study)[columns], significance.variation(plain)[columns])
+    pd.testing.assert_frame_equal(
+        significance.variation(study)[columns], significance.variation(plain)[columns]
+    )
     assert significance.logged(study)["why"].eq("").all()
 
 
@@ -105,7 +116,9 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
 
 def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_compared_with_others_alone(logs):
     shutil.copy(logs / "2026_one_new.eval", logs / "2027_one_new.eval")
-    with pytest.raises(InputError, match=r"no question .*; choose systems that share some: systems='NAME,NAME', or"):
+    with pytest.raises(
+        InputError, match=r"no question .*; choose systems that share some: systems='NAME,NAME', or"
+    ):
         _ = read(logs).comparisons
     assert len(read(logs, baseline="old").comparisons) == 3
 
@@ -113,9 +126,15 @@ def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_compared_with_others_
 @pytest.mark.parametrize("kind", ["lm_eval", "helm"])
 def test_means_without_samples_are_refused_with_what_to_read_instead(tmp_path, kind):
     getattr(made_logs, kind)(tmp_path / "run", TABLE)
-    files, instead = {"lm_eval": ("results_*.json", "samples_"), "helm": ("stats.json", "per_instance_")}[kind]
+    files, instead = {
+        "lm_eval": ("results_*.json", "samples_"),
+        "helm": ("stats.json", "per_instance_"),
+    }[kind]
     for path in (tmp_path / "run").rglob(files):
-        with pytest.raises(InputError, match=rf"{path.name}: this file holds only .*; read its samples .*: {instead}"):
+        with pytest.raises(
+            InputError,
+            match=rf"{path.name}: this file holds only .*; read its samples .*: {instead}",
+        ):
             read(path)
     assert len(read(tmp_path / "run").systems) == 2
 
@@ -124,7 +143,9 @@ def test_two_files_with_one_stem_are_two_systems(logs):
     path = logs / "2026_one_new.eval"
     with zipfile.ZipFile(path) as archive:
         files = {part: json.loads(archive.read(part)) for part in archive.namelist()}
-    path.with_suffix(".json").write_text(json.dumps(files["header.json"] | {"samples": files["summaries.json"]}))
+    path.with_suffix(".json").write_text(
+        json.dumps(files["header.json"] | {"samples": files["summaries.json"]})
+    )
     study = read([path, path.with_suffix(".json")])
     assert study.systems == ("new (2026_one_new.eval)", "new (2026_one_new.json)")
 
@@ -137,7 +158,7 @@ def test_documents_of_inspect_are_found_in_folders_below(tmp_path):
     assert read(tmp_path).systems == ("new (first)", "new (second)", "old")
 
 
-# What logs state -----------------------------------------------------------------------------------------------------
+# What logs state ----------------------------------------------------------------------------------
 
 
 def changed(logs, change, name="2026_one_new.eval"):
@@ -156,7 +177,10 @@ def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
     study = read(tmp_path / "logs")
     assert "new on one: 5 of 20" in told(study)["EK128"]
     path.with_name(path.name.replace("_one_", "_two_")).unlink()
-    assert re.search("tasks of the results without samples in .*samples_one.*: 1", told(read(path.parent))["EK118"])
+    assert re.search(
+        "tasks of the results without samples in .*samples_one.*: 1",
+        told(read(path.parent))["EK118"],
+    )
     row = significance.logged(study).set_index(["system", "task"]).loc[("new", "one")]
     assert row["why"] == "the rows are of 5 of 20 questions"
     assert "15" in told(study)["EK231"]
@@ -177,7 +201,9 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
     made_logs.inspect(tmp_path, table)
     own = table[table["model"] == "new"]["value"]
     means = table[table["model"] == "new"].groupby("question")["value"].mean()
-    value = {"uncorrected": means.std(ddof=0) / 20**0.5, "rows": made_logs.standard_error(own)}.get(value, value)
+    value = {"uncorrected": means.std(ddof=0) / 20**0.5, "rows": made_logs.standard_error(own)}.get(
+        value, value
+    )
 
     def change(files):
         score = files["header.json"]["results"]["scores"][0]
@@ -187,7 +213,9 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
     study = read(tmp_path)
     frame = significance.logged(study)
     assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
-    assert "1 of 2 means and standard errors that the logs state differs from" in told(study)["EK129"]
+    assert (
+        "1 of 2 means and standard errors that the logs state differs from" in told(study)["EK129"]
+    )
 
 
 def test_questions_twice_and_samples_without_a_score_are_told(logs):
@@ -201,7 +229,9 @@ def test_questions_twice_and_samples_without_a_score_are_told(logs):
     study = read(logs)
     log = "2026_one_new.eval: 1"
     assert re.search(f"questions with the text of another one in .*{log}", told(study)["EK119"])
-    assert re.search(f"answers of a question, epoch and metric that come again in .*{log}", told(study)["EK119"])
+    assert re.search(
+        f"answers of a question, epoch and metric that come again in .*{log}", told(study)["EK119"]
+    )
     assert re.search(f"samples without a score in .*{log}", told(study)["EK118"])
     assert study.estimates.set_index("system").loc["new", "n"] == 39
 
@@ -224,7 +254,7 @@ def test_letters_numbers_and_dicts_are_scores(logs):
     assert {0.5, 0.25}.issubset(values)
 
 
-# Bad logs ------------------------------------------------------------------------------------------------------------
+# Bad logs -----------------------------------------------------------------------------------------
 
 
 def cut(path):
@@ -232,7 +262,9 @@ def cut(path):
 
 
 def without_scores(path):
-    changed(path.parent, lambda files: [row.pop("scores") for row in files["summaries.json"]], path.name)
+    changed(
+        path.parent, lambda files: [row.pop("scores") for row in files["summaries.json"]], path.name
+    )
 
 
 def unfinished(path):
@@ -244,15 +276,27 @@ def odd(path):
 
 
 def words(path):
-    changed(path.parent, lambda files: files["summaries.json"][4]["scores"]["match"].update(value="fine"), path.name)
+    changed(
+        path.parent,
+        lambda files: files["summaries.json"][4]["scores"]["match"].update(value="fine"),
+        path.name,
+    )
 
 
 @pytest.mark.parametrize(
     "spoil, says",
     [
-        (cut, "this log of Inspect cannot be read, it may have been cut or have an unknown form: BadZipFile"),
+        (
+            cut,
+            "this log of Inspect cannot be read, it may have been cut or have an unknown form: "
+            "BadZipFile",
+        ),
         (unfinished, r"a log must hold samples, got none \(status 'started'\)"),
-        (odd, "this log of Inspect cannot be read, it may have been cut or have an unknown form: KeyError: 'eval'"),
+        (
+            odd,
+            "this log of Inspect cannot be read, it may have been cut or have an unknown form: "
+            "KeyError: 'eval'",
+        ),
         (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
     ],
 )
@@ -268,7 +312,9 @@ def test_a_log_without_scores_is_left_out_beside_others_and_refused_alone(logs):
     study = read(logs)
     assert re.search("all of .*2026_one_new.eval, which has no score", told(study)["EK118"])
     assert study.estimates.set_index("system").loc["new", "n"] == 20
-    with pytest.raises(InputError, match=r"2026_one_new.eval: a log must hold scores, got 20 questions without one"):
+    with pytest.raises(
+        InputError, match=r"2026_one_new.eval: a log must hold scores, got 20 questions without one"
+    ):
         read(logs / "2026_one_new.eval")
 
 
@@ -279,8 +325,14 @@ def test_samples_that_were_not_run_or_scored_are_told(logs, tmp_path):
 
     changed(logs, stop)
     left = told(read(logs))["EK118"]
-    assert re.search(r"samples not run \(status error\) in .*one_new.eval: 5, samples without a score in .*: 1", left)
-    changed(logs, lambda files: files["header.json"]["eval"].update(dataset={"sample_ids": list("abcd") * 6}))
+    assert re.search(
+        r"samples not run \(status error\) in .*one_new.eval: 5, samples without a score in .*: 1",
+        left,
+    )
+    changed(
+        logs,
+        lambda files: files["header.json"]["eval"].update(dataset={"sample_ids": list("abcd") * 6}),
+    )
     changed(logs, lambda files: files["header.json"].update(results=None))
     assert "one_new.eval: 4, samples without" in told(read(logs))["EK118"]
 
@@ -288,7 +340,9 @@ def test_samples_that_were_not_run_or_scored_are_told(logs, tmp_path):
     path = tmp_path / "lm" / "new" / f"samples_one_{made_logs.DATE}.jsonl"
     first, *others = path.read_text().splitlines()
     path.write_text("\n".join([json.dumps(json.loads(first) | {"acc": [1, 0]}), *others]))
-    assert re.search("samples without a score in .*samples_one.*: 1", told(read(tmp_path / "lm"))["EK118"])
+    assert re.search(
+        "samples without a score in .*samples_one.*: 1", told(read(tmp_path / "lm"))["EK118"]
+    )
 
 
 def test_results_of_another_date_are_not_those_of_a_file(tmp_path):
@@ -305,14 +359,16 @@ def test_cut_samples_and_documents_are_refused(tmp_path):
     path = tmp_path / "lm" / "new" / f"samples_one_{made_logs.DATE}.jsonl"
     path.write_text(path.read_text()[:-40])
     with pytest.raises(
-        InputError, match=r"samples_one_.*: line 20 is no whole JSON object; the file may have been cut"
+        InputError,
+        match=r"samples_one_.*: line 20 is no whole JSON object; the file may have been cut",
     ):
         read(tmp_path / "lm")
     made_logs.inspect_json(tmp_path / "json", TABLE)
     path = tmp_path / "json" / "2026_one_new.json"
     path.write_text(path.read_text()[:-40])
     with pytest.raises(
-        InputError, match=r"2026_one_new.json: this log of Inspect cannot be read, it may have been cut"
+        InputError,
+        match=r"2026_one_new.json: this log of Inspect cannot be read, it may have been cut",
     ):
         read(tmp_path / "json")
 
@@ -330,7 +386,7 @@ def test_ids_of_any_script_stay_what_they_are(tmp_path):
     assert "one Ä3 问题 🙂" in read(tmp_path).data.ids.to_pylist()
 
 
-# What a claim covers -------------------------------------------------------------------------------------------------
+# What a claim covers ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("macro", [False, True])
@@ -349,7 +405,11 @@ def test_standard_errors_are_cluster_robust(covers, macro):
         inside = sum(values[task == t].var() / (task == t).sum() for t in range(7))
         expected = (inside / 49 * n / (n - 1)) ** 0.5
     else:
-        residuals = pd.Series(values - values.mean()).groupby(task if cluster is not None else np.arange(n)).sum()
+        residuals = (
+            pd.Series(values - values.mean())
+            .groupby(task if cluster is not None else np.arange(n))
+            .sum()
+        )
         expected = ((residuals**2).sum() * groups / (groups - 1)) ** 0.5 / n
     assert mean.error == pytest.approx(expected, rel=1e-12)
     assert mean.value == pytest.approx(means.mean() if macro else values.mean())
@@ -360,11 +420,17 @@ def test_of_these_questions_only_draws_vary(tmp_path):
     table = made_logs.answers(epochs=4)
     made_logs.inspect(tmp_path, table)
     study = read(tmp_path, claim="these questions", metrics="pass@1,pass^2")
-    variance = table.groupby(["model", "task", "question"])["value"].var().groupby("model").mean() / 4 / 40
+    variance = (
+        table.groupby(["model", "task", "question"])["value"].var().groupby("model").mean() / 4 / 40
+    )
     error = variance.sum() ** 0.5
     row = study.comparisons.iloc[0]
     assert row["high"] - row["low"] == pytest.approx(2 * stats.t.ppf(0.975, 2 * 40 * 3) * error)
-    assert significance.claims(study).set_index(["mean", "claim"]).loc[("pooled", "these questions"), "made"]
+    assert (
+        significance.claims(study)
+        .set_index(["mean", "claim"])
+        .loc[("pooled", "these questions"), "made"]
+    )
     assert study.unit_name == "question"
     assert all(piece(study) is not None for piece in significance_page.PIECES)
 
@@ -374,7 +440,10 @@ def test_of_these_questions_only_draws_vary(tmp_path):
     [
         ({"claim": "these questions"}, "needs several draws of each, the input has one"),
         ({"claim": "such tasks", "unit": "subject"}, "takes tasks as units, without unit"),
-        ({"claim": "such models"}, "claim must be one of such questions, such tasks, these questions"),
+        (
+            {"claim": "such models"},
+            "claim must be one of such questions, such tasks, these questions",
+        ),
     ],
 )
 def test_claims_that_cannot_be_made(logs, given, says):

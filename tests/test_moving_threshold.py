@@ -1,4 +1,6 @@
-"""The counts that a page's slider moves over: the thresholds decide as the kit does, and no costs have a better one."""
+"""The counts that a page's slider moves over: the thresholds decide as the kit does, and no costs
+have a better one.
+"""
 
 import json
 import re
@@ -22,7 +24,10 @@ from evalkit.studies import binary_diagnostics, classification, score_curves as 
 def frame(n=600, seed=3, **more):
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, n)
-    scores = {name: rng.beta(1 + skill * label, 1 + skill * (1 - label)) for name, skill in (("a", 1.5), ("b", 0.7))}
+    scores = {
+        name: rng.beta(1 + skill * label, 1 + skill * (1 - label))
+        for name, skill in (("a", 1.5), ("b", 0.7))
+    }
     return pd.DataFrame({"label": label, **scores, **more})
 
 
@@ -36,7 +41,9 @@ SMALL = Limits(reading=Reading(rows=100, shard=100))
 
 def data_of(study):
     """What the script of the page reads."""
-    text = re.search(r'data-sweep="(.*?)">', threshold_page.moving_threshold_table(study).html, re.S)[1]
+    text = re.search(
+        r'data-sweep="(.*?)">', threshold_page.moving_threshold_table(study).html, re.S
+    )[1]
     return json.loads(text.replace("&quot;", '"'))
 
 
@@ -70,7 +77,8 @@ STUDY = moving.moving(WHOLE_STUDY)
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
     for name in ("a", "b"):
         used = {
-            row["rule"]: row["threshold"] for row in WHOLE_STUDY.choices.query("system == @name").to_dict("records")
+            row["rule"]: row["threshold"]
+            for row in WHOLE_STUDY.choices.query("system == @name").to_dict("records")
         }
         for threshold in used.values():
             short = float(STUDY.named(threshold).replace("∞", "inf"))
@@ -79,14 +87,22 @@ def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
 
 
 def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
-    study = study_of(frame(), metrics="precision,recall,f1,predicted_rate", threshold=0.4, costs="fp=1,fn=4")
+    study = study_of(
+        frame(), metrics="precision,recall,f1,predicted_rate", threshold=0.4, costs="fp=1,fn=4"
+    )
     for row in study.estimates.to_dict("records"):
-        e = moving.Plain(0.95).estimates("", counts.at(study.table(row["system"]), 0.4), Costs(1, 4))[row["metric"]]
-        assert (e.value, e.low, e.high) == pytest.approx((row["value"], row["low"], row["high"]), abs=1e-12)
+        e = moving.Plain(0.95).estimates(
+            "", counts.at(study.table(row["system"]), 0.4), Costs(1, 4)
+        )[row["metric"]]
+        assert (e.value, e.low, e.high) == pytest.approx(
+            (row["value"], row["low"], row["high"]), abs=1e-12
+        )
     cost = {row["system"]: row["cost"] for row in study.decisions.to_dict("records")}
     for name, value in cost.items():
         c = counts.at(study.table(name), 0.4)
-        assert moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"].value == pytest.approx(value)
+        assert moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"].value == pytest.approx(
+            value
+        )
 
 
 VARIED = {
@@ -120,10 +136,17 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     threshold = moves.threshold[place]
     cut = MovingCut.of(study.measured.rows["a"], moves.tables["a"])
     weight = table.get("weight", pd.Series(np.ones(600)))
-    alarm, miss = (table["a"] >= threshold) & (table["label"] == 0), (table["a"] < threshold) & (table["label"] == 1)
+    alarm, miss = (
+        (table["a"] >= threshold) & (table["label"] == 0),
+        (table["a"] < threshold) & (table["label"] == 1),
+    )
     loss = 2.0 * alarm + 7.0 * miss
     mean = np.average(loss, weights=weight)
-    moved = (weight * (loss - mean) / weight.sum()).groupby(table.get("user", pd.Series(np.arange(600)))).sum()
+    moved = (
+        (weight * (loss - mean) / weight.sum())
+        .groupby(table.get("user", pd.Series(np.arange(600))))
+        .sum()
+    )
     size = weight.groupby(table.get("user", pd.Series(np.arange(600)))).sum()
     units = size.sum() ** 2 / (size**2).sum()
     variance = (moved**2).sum() * units / (units - 1)
@@ -166,17 +189,28 @@ def test_weights_that_are_no_whole_numbers_stay_exact():
 
 
 @pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["memory", "blocks"])
-def test_what_no_threshold_reaches_is_undefined_and_a_perfect_precision_has_the_limits_of_its_rows(limits):
+def test_what_no_threshold_reaches_is_undefined_and_a_perfect_precision_has_the_limits_of_its_rows(
+    limits,
+):
     rng = np.random.default_rng(1)
     label = (rng.random(600) < 0.3).astype(int)
     found = rng.random(600) / 2 + 0.5 * label * (rng.random(600) < 0.5)
     table = pd.DataFrame({"label": label, "a": found, "b": rng.random(600)})
-    study = study_of(table, limits, threshold="precision>=0.99", metrics="precision,recall,f1,accuracy")
+    study = study_of(
+        table, limits, threshold="precision>=0.99", metrics="precision,recall,f1,accuracy"
+    )
     e = study.estimates.set_index(["system", "metric"])
     assert e.loc["b", ["value", "low", "high"]].isna().all(axis=None)
     assert study.comparisons[["difference", "low", "high", "p", "detectable"]].isna().all(axis=None)
-    assert study.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]].isna().all()
-    assert (~np.isnan(binary_diagnostics.operating_points(study, "roc")["x"])).tolist() == [True, False]
+    assert (
+        study.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]].isna().all()
+    )
+    assert (~np.isnan(binary_diagnostics.operating_points(study, "roc")["x"])).tolist() == [
+        True,
+        False,
+    ]
     picked = int(study.decisions["tp"].iloc[0])
     wilson = intervals.wilson(picked, picked)
-    assert e.loc[("a", "precision"), ["value", "low", "high"]].tolist() == pytest.approx([1, wilson.low, 1])
+    assert e.loc[("a", "precision"), ["value", "low", "high"]].tolist() == pytest.approx(
+        [1, wilson.low, 1]
+    )

@@ -1,4 +1,6 @@
-"""Families of tests: Holm, looks, joint sign flips of all pairs of systems, and intervals of ranks."""
+"""Families of tests: Holm, looks, joint sign flips of all pairs of systems, and intervals of
+ranks.
+"""
 
 from contextlib import contextmanager
 from itertools import combinations, product
@@ -34,24 +36,31 @@ def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_column
     turned = columns[rng(2).permutation(60)]
     once, again = (mult.max_t(d, rng=rng(3), draws=1000) for d in (columns, turned))
     assert once.tolist() == again.tolist()
-    assert multiplicity._order(multiplicity.Pairs.of_columns(columns)).tolist() == np.lexsort(columns.T).tolist()
+    assert (
+        multiplicity._order(multiplicity.Pairs.of_columns(columns)).tolist()
+        == np.lexsort(columns.T).tolist()
+    )
 
 
 def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
     rng = np.random.default_rng(5)
     a, b = rng.normal(0.03, 1, (2, 2000))
-    d = np.column_stack([a, b, a - b, a + b, 3 * a - b])  # of rank 2: three eigenvalues are 0, by rounding below it
+    # of rank 2: three eigenvalues are 0, by rounding below it
+    d = np.column_stack([a, b, a - b, a + b, 3 * a - b])
     of_sums = mult.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
     np.testing.assert_allclose(of_sums, mult.max_t(d, rng=np.random.default_rng(1)), atol=0.01)
 
 
 def exceeded(columns, observed, draws):
-    return multiplicity.exceeded(Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws)
+    return multiplicity.exceeded(
+        Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws
+    )
 
 
 def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
     columns, m = rng(3).normal(size=(5000, 600)), 600
-    assert m > multiplicity.TOGETHER // 8192  # the sums of one block of draws are not compared at once
+    # the sums of one block of draws are not compared at once
+    assert m > multiplicity.TOGETHER // 8192
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
     times, drawn = exceeded(columns, observed, draws=1000)
     sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
@@ -61,7 +70,9 @@ def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_dra
 
 
 def by_definition(columns, draws):
-    """The p of each column by Westfall and Young's step-down: from a matrix of every draw of every column."""
+    """The p of each column by Westfall and Young's step-down: from a matrix of every draw of every
+    column.
+    """
     columns = columns[np.lexsort(columns.T)]
     n, m = columns.shape
     scaled = columns / np.sqrt(np.sum(columns**2, axis=0))
@@ -103,7 +114,9 @@ def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
 
 
 def test_close_and_equal_systems_have_the_p_of_their_differences():
-    """Where systems agree to nine digits, or stand far from 0, their own sums are too coarse: the pair is flipped."""
+    """Where systems agree to nine digits, or stand far from 0, their own sums are too coarse: the
+    pair is flipped.
+    """
     table = rng(8).normal(size=(200, 4))
     more = table[:, 1] + 1e-9 * rng(9).normal(size=200), table[:, 2] + 1e6, table[:, 3] * 1e-8
     table = np.column_stack([table, table[:, 0], *more])
@@ -127,7 +140,9 @@ def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each
     d = added(table[:, first] - table[:, second])
     assert of_pairs.tolist() == max_t(d, rng=rng(1), draws=5_000).tolist()
     sums = np.sqrt((pairs.values**2).sum(axis=0))
-    assert (np.sqrt((d**2).sum(axis=0)) > multiplicity.APART * sums[first]).all()  # none had to be flipped by itself
+    assert (
+        np.sqrt((d**2).sum(axis=0)) > multiplicity.APART * sums[first]
+    ).all()  # none had to be flipped by itself
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
@@ -154,7 +169,9 @@ def test_a_value_that_is_not_finite_is_refused():
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
 def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(units, monkeypatch):
-    """The block's sums of systems give what the sums of each pair do, with ties and a pair of equal systems."""
+    """The block's sums of systems give what the sums of each pair do, with ties and a pair of equal
+    systems.
+    """
     shown = []
 
     @contextmanager
@@ -170,12 +187,15 @@ def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(u
     scaled = each / np.where((size := np.sqrt((each**2).sum(axis=0))) > 0, size, 1)
     sums = np.abs([signflip.enumerated(column) for column in scaled.T])
     order = np.argsort(-sums[:, 0], kind="stable")
-    shares = [(sums[order[i:]].max(axis=0) >= sums[j, 0] - 1e-9).mean() for i, j in enumerate(order)]
+    shares = [
+        (sums[order[i:]].max(axis=0) >= sums[j, 0] - 1e-9).mean() for i, j in enumerate(order)
+    ]
     np.testing.assert_allclose(p[order], np.maximum.accumulate(shares), rtol=1e-12)
     assert shown == [(max(done - 1, 0), sums.shape[1]) for done in range(0, sums.shape[1], 2**12)]
 
 
-WORLDS = {  # the true means of five systems on 40 shared units, and the best and the worst rank of each
+# the true means of five systems on 40 shared units, and the best and the worst rank of each
+WORLDS = {
     "5 equal": ([0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [5, 5, 5, 5, 5]),
     "5 with two ties": ([0.5, 0.5, 0.2, 0.2, 0], [1, 1, 3, 3, 5], [2, 2, 4, 4, 5]),
 }
@@ -192,7 +212,9 @@ def test_intervals_hold_the_whole_true_order(name):
 
 def test_clear_differences_leave_one_rank_each():
     rng = np.random.default_rng(3)
-    r = multiplicity.ranks(rng.normal(0, 0.1, (60, 4)) + np.array([0, 3, 1, 2]), level=0.95, rng=rng)
+    r = multiplicity.ranks(
+        rng.normal(0, 0.1, (60, 4)) + np.array([0, 3, 1, 2]), level=0.95, rng=rng
+    )
     assert r.low.tolist() == r.high.tolist() == r.tier.tolist() == [4, 1, 3, 2]
 
 
@@ -207,13 +229,21 @@ def test_a_tier_holds_no_significant_pair():
 def test_ranking_shows_them():
     rng = np.random.default_rng(8)
     grade = np.tile(np.arange(6) % 3, 40)
-    rows = {"query": np.repeat([f"q{i}" for i in range(40)], 6), "item": np.tile(list("abcdef"), 40), "grade": grade}
+    rows = {
+        "query": np.repeat([f"q{i}" for i in range(40)], 6),
+        "item": np.tile(list("abcdef"), 40),
+        "grade": grade,
+    }
     noise = {"best": 0.1, "good": 2.0, "fair": 2.2, "poor": 20.0}
     scores = {f"score_{name}": grade + rng.normal(0, spread, 240) for name, spread in noise.items()}
     study = ranking.read(pd.DataFrame(rows | scores), metrics="ndcg@3")
     frame = rank_tiers(study).set_index("system")
     assert (frame["rank_low"] <= frame["rank_high"]).all()
-    clear = study.comparisons[(study.comparisons["verdict"] == "better") & (study.comparisons["adjusted"] < 1e-3)]
+    clear = study.comparisons[
+        (study.comparisons["verdict"] == "better") & (study.comparisons["adjusted"] < 1e-3)
+    ]
     assert len(clear)
-    assert (frame.loc[clear["first"], "tier"].to_numpy() < frame.loc[clear["second"], "tier"].to_numpy()).all()
+    assert (
+        frame.loc[clear["first"], "tier"].to_numpy() < frame.loc[clear["second"], "tier"].to_numpy()
+    ).all()
     assert study.order[0] in study.tables.tiers.to_markdown()

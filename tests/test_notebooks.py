@@ -1,4 +1,6 @@
-"""The notebooks are thin, executed and clean; the files of every report on its sample are small and complete."""
+"""The notebooks are thin, executed and clean; the files of every report on its sample are small and
+complete.
+"""
 
 import ast
 import importlib
@@ -36,7 +38,9 @@ def tags(cell: dict) -> list[str]:
 def test_cells_hold_calls_and_no_logic(path):
     for cell in code(path):
         source = "".join(cell["source"])
-        found = [type(node).__name__ for node in ast.walk(ast.parse(source)) if isinstance(node, LOGIC)]
+        found = [
+            type(node).__name__ for node in ast.walk(ast.parse(source)) if isinstance(node, LOGIC)
+        ]
         assert not found, f"{cell['id']} holds {found}"
 
 
@@ -54,7 +58,11 @@ def test_one_parameters_cell_with_a_comment_on_every_line(path):
 def test_every_cell_was_run_in_order_without_error_or_warning(path):
     assert [cell["execution_count"] for cell in code(path)] == list(range(1, len(code(path)) + 1))
     outputs = [output for cell in code(path) for output in cell["outputs"]]
-    assert not [output for output in outputs if output["output_type"] == "error" or output.get("name") == "stderr"]
+    assert not [
+        output
+        for output in outputs
+        if output["output_type"] == "error" or output.get("name") == "stderr"
+    ]
 
 
 @each
@@ -62,7 +70,9 @@ def test_ids_are_words_and_the_kernel_is_python3(path):
     ids = [cell["id"] for cell in cells(path)]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9-]+", one) for one in ids)
-    assert json.loads(path.read_text(encoding="utf-8"))["metadata"]["kernelspec"]["name"] == "python3"
+    assert (
+        json.loads(path.read_text(encoding="utf-8"))["metadata"]["kernelspec"]["name"] == "python3"
+    )
 
 
 @each
@@ -75,43 +85,75 @@ def test_small_and_without_this_machine(path):
 def named(path: Path) -> set[tuple[str, str]]:
     """The modules of pages and their pieces that the cells of a notebook name."""
     tree = ast.parse("\n".join("".join(cell["source"]) for cell in code(path)))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "evalkit.pages"]
+    imports = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "evalkit.pages"
+    ]
     modules = {alias.name for node in imports for alias in node.names}
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    return {(ast.unparse(node.value), node.attr) for node in nodes if ast.unparse(node.value) in modules}
+    return {
+        (ast.unparse(node.value), node.attr) for node in nodes if ast.unparse(node.value) in modules
+    }
 
 
 @each
 def test_every_piece_that_a_cell_names_exists(path):
     assert named(path)
     for module, piece in named(path):
-        assert piece in pieces.names(importlib.import_module(f"evalkit.pages.{module}")), (module, piece)
+        assert piece in pieces.names(importlib.import_module(f"evalkit.pages.{module}")), (
+            module,
+            piece,
+        )
 
 
-@pytest.mark.parametrize("module", sorted({module for path in NOTEBOOKS for module, _ in named(path)}))
+@pytest.mark.parametrize(
+    "module", sorted({module for path in NOTEBOOKS for module, _ in named(path)})
+)
 def test_an_unknown_piece_is_answered_with_the_list(module):
     own = importlib.import_module(f"evalkit.pages.{module}")
-    with pytest.raises(AttributeError, match=f"no attribute 'estimtes'; its pieces are .*{pieces.names(own)[0]}"):
+    with pytest.raises(
+        AttributeError, match=f"no attribute 'estimtes'; its pieces are .*{pieces.names(own)[0]}"
+    ):
         own.estimtes  # noqa: B018 - the attribute itself is what is tested
 
 
-OF_TWO = {"base_rate_plot", "base_rate", "cost_plot", "top_plot", "moving_threshold_table", "decision_difference"}
+OF_TWO = {
+    "base_rate_plot",
+    "base_rate",
+    "cost_plot",
+    "top_plot",
+    "moving_threshold_table",
+    "decision_difference",
+}
 LACKS = {"BinaryStudy": {"class_calibration_plot"}, "ClassesStudy": OF_TWO | {"threshold_plot"}}
 LACKS |= {"LabelsStudy": OF_TWO | {"thresholds", "calibration_plot", "confusion_plot"}}
 
 
 @pytest.mark.parametrize("kind", classification_page.KINDS, ids=lambda kind: kind.__name__)
 def test_each_kind_of_classification_has_every_piece_but_these(kind):
-    own = {piece.__name__ for piece in classification_page.PIECES if piece.__module__ == classification_page.__name__}
-    there = {name for name in own if any(hasattr(module, name) for module in classification_page.KINDS[kind])}
+    own = {
+        piece.__name__
+        for piece in classification_page.PIECES
+        if piece.__module__ == classification_page.__name__
+    }
+    there = {
+        name
+        for name in own
+        if any(hasattr(module, name) for module in classification_page.KINDS[kind])
+    }
     assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}
 
 
-VARIES = re.compile(r"Made on \d{4}-\d\d-\d\d|<dt>versions</dt><dd>.*?</dd>|<svg.*?</svg>", re.DOTALL)
+VARIES = re.compile(
+    r"Made on \d{4}-\d\d-\d\d|<dt>versions</dt><dd>.*?</dd>|<svg.*?</svg>", re.DOTALL
+)
 
 
 def test_the_sample_page_is_that_of_today(sample_reports):
-    """But for the day, the versions, and figures, whose last digits a processor may round otherwise."""
+    """But for the day, the versions, and figures, whose last digits a processor may round
+    otherwise.
+    """
     pages = (ROOT / "docs" / "sample.html", sample_reports / "ranking.html")
     stored, made = (VARIES.sub("", page.read_text(encoding="utf-8")) for page in pages)
     assert stored == made, "run make outputs"
@@ -138,7 +180,9 @@ def test_the_json_is_what_the_schema_says(name, sample_reports):
     results = json.loads(text)
     assert "NaN" not in text
     assert str(ROOT) not in text
-    schema = jsonschema.Draft202012Validator(json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8")))
+    schema = jsonschema.Draft202012Validator(
+        json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+    )
     schema.validate(results)
     of = results if "estimates" in results else results["log"]
     del of["estimates"]
@@ -147,7 +191,9 @@ def test_the_json_is_what_the_schema_says(name, sample_reports):
 
 @each
 def test_the_stored_outputs_are_those_of_the_report(path, sample_reports):
-    """Each output of each cell, figures too; at night the notebooks also run in a kernel without evalkit's engine."""
+    """Each output of each cell, figures too; at night the notebooks also run in a kernel without
+    evalkit's engine.
+    """
     made = {cell["id"]: cell["outputs"] for cell in code(sample_reports / path.name)}
     for cell in code(path):
         for output in made[cell["id"]]:

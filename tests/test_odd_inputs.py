@@ -1,4 +1,6 @@
-"""Inputs that are no table of measured values: each is refused by an InputError of one line, which exits with 2."""
+"""Inputs that are no table of measured values: each is refused by an InputError of one line, which
+exits with 2.
+"""
 
 import os
 import re
@@ -32,13 +34,15 @@ def refusal(read, *data, **given):
 
 def table(n=60, **columns):
     rng = np.random.default_rng(1)
-    return pd.DataFrame({"id": [f"r{i}" for i in range(n)], "label": rng.permutation(np.arange(n) % 2), **columns})
+    return pd.DataFrame(
+        {"id": [f"r{i}" for i in range(n)], "label": rng.permutation(np.arange(n) % 2), **columns}
+    )
 
 
-# Inputs that are wrong as a whole ---------------------------------------------------------------------------------
+# Inputs that are wrong as a whole -----------------------------------------------------------------
 
 
-# Files that are none ----------------------------------------------------------------------------------------------
+# Files that are none ------------------------------------------------------------------------------
 
 
 def test_pipes_devices_sockets_and_empty_files_are_told_apart(tmp_path, monkeypatch):
@@ -47,7 +51,12 @@ def test_pipes_devices_sockets_and_empty_files_are_told_apart(tmp_path, monkeypa
     Path("empty.csv").touch()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket.csv")
-        kinds = {"pipe.csv": "a pipe", "/dev/null": "a device", "/dev/zero": "a device", "socket.csv": "a socket"}
+        kinds = {
+            "pipe.csv": "a pipe",
+            "/dev/null": "a device",
+            "/dev/zero": "a device",
+            "socket.csv": "a socket",
+        }
         for name, kind in kinds.items():
             message = f"{name}: must be a file, got {kind}; write its content into a file first"
             assert refusal(classification.read, preds=name) == message
@@ -64,7 +73,9 @@ def test_a_path_that_is_too_long_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_home_of_nobody_is_refused():
-    assert "cannot be read: Could not determine home" in refusal(classification.read, preds="~no-such-user/a.csv")
+    assert "cannot be read: Could not determine home" in refusal(
+        classification.read, preds="~no-such-user/a.csv"
+    )
 
 
 NOBODY = "import os, sys\nif os.getuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
@@ -82,10 +93,11 @@ def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     file.chmod(0)
     closed.chmod(0)
     for path in (closed, inside, file):
-        code = (
-            READS + "from evalkit import system\nsystem.bundled_root()\n" + NOBODY + TRIES
-        )  # what nobody cannot import
-        run = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True)
+        # what nobody cannot import
+        code = READS + "from evalkit import system\nsystem.bundled_root()\n" + NOBODY + TRIES
+        run = subprocess.run(
+            [sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True
+        )
         assert run.stdout.count("\n") == 1, run.stderr
         assert "cannot be read: Permission denied" in run.stdout
 
@@ -95,22 +107,27 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "iterdir", closed)
-    assert refusal(sources.parts, tmp_path) == f"{str(tmp_path)[: sources.NAME]}: cannot be read: Permission denied"
+    assert (
+        refusal(sources.parts, tmp_path)
+        == f"{str(tmp_path)[: sources.NAME]}: cannot be read: Permission denied"
+    )
 
 
-# Columns ----------------------------------------------------------------------------------------------------------
+# Columns ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("header", ["id,label,sc\0ore", "id,label,score,\0"])
 def test_a_nul_in_a_header_is_refused(tmp_path, header):
     path = tmp_path / "a.csv"
     path.write_text(f"{header}\n1,1,0.5,2\n2,0,0.4,3\n")
-    assert "column names must hold no NUL character" in refusal(classification.read, preds=str(path))
+    assert "column names must hold no NUL character" in refusal(
+        classification.read, preds=str(path)
+    )
     frame = table(score=0.5).rename(columns={"score": "sc\0ore"})
     assert "column names must hold no NUL character" in refusal(classification.read, preds=frame)
 
 
-# Values -----------------------------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
@@ -120,7 +137,8 @@ def test_values_whose_squares_are_not_finite_are_refused(size):
     rule = f"must lie within ±1e+75, got {size:g}"
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
     assert (
-        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame: orders {rule} (row 7)"
+        refusal(interleaving.read, users=users, metrics="orders", world="none")
+        == f"data frame: orders {rule} (row 7)"
     )
     wide = pd.DataFrame({"query": range(60), "a": values, "b": 0.0})
     assert refusal(significance.read, wide) == f"data frame: a {rule} (row 7)"
@@ -129,7 +147,9 @@ def test_values_whose_squares_are_not_finite_are_refused(size):
     forecast = pd.DataFrame({"id": range(60), "actual": 0.5, "forecast": values})
     assert refusal(rating.read, forecast) == f"data frame: forecast {rule} (row 7)"
     folds = pd.DataFrame({"label": values, "score": 0.0, "fold": np.arange(60) % 5})
-    assert refusal(validation.read, preds=folds, task="number") == f"data frame: label {rule} (row 7)"
+    assert (
+        refusal(validation.read, preds=folds, task="number") == f"data frame: label {rule} (row 7)"
+    )
     target = pd.DataFrame({"label": values, "x": range(60)})
     assert rule in refusal(validation.read, features=target, task="number")
 
@@ -148,9 +168,18 @@ HALF, SHARES = np.arange(60) % 2, np.random.default_rng(3).random(60)
 @pytest.mark.parametrize(
     "read, given",
     [
-        (classification, {"y_true": HALF, "y_score": {"a": SHARES * 1e-309, "b": SHARES[::-1] * 1e-309}}),
+        (
+            classification,
+            {"y_true": HALF, "y_score": {"a": SHARES * 1e-309, "b": SHARES[::-1] * 1e-309}},
+        ),
         (classification, {"y_true": HALF, "y_score": np.full(60, 1.2e19)}),
-        (rating, {"y_true": np.full(60, 1.2e19), "y_pred": {"a": np.full(60, 1.2e19), "b": np.full(60, 1.21e19)}}),
+        (
+            rating,
+            {
+                "y_true": np.full(60, 1.2e19),
+                "y_pred": {"a": np.full(60, 1.2e19), "b": np.full(60, 1.21e19)},
+            },
+        ),
         (rating, {"y_true": SHARES, "y_pred": np.full(60, 1.2e19)}),
     ],
 )
@@ -159,7 +188,7 @@ def test_numbers_at_the_ends_of_the_doubles_make_a_page(tmp_path, read, given):
     assert (tmp_path / "page.html").stat().st_size > 10_000
 
 
-# Arrays as other libraries have them ------------------------------------------------------------------------------
+# Arrays as other libraries have them --------------------------------------------------------------
 
 
 class Tensor:
@@ -212,7 +241,10 @@ def test_the_unit_may_be_an_array_beside_arrays():
     [
         ({"unit": HALF, "preds": "x.csv"}, r"unit must be one text, got array\(\[0, 1, "),
         ({"level": np.array([0.9, 0.8])}, r"level must be a number .*, got array\(\[0.9, 0.8\]\)"),
-        ({"y_true": HALF, "y_score": Tensor(SHARES, "no kernel\nat all")}, "score cannot be read as .*: no kernel$"),
+        (
+            {"y_true": HALF, "y_score": Tensor(SHARES, "no kernel\nat all")},
+            "score cannot be read as .*: no kernel$",
+        ),
         ({"preds": SHARES}, "got ndarray; give arrays as a dict of columns"),
     ],
 )

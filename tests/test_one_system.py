@@ -1,4 +1,6 @@
-"""Small tables: a page of one system and its constants; answers that a user can work out by hand."""
+"""Small tables: a page of one system and its constants; answers that a user can work out by
+hand.
+"""
 
 import json
 import re
@@ -29,7 +31,9 @@ def binary(score):
 
 
 def several(right):
-    """Scores of three classes that put `right` on the actual one, or the rest on it if that is less."""
+    """Scores of three classes that put `right` on the actual one, or the rest on it if that is
+    less.
+    """
     scores = {f"p_{name}": np.where(name == CLASS, right, (1 - right) / 2) for name in "abc"}
     return ek.classification(pd.DataFrame({"id": range(400), "label": CLASS} | scores))
 
@@ -40,16 +44,25 @@ def labelled(score):
 
 
 def forecast(values, **options):
-    return ek.rating(pd.DataFrame({"id": range(400), "actual": ACTUAL, "forecast": values}), **options)
+    return ek.rating(
+        pd.DataFrame({"id": range(400), "actual": ACTUAL, "forecast": values}), **options
+    )
 
 
 def said(page, study):
-    return "".join(finding.message for finding in page.every_finding(study) if finding.kind.code == "EK337")
+    return "".join(
+        finding.message for finding in page.every_finding(study) if finding.kind.code == "EK337"
+    )
 
 
 FAR = np.where(RNG.random(400) < 0.1, ACTUAL + 30, ACTUAL)
 CASES = [
-    (binary_page, lambda: binary(SURE), {"log_loss", "brier", "accuracy"}, {"roc_auc", "specificity", "recall"}),
+    (
+        binary_page,
+        lambda: binary(SURE),
+        {"log_loss", "brier", "accuracy"},
+        {"roc_auc", "specificity", "recall"},
+    ),
     (binary_page, lambda: binary(1 - SURE), {"average_precision"}, {"roc_auc"}),
     (classes_page, lambda: several(0.1), {"log_loss", "accuracy", "roc_auc_ovr"}, {"mcc"}),
     (labels_page, lambda: labelled(1 - SURE), {"exact_match", "map_classes"}, {"micro_f1"}),
@@ -86,11 +99,17 @@ def test_what_the_finding_of_forecasts_says_is_not_said_twice():
     assert study.primary.label not in words
 
 
-@pytest.mark.parametrize(("metric", "percent"), [("roc_auc", False), ("average_precision", False), ("log_loss", True)])
+@pytest.mark.parametrize(
+    ("metric", "percent"), [("roc_auc", False), ("average_precision", False), ("log_loss", True)]
+)
 def test_a_gain_is_no_share_of_a_value_that_a_constant_reaches(metric, percent):
     noisy = np.clip(GOOD + RNG.normal(0, 0.3, 400), 0.01, 0.99)
-    frame = pd.DataFrame({"id": range(400), "label": LABEL, "score_a": np.clip(GOOD, 0.01, 0.99), "score_b": noisy})
-    answer = first_screen.verdict(ek.classification(frame, metrics=metric)).html.split("instead of")[0]
+    frame = pd.DataFrame(
+        {"id": range(400), "label": LABEL, "score_a": np.clip(GOOD, 0.01, 0.99), "score_b": noisy}
+    )
+    answer = first_screen.verdict(ek.classification(frame, metrics=metric)).html.split(
+        "instead of"
+    )[0]
     assert "a is better than b" in answer
     assert ("%" in answer) is percent
 
@@ -111,23 +130,35 @@ ALONE = {
 @pytest.mark.parametrize("kind", ALONE)
 def test_a_reader_of_one_system_meets_no_comparison(kind):
     made = ALONE[kind]().tables
-    assert not re.search("Bold|[Pp]aired|Holm|McNemar|won / tied|Ties:", made.definitions.html + made.estimates.html)
+    assert not re.search(
+        "Bold|[Pp]aired|Holm|McNemar|won / tied|Ties:", made.definitions.html + made.estimates.html
+    )
 
 
 def test_two_systems_have_their_tests_and_the_best_value_explained():
-    study = ek.rating(pd.DataFrame({"actual": ACTUAL, "forecast_a": ACTUAL + 0.1, "forecast_b": ACTUAL + 0.2}))
+    study = ek.rating(
+        pd.DataFrame({"actual": ACTUAL, "forecast_a": ACTUAL + 0.1, "forecast_b": ACTUAL + 0.2})
+    )
     assert "Bold: the best value" in rating_page.estimates(study).html
     assert "Holm" in rating_page.definitions(study).html
 
 
 def test_only_the_section_of_differences_speaks_of_two_systems():
     for path in (ROOT / "notebooks").glob("*.ipynb"):
-        cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "markdown"]
+        cells = [
+            c
+            for c in json.loads(path.read_text(encoding="utf-8"))["cells"]
+            if c["cell_type"] == "markdown"
+        ]
         prose = ["".join(cell["source"]) for cell in cells]
-        assert all(text.startswith("## Paired differences") for text in prose if "two systems" in text)
+        assert all(
+            text.startswith("## Paired differences") for text in prose if "two systems" in text
+        )
 
 
-@pytest.mark.parametrize("word", [".better", ".worse", ".equivalent", ".verdict.pass", ".verdict.fail"])
+@pytest.mark.parametrize(
+    "word", [".better", ".worse", ".equivalent", ".verdict.pass", ".verdict.fail"]
+)
 def test_each_verdict_has_a_tone_that_is_not_that_of_cannot_tell(word):
     style = (ROOT / "evalkit" / "page" / "evalkit" / "page.css").read_text(encoding="utf-8")
     usual = re.search(r"\.strip \.cannot-tell \{ --tone: var\((.*?)\)", style)[1]
@@ -143,17 +174,24 @@ SCORE = np.clip(0.3 + 0.3 * TRUTH + DRAW.normal(0, 0.15, N), 0.01, 0.99)
 
 def forecasts(**errors):
     actual = DRAW.normal(50, 5, N)
-    return pd.DataFrame({"id": range(N), "actual": actual} | {f"forecast_{k}": actual + e for k, e in errors.items()})
+    return pd.DataFrame(
+        {"id": range(N), "actual": actual}
+        | {f"forecast_{k}": actual + e for k, e in errors.items()}
+    )
 
 
 def test_scores_that_are_far_off_have_a_small_p_but_never_0():
     c = count(np.full(50, 0.01), np.ones(50, int))
-    assert perfect(c, lambda c: float(c.positives), rng=np.random.default_rng(1), draws=99).p == 0.01
+    assert (
+        perfect(c, lambda c: float(c.positives), rng=np.random.default_rng(1), draws=99).p == 0.01
+    )
 
 
 def test_a_p_value_equal_to_one_minus_the_level_is_not_below_it():
     """Of the eight sign vectors of three gains two are as extreme as the data."""
-    study = ek.significance(pd.DataFrame({"query": range(3), "a": [1.0, 2.0, 3.0], "b": 0.0}), level=0.75)
+    study = ek.significance(
+        pd.DataFrame({"query": range(3), "a": [1.0, 2.0, 3.0], "b": 0.0}), level=0.75
+    )
     assert study.comparisons.loc[0, ["p", "verdict"]].tolist() == [0.25, "cannot tell"]
 
 
@@ -164,7 +202,10 @@ def test_of_three_labels_the_one_of_fewest_rows_is_called_wrong():
 
 
 def test_the_third_system_must_have_the_labels_of_the_first():
-    rows = [pd.DataFrame({"id": range(9), "system": name, "label": TRUTH[:9], "score": SCORE[:9]}) for name in "abc"]
+    rows = [
+        pd.DataFrame({"id": range(9), "system": name, "label": TRUTH[:9], "score": SCORE[:9]})
+        for name in "abc"
+    ]
     rows[2].loc[4, "label"] = 1 - TRUTH[4]
     with pytest.raises(InputError, match="label"):
         ek.classification(pd.concat(rows))
@@ -178,7 +219,9 @@ def test_lists_without_a_missing_rank_are_not_told_to_lack_one():
         for item in [f"d{rank}"]
     ]
     qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d3", 1)], columns=["query", "item", "grade"])
-    account = ek.ranking(pd.DataFrame(lists, columns=["query", "item", "rank"]), qrels).runs.accounts
+    account = ek.ranking(
+        pd.DataFrame(lists, columns=["query", "item", "rank"]), qrels
+    ).runs.accounts
     assert [(a.late, a.gaps) for a in account.values()] == [(0, 1)]
 
 
@@ -195,7 +238,9 @@ def test_a_fold_with_far_more_positives_than_the_others_is_told():
 
 def test_each_slice_has_its_own_difference_and_p():
     noise = np.where(np.arange(N) < N // 2, 0.2, 2.0)
-    frame = forecasts(x=DRAW.normal(size=N) * noise, y=DRAW.normal(size=N)).assign(where=np.repeat(["a", "b"], N // 2))
+    frame = forecasts(x=DRAW.normal(size=N) * noise, y=DRAW.normal(size=N)).assign(
+        where=np.repeat(["a", "b"], N // 2)
+    )
     whole = ek.rating(frame, segments="where").by_segment.drop_duplicates("slice")
     for name, part in frame.groupby("where"):
         alone = ek.rating(part.drop(columns="where"), baseline="y").comparisons
@@ -220,7 +265,11 @@ def test_a_bound_is_a_gate_of_one_system_and_of_several():
         *[("low", ">=", estimate["low"], True), ("high", "<=", estimate["high"] - 1e-9, False)],
     ):
         gate = ek.rating(frame, metrics="mae", gate=f" mae.{end} {sign} {float(number)!r}").gate
-        assert (gate.passed, gate.failed) == (passed, [] if passed else ["system"]), (end, sign, number)
+        assert (gate.passed, gate.failed) == (passed, [] if passed else ["system"]), (
+            end,
+            sign,
+            number,
+        )
     two = ek.classification(gate="roc_auc.low>=0.75").gate
     assert (two.words, two.failed) == ("roc_auc.low>=0.75", ["gbm"])
     undefined = ek.rating(frame, metrics="mae", gate="mae.low >= 0").gate
@@ -233,7 +282,13 @@ def test_a_bound_is_a_gate_of_one_system_and_of_several():
         ("rmse.low >= 1", "gate: the metric must be one of mae, got .rmse."),
         *(
             (bad, "gate must be a rule such as .* column [0-9]+: ")
-            for bad in ("mae >= 1", "mae.low > 1", "mae.low >= x", "mae.low >= 1; rm", "mae.mid >= 1")
+            for bad in (
+                "mae >= 1",
+                "mae.low > 1",
+                "mae.low >= x",
+                "mae.low >= 1; rm",
+                "mae.mid >= 1",
+            )
         ),
     ],
 )
@@ -250,17 +305,25 @@ def test_a_gate_of_better_or_equivalent_fails_where_nothing_can_be_told():
 
 
 def test_queries_without_a_relevant_item_are_counted_as_undefined():
-    runs = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "d", "score": 1.0, "grade": [1, 0, 0]})
+    runs = pd.DataFrame(
+        {"query": ["q1", "q2", "q3"], "item": "d", "score": 1.0, "grade": [1, 0, 0]}
+    )
     estimates = ek.ranking(runs, metrics="ndcg@10").estimates
     assert estimates["undefined"].tolist() == [2]
 
 
 def test_a_costly_false_positive_raises_the_threshold_of_the_decision_curve():
-    study = ek.classification(pd.DataFrame({"id": range(N), "label": TRUTH, "score": SCORE}), costs="fp=3,fn=1")
+    study = ek.classification(
+        pd.DataFrame({"id": range(N), "label": TRUTH, "score": SCORE}), costs="fp=3,fn=1"
+    )
     assert score_curves.at_costs(study)["threshold"].unique().tolist() == [0.75]
 
 
 def test_a_score_on_the_border_of_two_bars_of_the_histogram_stands_in_the_upper():
     c = count(np.array([0.0, 0.2, 0.2, 1.0]), np.array([0, 0, 1, 1]))
     frame = reliability._spread("a", c)
-    assert frame.loc[frame["rows"] > 0, ["low", "rows"]].to_numpy().tolist() == [[0.0, 1], [0.2, 2], [0.96, 1]]
+    assert frame.loc[frame["rows"] > 0, ["low", "rows"]].to_numpy().tolist() == [
+        [0.0, 1],
+        [0.2, 2],
+        [0.96, 1],
+    ]

@@ -1,4 +1,6 @@
-"""Metrics against the public tools: on the sets that are committed, and on those that stand beside the project."""
+"""Metrics against the public tools: on the sets that are committed, and on those that stand beside
+the project.
+"""
 
 from pathlib import Path
 
@@ -58,7 +60,18 @@ def test_a_wrong_value_is_a_mismatch():
     assert (found.equal, found.explained.total()) == (1, 1)
     r = from_grades([[1, 0], [0, 1]])
     s = Subject("a run", r, r, r, r)
-    assert ranking.per_query("pytrec_eval", {"0": {"recip_rank": 1.0}, "1": {"recip_rank": 0.5}}, s, 1).equal == 2
-    wrong = ranking.per_query("pytrec_eval", {"0": {"recip_rank": 1.0}, "1": {"recip_rank": 0.5001}}, s, 1)
-    assert wrong.wrong == ["a run pytrec_eval recip_rank query 1: evalkit np.float64(0.5), expected np.float64(0.5001)"]
-    assert ranking.per_query("ranx", {"0": {"mrr": 1.0}}, s, 1).wrong == ["a run ranx: query 1 is not in its output"]
+    assert (
+        ranking.per_query(
+            "pytrec_eval", {"0": {"recip_rank": 1.0}, "1": {"recip_rank": 0.5}}, s, 1
+        ).equal
+        == 2
+    )
+    wrong = ranking.per_query(
+        "pytrec_eval", {"0": {"recip_rank": 1.0}, "1": {"recip_rank": 0.5001}}, s, 1
+    )
+    assert wrong.wrong == [
+        "a run pytrec_eval recip_rank query 1: evalkit np.float64(0.5), expected np.float64(0.5001)"
+    ]
+    assert ranking.per_query("ranx", {"0": {"mrr": 1.0}}, s, 1).wrong == [
+        "a run ranx: query 1 is not in its output"
+    ]

@@ -1,4 +1,6 @@
-"""Tables of labels, scores, classes and forecasts: kinds, layouts, joins, and bad input refused by one line."""
+"""Tables of labels, scores, classes and forecasts: kinds, layouts, joins, and bad input refused by
+one line.
+"""
 
 import numpy as np
 import pandas as pd
@@ -22,13 +24,15 @@ LONG = pd.DataFrame(
 )
 
 
-# ---- kinds and layouts ----------------------------------------------------------------------------------------------
+# ---- kinds and layouts ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limits", [USUAL, Limits(reading=Reading(rows=5))])
 def test_the_label_of_a_third_system_is_compared_too(limits):
     third = LONG[:3].assign(model="z", y_true=[1, 0, 1])
-    with pytest.raises(InputError, match="row 9: y_true must have one value for id 'c', got '0' and '1'"):
+    with pytest.raises(
+        InputError, match="row 9: y_true must have one value for id 'c', got '0' and '1'"
+    ):
         classified(pd.concat([LONG, third]), limits)
 
 
@@ -41,7 +45,12 @@ def test_long_tables_are_joined_on_the_id():
     assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
     assert data.rows.shared["attribute team"].texts.tolist() == ["s", "r", "(none)"]
     assert (data.rows.read, data.rows.alone) == (6, 0)
-    assert data.rows.columns == {"id": "id", "system": "model", "label": "y_true", "score": "y_score"}
+    assert data.rows.columns == {
+        "id": "id",
+        "system": "model",
+        "label": "y_true",
+        "score": "y_score",
+    }
 
 
 def test_rows_without_a_partner_are_left_out_and_counted():
@@ -68,13 +77,21 @@ def test_wide_tables_name_systems_in_columns():
 
 def test_files_are_systems_where_no_column_is(tmp_path):
     for name, scores in (("one", [0.9, 0.1]), ("two", [0.4, 0.6])):
-        pd.DataFrame({"id": ["p", "q"], "label": [1, 0], "score": scores}).to_csv(tmp_path / f"{name}.csv", index=False)
+        pd.DataFrame({"id": ["p", "q"], "label": [1, 0], "score": scores}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
     assert outcomes.read(tmp_path).rows.systems == ("one", "two")
 
 
 @pytest.mark.parametrize(
     "labels, positive",
-    [([0, 1], "1"), ([-1, 1], "1"), ([0.0, 1.0], "1"), ([False, True], "true"), (["FALSE", "TRUE"], "true")],
+    [
+        ([0, 1], "1"),
+        ([-1, 1], "1"),
+        ([0.0, 1.0], "1"),
+        ([False, True], "true"),
+        (["FALSE", "TRUE"], "true"),
+    ],
 )
 def test_usual_labels_need_no_word(labels, positive):
     data = outcomes.read(pd.DataFrame({"label": labels, "score": [0.1, 0.9]}))
@@ -85,9 +102,13 @@ def test_usual_labels_need_no_word(labels, positive):
 def test_other_labels_need_one():
     frame = pd.DataFrame({"label": ["ok", "fraud"], "score": [0.1, 0.9]})
     assert outcomes.read(frame, positive="fraud").actual.tolist() == [0, 1]
-    with pytest.raises(ParameterError, match=r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"):
+    with pytest.raises(
+        ParameterError, match=r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"
+    ):
         outcomes.read(frame)
-    with pytest.raises(ParameterError, match=r"positive: label has no label 'bad', it has 'fraud', 'ok'"):
+    with pytest.raises(
+        ParameterError, match=r"positive: label has no label 'bad', it has 'fraud', 'ok'"
+    ):
         outcomes.read(frame, positive="bad")
 
 
@@ -113,14 +134,17 @@ def test_classes_from_predicted_labels_in_their_order():
     assert not data.score
 
 
-@pytest.mark.parametrize("limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["memory", "large"])
+@pytest.mark.parametrize(
+    "limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["memory", "large"]
+)
 def test_labels_are_one_class_only_if_they_are_one_number(limits):
     for classes in ([2**53, 2**53 + 1, 2**53 + 3], ["01", "1", "7"]):
         table = pd.DataFrame({"label": classes * 20, "predicted": [*classes[::-1], *classes] * 10})
         assert classified(table, limits).names == tuple(map(str, classes))
     scores = {"p_1": [0.5, 0.2] * 20, "p_2": [0.3, 0.7] * 20, "p_1.0": [0.2, 0.1] * 20}
     with pytest.raises(
-        InputError, match=r"frame: p_1 and p_1.0 must be of two classes, both are of '1'; drop or rename"
+        InputError,
+        match=r"frame: p_1 and p_1.0 must be of two classes, both are of '1'; drop or rename",
     ):
         classified(pd.DataFrame({"label": [1, 2] * 20, **scores}), limits)
 
@@ -134,15 +158,22 @@ def test_several_labels_a_row():
 
 
 def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
-    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "y_c": [0, 1], "p_d": [0.1, 0.2]})
-    with pytest.raises(InputError, match="got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove"):
+    frame = pd.DataFrame(
+        {"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "y_c": [0, 1], "p_d": [0.1, 0.2]}
+    )
+    with pytest.raises(
+        InputError,
+        match="got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove",
+    ):
         outcomes.read(frame)
     with pytest.raises(InputError, match=r"got none \(it has 'a', 'b'\)"):
         outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), asked="multi-label")
 
 
 def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
-    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6], "y_shop": ["n", "s"]})
+    frame = pd.DataFrame(
+        {"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6], "y_shop": ["n", "s"]}
+    )
     data = outcomes.read(frame, attributes=["y_shop"])
     assert data.kind == "multi-label"
     assert data.names == ("a", "b")
@@ -170,7 +201,7 @@ def test_weights():
     assert outcomes.read(frame).weight.tolist() == [2.0, 0.5]
 
 
-# ---- bad input ------------------------------------------------------------------------------------------------------
+# ---- bad input -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])
@@ -178,15 +209,26 @@ def test_rows_without_a_unit_are_refused(large_too):
     """They counted as one unit, however many they are."""
     limits = Limits(reading=Reading(rows=2)) if large_too else USUAL
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20})
-    with pytest.raises(InputError, match=r"user must not be empty where it is the unit, got nothing \(20 rows\)"):
+    frame = pd.DataFrame(
+        {"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20}
+    )
+    with pytest.raises(
+        InputError, match=r"user must not be empty where it is the unit, got nothing \(20 rows\)"
+    ):
         classified(frame, limits, unit="user")
     assert classified(frame, limits, segments="user").slices
-    with pytest.raises(InputError, match=r"data frame, row 1: user must not be empty .* \(20 rows\)"):
+    with pytest.raises(
+        InputError, match=r"data frame, row 1: user must not be empty .* \(20 rows\)"
+    ):
         rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")
 
 
 @pytest.mark.parametrize("sure, given", [(1.0, True), (1.5, False)])
 def test_scores_of_exactly_1_are_probabilities(sure, given):
-    table = {"y_true": list("abc") * 4, "p_a": [sure, 0, 0] * 4, "p_b": [0, 1, 0] * 4, "p_c": [0, 0, 1] * 4}
+    table = {
+        "y_true": list("abc") * 4,
+        "p_a": [sure, 0, 0] * 4,
+        "p_b": [0, 1, 0] * 4,
+        "p_c": [0, 0, 1] * 4,
+    }
     assert ek.classification(pd.DataFrame(table)).probabilities is given

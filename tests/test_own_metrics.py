@@ -1,4 +1,6 @@
-"""Own metrics: they equal the catalogue's where they say the same, join every report; bad ones are refused by name."""
+"""Own metrics: they equal the catalogue's where they say the same, join every report; bad ones are
+refused by name.
+"""
 
 import hashlib
 import json
@@ -51,7 +53,9 @@ def same(study, own, known):
     """The same value, interval and test, to the last bit."""
     for columns, table in ((NUMBERS, "estimates"), (TESTS, "comparisons")):
         first, second = pairs(study, own, known, columns, table)
-        pd.testing.assert_frame_equal(first.reset_index(drop=True), second.reset_index(drop=True), rtol=1e-12)
+        pd.testing.assert_frame_equal(
+            first.reset_index(drop=True), second.reset_index(drop=True), rtol=1e-12
+        )
 
 
 LAYOUTS = {
@@ -65,21 +69,33 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_an_own_metric_has_interval_and_test_of_its_kind(layout):
     known = {"brier": own_brier, "recall": own_recall, "precision": own_precision, "mcc": own_mcc}
-    study = classification.read(binary(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout])
+    study = classification.read(
+        binary(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout]
+    )
     for name, own in known.items():
         same(study, own.name, name)
-    same(rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape")
+    same(
+        rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape"
+    )
 
 
 def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
-    why = "metrics: saved is computed from the column amount, which needs all rows in memory, got 3,000 rows"
+    why = (
+        "metrics: saved is computed from the column amount, which needs all rows in memory, got "
+        "3,000 rows"
+    )
     with pytest.raises(ParameterError, match=why):
         classified(binary().assign(amount=1.0), TWICE, metrics=[saved])
-    for declare, side in ((ek.mean, lambda values: values), (ek.ratio, lambda values: (values, values))):
+    for declare, side in (
+        (ek.mean, lambda values: values),
+        (ek.ratio, lambda values: (values, values)),
+    ):
         part = declare(name="part", undefined="negative")(
             lambda label, score, s=side: s(np.where(label, score, np.nan))
         )
-        with pytest.raises(ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"):
+        with pytest.raises(
+            ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"
+        ):
             classified(binary(), TWICE, metrics=[part])
 
 
@@ -97,22 +113,31 @@ def test_without_segments_no_pair_is_compared_by_slice():
 
 def test_of_ranked_lists_it_takes_a_cut_off_and_units():
     names = ["own_recall_at@10", "recall@10", "own_hits", "hit_ratio"]
-    study = ranking.read(metrics=[own_recall_at.at(10), "recall@10", own_hits, "hit_ratio"], unit="digit")
+    study = ranking.read(
+        metrics=[own_recall_at.at(10), "recall@10", own_hits, "hit_ratio"], unit="digit"
+    )
     assert [chosen.label for chosen in study.settings.metrics] == names
     same(study, *names[:2])
     same(study, *names[2:])
 
 
 def test_of_ranked_lists_less_may_be_better_query_by_query_too():
-    found = ek.mean(name="found", low=0, high=1)(lambda grades, ideal, level: np.mean(grades >= level))
-    missed = ek.mean(name="missed", best="low", low=0, high=1)(lambda grades, ideal, level: np.mean(~(grades >= level)))
+    found = ek.mean(name="found", low=0, high=1)(
+        lambda grades, ideal, level: np.mean(grades >= level)
+    )
+    missed = ek.mean(name="missed", best="low", low=0, high=1)(
+        lambda grades, ideal, level: np.mean(~(grades >= level))
+    )
     more, less = (ranking.read(metrics=[metric]) for metric in (found.at(10), missed.at(10)))
     captions = [ranking_page.queries(study).alt for study in (more, less)]
     sides = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
     told = [sides.search(caption).groups() for caption in captions]
     assert told[0] == told[1]
     assert more.opponents == less.opponents
-    one = [ranking.read(metrics=[metric], systems=[more.leader]) for metric in (found.at(10), missed.at(10))]
+    one = [
+        ranking.read(metrics=[metric], systems=[more.leader])
+        for metric in (found.at(10), missed.at(10))
+    ]
     assert one[0].extremes()["query"].tolist() == one[1].extremes()["query"].tolist()
     assert one[0].moved(9)["query"].tolist() == one[1].moved(9)["query"].tolist()
     ends = [ranking_page.extremes(study).text.splitlines()[0] for study in one]
@@ -128,7 +153,9 @@ def test_of_interleaved_users_and_of_single_rows():
     same(online.log, "own_share", "user_share")
     rich = ek.mean(name="rich")(lambda orders, visits: orders * (visits > 1))
     per_visit = ek.ratio(name="per_visit")(lambda orders, visits: (orders, visits))
-    both = interleaving.read(users=users(), metrics=[per_visit, "orders/visits", rich], **SMALL).users
+    both = interleaving.read(
+        users=users(), metrics=[per_visit, "orders/visits", rich], **SMALL
+    ).users
     same(both, "per_visit", "orders/visits")
     assert both.estimate(both.settings.metrics[2], "a").value == 1.0
     study = significance.read(CHANCES, metrics=[own_brier, "brier"])
@@ -143,7 +170,9 @@ def test_several_classes_several_labels_and_folds():
     classes = classification.read("data/penguins/predictions.csv", metrics=[right, "accuracy"])
     first, second = pairs(classes, "right", "accuracy", NUMBERS)
     assert np.allclose(first, second)
-    several = classification.read("data/digit_traits/predictions.csv", metrics=[right, "exact_match"])
+    several = classification.read(
+        "data/digit_traits/predictions.csv", metrics=[right, "exact_match"]
+    )
     first, second = pairs(several, "right", "exact_match", ["value"])
     assert first["value"].tolist() == pytest.approx(second["value"].tolist())
     study = validation.read(metrics=[own_brier, "brier"])
@@ -163,11 +192,13 @@ def test_further_columns_are_numbers_of_the_input():
         classification.read(table, metrics=[of_text])
     with pytest.raises(ParameterError, match="has no column 'amount'"):
         classification.read(binary(200), metrics=[saved])
-    with pytest.raises(ParameterError, match="saved needs the column 'amount', which this report does not read"):
+    with pytest.raises(
+        ParameterError, match="saved needs the column 'amount', which this report does not read"
+    ):
         validation.read(metrics=[saved])
 
 
-# From a file ----------------------------------------------------------------------------------------------------
+# From a file --------------------------------------------------------------------------------------
 
 
 SOURCE = '''import evalkit as ek
@@ -191,18 +222,28 @@ def test_a_file_of_metrics_is_named_in_the_parameters_and_stands_in_the_provenan
 
     study = rating.read(forecasts(), metrics=f"mae,{own_file}:overshoot")
     digest = hashlib.sha256(own_file.read_bytes()).hexdigest()
-    assert f"own metric overshoot: my_metrics.py, SHA-256 {digest}" in rating_page.origin(study).text
-    assert "Mean of forecast − actual where that is above 0. Equals: none, an own metric of my_metrics.py." in (
-        rating_page.definitions(study).text
+    assert (
+        f"own metric overshoot: my_metrics.py, SHA-256 {digest}" in rating_page.origin(study).text
     )
-    results = json.loads(json.dumps(rating_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]))
+    assert (
+        "Mean of forecast − actual where that is above 0. Equals: none, an own metric of "
+        "my_metrics.py." in (rating_page.definitions(study).text)
+    )
+    results = json.loads(
+        json.dumps(rating_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"])
+    )
     jsonschema.validate(results, SCHEMA)
     assert results["metrics"][1]["sha256"] == digest
-    assert rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary == study.settings.metrics[1]
+    assert (
+        rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary
+        == study.settings.metrics[1]
+    )
 
 
 def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
-    study = classification.read(binary(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country")
+    study = classification.read(
+        binary(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country"
+    )
     assert "Money saved per case &lt;b&gt;: the amount" in binary_page.definitions(study).html
     assert "own metric saved: declared in Python, no file" in classification_page.origin(study).text
     metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
@@ -210,9 +251,13 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     free, decided = classification_page.estimates(several).text.split("Metrics at the threshold")
     assert "own_brier" in free
     assert all(name in decided for name in ("saved", "own_errors", "own_alarms"))
-    reference = next(line for line in free.splitlines() if line.startswith("(a constant score)")).split()[-2:]
+    reference = next(
+        line for line in free.splitlines() if line.startswith("(a constant score)")
+    ).split()[-2:]
     assert reference[0] == reference[1]
-    share = next(line for line in decided.splitlines() if line.startswith("(always the larger class)")).split()
+    share = next(
+        line for line in decided.splitlines() if line.startswith("(always the larger class)")
+    ).split()
     assert share[-3] == share[-2]
     lists = ranking.read(metrics=[own_recall_at.at(5)])
     assert "Undefined where nothing is relevant" in ranking_page.definitions(lists).text
@@ -223,9 +268,17 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     [
         (None, "overshoot", "cannot read .*: No such file"),
         ("import nothing_of_this_name", "overshoot", "raised ModuleNotFoundError: No module named"),
-        ("def overshoot(actual, forecast):\n    return 1", "overshoot", "has no metric 'overshoot'; it has none"),
+        (
+            "def overshoot(actual, forecast):\n    return 1",
+            "overshoot",
+            "has no metric 'overshoot'; it has none",
+        ),
         (SOURCE, "undershoot", "has no metric 'undershoot'; it has overshoot"),
-        ("import evalkit as ek\n@ek.mean(best='up')\ndef f(actual): ...", "f", "best must be high, low or neither"),
+        (
+            "import evalkit as ek\n@ek.mean(best='up')\ndef f(actual): ...",
+            "f",
+            "best must be high, low or neither",
+        ),
         ("def f(:", "f", "raised SyntaxError"),
         ("import sys; sys.exit(3)", "f", "raised SystemExit: 3"),
         (SOURCE, "", "own.py:' names a file; name one of its metrics, such as .*own.py:NAME"),
@@ -246,14 +299,18 @@ def test_the_examples_of_the_docs_are_metrics():
     for block in code:
         if "@ek" in block:
             exec(block, variables)
-    rows = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.2, 0.1]), beside={"amount": np.array([50.0, 1, 1, 1])})
+    rows = Rows(
+        np.array([1, 0, 1, 0]),
+        np.array([0.9, 0.8, 0.2, 0.1]),
+        beside={"amount": np.array([50.0, 1, 1, 1])},
+    )
     names = ("money_saved", "cost_per_alarm", "alarms_in_vain", "cost")
     assert [find(variables[name], "counts").value(rows) for name in names] == [7.5, 2.5, 0.5, 1.5]
     lists = from_grades([[1, 0], [0, 1]])
     assert find(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
 
 
-# Coverage -------------------------------------------------------------------------------------------------------
+# Coverage -----------------------------------------------------------------------------------------
 
 
 def fails(label, score):
@@ -262,28 +319,80 @@ def fails(label, score):
 
 ROWS = Rows(np.array([1, 0, 1]), np.array([0.9, 0.4, 0.2]))
 BAD = {
-    "wrong length": (ek.mean(name="bad"), lambda label: label[:2], r"must return one number per row \(3\), got 2"),
-    "one number": (ek.mean(name="bad"), lambda label: label.mean(), r"must return one number per row \(3\), got one"),
-    "nan": (ek.mean(name="bad"), lambda label: label / label, r"must be a number, got nan \(row 2\); say where"),
-    "infinite": (ek.mean(name="bad"), lambda label: 1 / label, r"must be finite, got inf \(row 2\)"),
+    "wrong length": (
+        ek.mean(name="bad"),
+        lambda label: label[:2],
+        r"must return one number per row \(3\), got 2",
+    ),
+    "one number": (
+        ek.mean(name="bad"),
+        lambda label: label.mean(),
+        r"must return one number per row \(3\), got one",
+    ),
+    "nan": (
+        ek.mean(name="bad"),
+        lambda label: label / label,
+        r"must be a number, got nan \(row 2\); say where",
+    ),
+    "infinite": (
+        ek.mean(name="bad"),
+        lambda label: 1 / label,
+        r"must be finite, got inf \(row 2\)",
+    ),
     "text": (ek.mean(name="bad"), lambda label: ["x", "y", "z"], "must return numbers, got list"),
     "nothing": (ek.mean(name="bad"), lambda label: None, "must return numbers, got NoneType None"),
-    "numbers as text": (ek.mean(name="bad"), lambda label: label.astype(str), "must return numbers, got ndarray"),
-    "objects": (ek.mean(name="bad"), lambda label: np.array(["1", 2, 3], dtype=object), "must return numbers, got"),
+    "numbers as text": (
+        ek.mean(name="bad"),
+        lambda label: label.astype(str),
+        "must return numbers, got ndarray",
+    ),
+    "objects": (
+        ek.mean(name="bad"),
+        lambda label: np.array(["1", 2, 3], dtype=object),
+        "must return numbers, got",
+    ),
     "complex": (ek.mean(name="bad"), lambda label: label + 1j, "must return numbers, got ndarray"),
-    "times": (ek.mean(name="bad"), lambda label: label.astype("m8[D]"), "must return numbers, got ndarray"),
-    "masked": (ek.mean(name="bad"), lambda label: np.ma.masked_equal(label, 0), r"must be a number, got nan \(row 2\)"),
+    "times": (
+        ek.mean(name="bad"),
+        lambda label: label.astype("m8[D]"),
+        "must return numbers, got ndarray",
+    ),
+    "masked": (
+        ek.mean(name="bad"),
+        lambda label: np.ma.masked_equal(label, 0),
+        r"must be a number, got nan \(row 2\)",
+    ),
     "exception": (ek.mean(name="bad"), fails, "raised KeyError: 'amount'"),
-    "changes its input": (ek.mean(name="bad"), lambda score: score.sort(), "raised ValueError: .*read-only"),
+    "changes its input": (
+        ek.mean(name="bad"),
+        lambda score: score.sort(),
+        "raised ValueError: .*read-only",
+    ),
     "out of range": (
         ek.mean(name="bad", low=0, high=1),
         lambda score: score + 1,
         r"must be within 0 and 1, .* got 1.9",
     ),
-    "no pair": (ek.ratio(name="bad"), lambda label: label, r"must return a pair \(numerator, denominator\)"),
-    "pair of numbers": (ek.ratio(name="bad"), lambda label: (1, 2), "must return a pair .* per row .3., got one"),
-    "no rate": (ek.of_counts(name="bad"), lambda tp, fp, fn, tn: fp, "must be a rate.*got 0 and 0|must be a rate"),
-    "counts nan": (ek.of_counts(name="bad"), lambda fp, tn: fp / (fp * 0), "must be a number, got nan"),
+    "no pair": (
+        ek.ratio(name="bad"),
+        lambda label: label,
+        r"must return a pair \(numerator, denominator\)",
+    ),
+    "pair of numbers": (
+        ek.ratio(name="bad"),
+        lambda label: (1, 2),
+        "must return a pair .* per row .3., got one",
+    ),
+    "no rate": (
+        ek.of_counts(name="bad"),
+        lambda tp, fp, fn, tn: fp,
+        "must be a rate.*got 0 and 0|must be a rate",
+    ),
+    "counts nan": (
+        ek.of_counts(name="bad"),
+        lambda fp, tn: fp / (fp * 0),
+        "must be a number, got nan",
+    ),
     "no number": (ek.of_counts(name="bad"), lambda tp: "x", "must return one number, got str 'x'"),
 }
 
@@ -298,11 +407,27 @@ def test_a_bad_result_is_refused_with_name_and_reason(case):
 
 DECLARED = {
     "unknown argument": (ek.of_counts(), lambda tp, positives: 1, "name must be a word"),
-    "counts": (ek.of_counts(name="bad"), lambda tp, positives: 1, "must be of: tp, fp, fn, tn; got positives"),
-    "star": (ek.mean(name="bad"), lambda *columns: 1, r"must be of: columns of numbers; got \*columns"),
+    "counts": (
+        ek.of_counts(name="bad"),
+        lambda tp, positives: 1,
+        "must be of: tp, fp, fn, tn; got positives",
+    ),
+    "star": (
+        ek.mean(name="bad"),
+        lambda *columns: 1,
+        r"must be of: columns of numbers; got \*columns",
+    ),
     "nothing at all": (ek.mean(name="bad"), lambda: 1, "must be of: columns of numbers; got none"),
-    "range": (ek.mean(name="bad", low=1, high=0), lambda label: 1, "low must be below high, got 1 and 0"),
-    "share of numbers": (ek.share(name="bad"), lambda label, predicted: (label, 0.5 * label), "pair of booleans"),
+    "range": (
+        ek.mean(name="bad", low=1, high=0),
+        lambda label: 1,
+        "low must be below high, got 1 and 0",
+    ),
+    "share of numbers": (
+        ek.share(name="bad"),
+        lambda label, predicted: (label, 0.5 * label),
+        "pair of booleans",
+    ),
     "not a function": (ek.mean(name="bad"), 7, "must be a function, got int 7"),
 }
 
@@ -337,16 +462,23 @@ def test_what_cannot_join_a_report():
         match=r"own_recall_at takes grades, ideal, level, which are not the arguments of .* Rating",
     ):
         rating.read(forecasts(), metrics=[own_recall_at])
-    with pytest.raises(ParameterError, match=r"must be names, or functions declared by ek.mean.* got 'fails'"):
+    with pytest.raises(
+        ParameterError, match=r"must be names, or functions declared by ek.mean.* got 'fails'"
+    ):
         rating.read(forecasts(), metrics=["mae", fails])
-    with pytest.raises(ParameterError, match="brier is a metric of the catalogue; give yours another name"):
+    with pytest.raises(
+        ParameterError, match="brier is a metric of the catalogue; give yours another name"
+    ):
         find(ek.mean(name="brier")(lambda label, score: score), "counts")
     twin = [ek.mean(name="twice")(lambda label, score, c=c: c * score) for c in (1, 2)]
     with pytest.raises(ParameterError, match="two metrics are called twice"):
         classification.read(binary(100), metrics=twin)
     with pytest.raises(ParameterError, match="own_brier has no cut-off"):
         find(own_brier.at(3), "counts")
-    with pytest.raises(ParameterError, match=r"own_wape.* has nothing to be computed from, preds holds a wide table"):
+    with pytest.raises(
+        ParameterError,
+        match=r"own_wape.* has nothing to be computed from, preds holds a wide table",
+    ):
         significance.read(wide(), metrics=[own_wape])
     with pytest.raises(ParameterError, match="for single rows there are"):
         significance.read(CHANCES, metrics=[own_mcc])
@@ -359,6 +491,7 @@ def test_lists_are_refused_by_query():
         find(bad, "rankings").sums(lists)
     pair = ek.ratio(name="bad")(lambda grades: 1)
     with pytest.raises(
-        ParameterError, match=r"must return a pair \(numerator, denominator\) for each query, got int 1"
+        ParameterError,
+        match=r"must return a pair \(numerator, denominator\) for each query, got int 1",
     ):
         find(pair, "rankings").sums(lists)

@@ -1,4 +1,6 @@
-"""Parameters: ways to give a value, and each report's, which signature, cell, command line and docs share."""
+"""Parameters: ways to give a value, and each report's, which signature, cell, command line and docs
+share.
+"""
 
 import inspect
 import json
@@ -23,7 +25,17 @@ from evalkit import __main__ as command, parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import cells, kinds, reports
 from evalkit.parameters.cells import declared, typed
-from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN, VALUE, WRITTEN, Parameter, refuse_unknown
+from evalkit.parameters.kinds import (
+    CUT,
+    DATA,
+    INTEGERS,
+    SHARES,
+    UNKNOWN,
+    VALUE,
+    WRITTEN,
+    Parameter,
+    refuse_unknown,
+)
 from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
@@ -47,23 +59,57 @@ limit = 3 * 4
 def test_declares_names_defaults_and_comments():
     known = declared(CELL)
     assert list(known) == ["preds", "ks", "baseline", "margin", "limit"]
-    assert known["preds"] == Parameter("preds", "data/a=b#c.csv", WRITTEN, "files; name=value is fine")
+    assert known["preds"] == Parameter(
+        "preds", "data/a=b#c.csv", WRITTEN, "files; name=value is fine"
+    )
     assert known["ks"] == Parameter("ks", [1, 5], VALUE, "cut-offs")
     assert known["baseline"] == Parameter("baseline", None, WRITTEN, "a system")
     assert known["margin"] == Parameter("margin", None, VALUE)
 
 
 def test_refuses_unknown_names_and_lists_the_known():
-    message = r"unknown parameters 'pred' \(did you mean 'preds'\?\), 'zzz'; this notebook has: preds, ks"
+    message = (
+        r"unknown parameters 'pred' \(did you mean 'preds'\?\), 'zzz'; this notebook has: preds, ks"
+    )
     with pytest.raises(ParameterError, match=message):
         refuse_unknown(["pred", "ks", "zzz"], ["preds", "ks"])
     with pytest.raises(ParameterError, match="this notebook has: no parameters"):
         refuse_unknown(["a"], [])
 
 
-TEXTS = ("007", "00.5", "1_000", "12:30:00", "2026-11-20", "0x10", "no", "nan", "a,b", "a: b", "# x", "", "[1,", "[*a]")
-TYPED = {"1e3": 1000.0, "-0.5": -0.5, ".5": 0.5, "7": 7, "-7": -7, "0": 0, "0.95": 0.95, "true": True, "False": False}
-TYPED |= {"None": None, "null": None, "[1,5]": [1, 5], "{query: qid, item: doc}": {"query": "qid", "item": "doc"}}
+TEXTS = (
+    "007",
+    "00.5",
+    "1_000",
+    "12:30:00",
+    "2026-11-20",
+    "0x10",
+    "no",
+    "nan",
+    "a,b",
+    "a: b",
+    "# x",
+    "",
+    "[1,",
+    "[*a]",
+)
+TYPED = {
+    "1e3": 1000.0,
+    "-0.5": -0.5,
+    ".5": 0.5,
+    "7": 7,
+    "-7": -7,
+    "0": 0,
+    "0.95": 0.95,
+    "true": True,
+    "False": False,
+}
+TYPED |= {
+    "None": None,
+    "null": None,
+    "[1,5]": [1, 5],
+    "{query: qid, item: doc}": {"query": "qid", "item": "doc"},
+}
 TYPED |= {"[1e3, 007, a, '8', no, 12:30]": [1000.0, "007", "a", "8", "no", "12:30"], "'7'": "7"}
 TYPED |= {text: text for text in (*TEXTS, "['a'] b")}
 
@@ -82,13 +128,24 @@ def test_keeps_text_where_the_default_is_text():
     assert typed("7", declared("x = None")["x"]) == 7
 
 
-LISTS = (np.array(["f1", "brier"]), pd.Index(["f1", "brier"]), pd.Series(["f1", "brier"]), ("f1", "brier"))
+LISTS = (
+    np.array(["f1", "brier"]),
+    pd.Index(["f1", "brier"]),
+    pd.Series(["f1", "brier"]),
+    ("f1", "brier"),
+)
 READ = [  # the reader of a value, what is given, what is read
-    *((kinds.integers, ks, [1, 5, 10]) for ks in ("1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"])),
+    *(
+        (kinds.integers, ks, [1, 5, 10])
+        for ks in ("1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"])
+    ),
     *((kinds.integers, numbers, [3, 5]) for numbers in (np.array([3, 5]), range(3, 6, 2))),
     *((kinds.texts, names, ["f1", "brier"]) for names in LISTS),
     *((kinds.metrics, names, ("f1", "brier")) for names in LISTS),
-    *((read, None, empty) for read, empty in ((kinds.integers, []), (kinds.mapping, {}), (kinds.number, None))),
+    *(
+        (read, None, empty)
+        for read, empty in ((kinds.integers, []), (kinds.mapping, {}), (kinds.number, None))
+    ),
     *((read, None, None) for read in (kinds.integer, kinds.text)),
     (kinds.texts, "None", []),
     (kinds.texts, "007, 1e3 ,b", ["007", "1e3", "b"]),
@@ -99,7 +156,10 @@ READ = [  # the reader of a value, what is given, what is read
     (kinds.integer, "12", 12),
     (partial(kinds.choice, allowed=GAINS), "linear", "linear"),
     (partial(kinds.choice, allowed=GAINS), None, None),
-    *((kinds.mapping, value, {"a": "b", "c": "d"}) for value in ("a=b,c=d", "{a: b, c: d}", {"a": "b", "c": "d"})),
+    *(
+        (kinds.mapping, value, {"a": "b", "c": "d"})
+        for value in ("a=b,c=d", "{a: b, c: d}", {"a": "b", "c": "d"})
+    ),
     (INTEGERS.read, "10,1,10", (1, 10)),
     (SHARES.read, "a=1,b=2", {"a": 1.0, "b": 2.0}),
     (SHARES.read, UNKNOWN, UNKNOWN),
@@ -114,7 +174,10 @@ def test_every_way_to_give_a_value(read, value, wanted):
 SHARE = partial(kinds.number, above=0, below=1)
 NO_INTEGERS = ("x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0")
 BAD = [
-    *((kinds.integers, value, "x must be whole numbers of at least 1, got ") for value in NO_INTEGERS),
+    *(
+        (kinds.integers, value, "x must be whole numbers of at least 1, got ")
+        for value in NO_INTEGERS
+    ),
     (kinds.texts, "a,,b", "x must be texts separated by commas, got 'a,,b'"),
     (kinds.text, ["a"], "x must be one text, got ['a']"),
     *(
@@ -125,12 +188,22 @@ BAD = [
     (partial(kinds.number, below=1), 2, "x must be a number below 1, got 2"),
     (kinds.number, math.inf, "x must be a number, got inf"),
     (partial(kinds.integer, least=0), -1, "x must be a whole number of at least 0, got -1"),
-    (partial(kinds.choice, allowed=GAINS), "liner", "x must be one of linear, binary, got 'liner' (did you mean 'lin"),
-    *((kinds.mapping, value, "x must be pairs such as ") for value in ("query", "a=b,c", 5, ["a"], "[a]")),
+    (
+        partial(kinds.choice, allowed=GAINS),
+        "liner",
+        "x must be one of linear, binary, got 'liner' (did you mean 'lin",
+    ),
+    *(
+        (kinds.mapping, value, "x must be pairs such as ")
+        for value in ("query", "a=b,c", 5, ["a"], "[a]")
+    ),
     (kinds.mapping, "a=b,a=c", "x must name a once"),
     (kinds.mapping, "{a: b, a: c}", "a mapping must have each name once, got 'a' twice"),
     (SHARES.read, "a=0,b=1", "x must be a number above 0, got '0'"),
-    *((CUT.read, cut, "x must") for cut in ("", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True)),
+    *(
+        (CUT.read, cut, "x must")
+        for cut in ("", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True)
+    ),
 ]
 
 
@@ -145,9 +218,15 @@ INJECTED = "# Parameters\npreds = 'b'\n"
 AGAIN = ["preds = 'a'\nks = [1]", INJECTED, "study = 1", "x = = 2", "(", INJECTED]
 
 
-@pytest.mark.parametrize("ran", [None, ["preds = 'a'", "check()"], ["preds = 'a'", INJECTED, "check()"], AGAIN])
+@pytest.mark.parametrize(
+    "ran", [None, ["preds = 'a'", "check()"], ["preds = 'a'", INJECTED, "check()"], AGAIN]
+)
 def test_cells_that_ran_and_are_good(monkeypatch, ran):
-    shell = None if ran is None else SimpleNamespace(get_ipython=lambda: SimpleNamespace(user_ns={"In": ["", *ran]}))
+    shell = (
+        None
+        if ran is None
+        else SimpleNamespace(get_ipython=lambda: SimpleNamespace(user_ns={"In": ["", *ran]}))
+    )
     monkeypatch.setitem(sys.modules, "IPython", shell)
     cells.check()
 
@@ -157,7 +236,9 @@ def test_an_unknown_name_that_was_injected_is_refused(monkeypatch, ran):
     shell = SimpleNamespace(user_ns={"In": ["", *ran, "# Parameters\npred = 'b'\n", "check()"]})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     for read in (cells.check, parameters.values):
-        with pytest.raises(ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"):
+        with pytest.raises(
+            ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"
+        ):
             read()
 
 
@@ -167,12 +248,16 @@ each = pytest.mark.parametrize("name", sorted(reports.REPORTS))
 
 
 def options(name):
-    return {entry.name: (entry, entry.default) for entry in reports.REPORTS[name].options().values()}
+    return {
+        entry.name: (entry, entry.default) for entry in reports.REPORTS[name].options().values()
+    }
 
 
 def source_of(name):
     notebook = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
-    tagged = [cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", [])]
+    tagged = [
+        cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", [])
+    ]
     return "".join(tagged[0]["source"])
 
 
@@ -180,7 +265,7 @@ def cell_of(name):
     return cells.declared(source_of(name))
 
 
-# Written once -------------------------------------------------------------------------------------------------
+# Written once -------------------------------------------------------------------------------------
 
 
 @each
@@ -192,7 +277,9 @@ def test_signature_and_parameters_cell_are_those_of_the_class(name):
     assert list(arguments) == [*wanted, *reports.REPORTS[name].arguments()]
     for key, (option, default) in options(name).items():
         assert arguments[key].default == default
-        assert arguments[key].annotation == option.kind.accepts + (" | None" if default is None else "")
+        assert arguments[key].annotation == option.kind.accepts + (
+            " | None" if default is None else ""
+        )
 
 
 @each
@@ -228,14 +315,19 @@ def test_choices_are_those_that_the_studies_know():
     assert least == planning.LEAST_USERS
 
 
-# The command line ---------------------------------------------------------------------------------------------
+# The command line ---------------------------------------------------------------------------------
 
 
 @each
-def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(name, capsys, monkeypatch):
+def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(
+    name, capsys, monkeypatch
+):
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
-    assert capsys.readouterr().out == cells.Listing(name, reports.REPORTS[name].options().values()).lines() + "\n"
+    assert (
+        capsys.readouterr().out
+        == cells.Listing(name, reports.REPORTS[name].options().values()).lines() + "\n"
+    )
     with pytest.raises(SystemExit, match="0"):
         command.main(["report", name, "--help"])
     out = capsys.readouterr().out
@@ -245,22 +337,32 @@ def test_help_and_parameters_are_made_from_the_class_without_reading_the_noteboo
 
 @pytest.mark.parametrize("arguments", [["parameters", "ranking"], ["report", "ranking", "--help"]])
 def test_help_starts_nothing_heavy(arguments):
-    code = f"import sys; from evalkit.__main__ import main\ntry: main({arguments!r})\nexcept SystemExit: pass\n"
-    code += "heavy = {'papermill', 'nbformat', 'pandas', 'duckdb', 'scipy', 'pyarrow', 'matplotlib', 'sklearn'}\n"
+    code = (
+        f"import sys; from evalkit.__main__ import main\ntry: main({arguments!r})\nexcept "
+        f"SystemExit: pass\n"
+    )
+    code += (
+        "heavy = {'papermill', 'nbformat', 'pandas', 'duckdb', 'scipy', 'pyarrow', 'matplotlib', "
+        "'sklearn'}\n"
+    )
     code += "print(sorted(heavy & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("line, message", examples("commands")["refused_values"])
-def test_a_bad_value_is_refused_before_a_kernel_starts(tmp_path, capsys, monkeypatch, line, message):
+def test_a_bad_value_is_refused_before_a_kernel_starts(
+    tmp_path, capsys, monkeypatch, line, message
+):
     arguments = line.split(" ")
     monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
     assert command.main(["report", "ranking", *arguments, "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith(f"evalkit: {message}")
     given = dict(zip(arguments[1::3], arguments[2::3], strict=True))
     with pytest.raises(ParameterError) as error:
-        ranking.read(**{name: cells.typed(value, cell_of("ranking")[name]) for name, value in given.items()})
+        ranking.read(
+            **{name: cells.typed(value, cell_of("ranking")[name]) for name, value in given.items()}
+        )
     assert str(error.value).startswith(message)
 
 
@@ -271,10 +373,12 @@ def test_a_notebook_of_ones_own_that_is_called_ranking_keeps_its_own_parameters(
     assert command.main(["parameters", str(path)]) == 0
     assert capsys.readouterr().out == "level = 95  of water\n"
     assert command.main(["parameters", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["properties"] == {"level": {"description": "of water", "default": 95}}
+    assert json.loads(capsys.readouterr().out)["properties"] == {
+        "level": {"description": "of water", "default": 95}
+    }
 
 
-# The parameters cell in a notebook ----------------------------------------------------------------------------
+# The parameters cell in a notebook ----------------------------------------------------------------
 
 
 def run_cells(name, *sources):
@@ -292,15 +396,24 @@ def test_values_are_those_of_the_cell_whatever_else_is_called(name, source):
     wanted = {key: default for key, (_, default) in options(name).items()}
     others = [key for other in reports.REPORTS for key in options(other) if key not in wanted][:4]
     wanted |= {"level": 0.9} if "0.9" in source else {}
-    wanted = {key: value for key, value in wanted.items() if "del" not in source or key not in ("seed", "level")}
+    wanted = {
+        key: value
+        for key, value in wanted.items()
+        if "del" not in source or key not in ("seed", "level")
+    }
     assert run_cells(name, "\n".join(f"{key} = 1" for key in others), source) == wanted
 
 
-# Values -------------------------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
 def data_options():
-    return [(name, key) for name in reports.REPORTS for key, (o, _) in options(name).items() if o.kind is DATA]
+    return [
+        (name, key)
+        for name in reports.REPORTS
+        for key, (o, _) in options(name).items()
+        if o.kind is DATA
+    ]
 
 
 @pytest.mark.parametrize("name, key", data_options())
@@ -308,7 +421,9 @@ def data_options():
 def test_a_list_of_files_means_the_same_in_every_report(name, key, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert getattr(reports.REPORTS[name].of({key: value}), key) == ["no1.csv", "no2.csv"]
-    more = {"preds": str(ROOT / "data/digits_retrieval/runs")} if key in ("qrels", "queries") else {}
+    more = (
+        {"preds": str(ROOT / "data/digits_retrieval/runs")} if key in ("qrels", "queries") else {}
+    )
     with pytest.raises(InputError, match=r"no1\.csv") as error:
         REPORT[name](**more | {key: value})
     assert "no2.csv" not in str(error.value)
@@ -330,7 +445,9 @@ def test_given_are_the_values_that_differ_from_their_default_as_they_were_given(
 
 
 def test_filled_gives_a_value_only_where_none_was_given():
-    p = reports.Ranking.of({"segments": [], "ks": "7"}).filled({"segments": ["digit"], "ks": "1", "qrels": "q.txt"})
+    p = reports.Ranking.of({"segments": [], "ks": "7"}).filled(
+        {"segments": ["digit"], "ks": "1", "qrels": "q.txt"}
+    )
     assert (p.segments, p.ks, p.qrels) == ((), (7,), "q.txt")
     assert "qrels" not in p.given
 
@@ -353,7 +470,11 @@ def test_all_bad_values_are_told_at_once():
         ("interleaving", {"best": "more"}, "best must be one of high, low, got 'more'"),
         ("interleaving", {"cap": 1}, "cap must be a number between 0 and 1, got 1"),
         ("classification", {"costs": "fp=1"}, "costs must name fp and fn"),
-        ("classification", {"prevalence": 1.5}, "prevalence must be a number between 0 and 1, got 1.5"),
+        (
+            "classification",
+            {"prevalence": 1.5},
+            "prevalence must be a number between 0 and 1, got 1.5",
+        ),
     ],
 )
 def test_bounds_are_refused(report, given, message):
@@ -372,7 +493,14 @@ def test_names_are_read_as_they_are_written(names):
 
 
 def test_what_an_error_advises_is_accepted():
-    table = pd.DataFrame({"system": ["a,b", "c"] * 9, "id": np.repeat(range(9), 2), "f 1, x": range(18), "acc=2": 1.5})
+    table = pd.DataFrame(
+        {
+            "system": ["a,b", "c"] * 9,
+            "id": np.repeat(range(9), 2),
+            "f 1, x": range(18),
+            "acc=2": 1.5,
+        }
+    )
     with pytest.raises(InputError, match=re.escape("columns=\"{value: 'f 1, x'}\"")):
         ek.significance(table)
     with pytest.raises(ParameterError, match=re.escape("it has ['a,b', 'c']")):
@@ -381,8 +509,15 @@ def test_what_an_error_advises_is_accepted():
 
 
 def test_the_label_none_is_written_in_quotes():
-    table = pd.DataFrame({"id": range(40), "label": ["Disease", "None"] * 20, "score": np.linspace(0, 1, 40) % 0.3})
-    with pytest.raises(ParameterError, match=re.escape("say which is positive: positive=\"'None'\"")):
+    table = pd.DataFrame(
+        {"id": range(40), "label": ["Disease", "None"] * 20, "score": np.linspace(0, 1, 40) % 0.3}
+    )
+    with pytest.raises(
+        ParameterError, match=re.escape("say which is positive: positive=\"'None'\"")
+    ):
         ek.classification(table)
-    values = [ek.classification(table, positive=label).estimates["value"][0] for label in ("'None'", "Disease")]
+    values = [
+        ek.classification(table, positive=label).estimates["value"][0]
+        for label in ("'None'", "Disease")
+    ]
     assert sum(values) == pytest.approx(1)

@@ -51,7 +51,10 @@ def test_zero_is_one_text_whatever_its_sign(tmp_path):
 
 
 def test_decimals_are_numbers(tmp_path):
-    pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
+    pq.write_table(
+        pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}),
+        tmp_path / "d.parquet",
+    )
     assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
 
 
@@ -61,15 +64,27 @@ def test_nan_and_empty_texts_are_empty_cells_of_text(tmp_path, cells):
     table = pa.table({"label": [0, 1] * 9, "score": [0.2, 0.6, 0.4] * 6, "u": pa.array(cells * 9)})
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
-        assert sources.parts(data)[0].load({"segment": "u"}, {})["segment"].to_pylist() == [None, "1.0"] * 9
-        assert {s.label for s in classification.read(preds=data, segments="u").slices} == {"1.0", "(none)"}
+        assert (
+            sources.parts(data)[0].load({"segment": "u"}, {})["segment"].to_pylist()
+            == [None, "1.0"] * 9
+        )
+        assert {s.label for s in classification.read(preds=data, segments="u").slices} == {
+            "1.0",
+            "(none)",
+        }
         with pytest.raises(InputError, match=r"row 1: u must not be empty where it is the unit"):
             classification.read(preds=data, unit="u")
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=2))], ids=["memory", "blocks"])
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(reading=Reading(rows=2))], ids=["memory", "blocks"]
+)
 def test_nan_among_values_of_units_is_no_value(tmp_path, limits):
-    columns = {"id": [f"u{i}" for i in range(40)], "a": [float("nan"), *np.sqrt(range(39))], "b": [0.5, 2.5] * 20}
+    columns = {
+        "id": [f"u{i}" for i in range(40)],
+        "a": [float("nan"), *np.sqrt(range(39))],
+        "b": [0.5, 2.5] * 20,
+    }
     table = pa.table(columns)
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
@@ -98,8 +113,13 @@ def test_names_rows_and_columns_that_are_folders(tmp_path, path):
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"]), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"t.parquet: column names must be distinct, got 'x' and 'x'"):
+    pq.write_table(
+        pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"]),
+        tmp_path / "t.parquet",
+    )
+    with pytest.raises(
+        InputError, match=r"t.parquet: column names must be distinct, got 'x' and 'x'"
+    ):
         sources.parts(tmp_path / "t.parquet")
 
 
@@ -129,7 +149,9 @@ def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path):
-    pq.write_table(pa.table({"id": ["a"], "other": [1]}), tmp_path / "t.parquet", store_schema=False)
+    pq.write_table(
+        pa.table({"id": ["a"], "other": [1]}), tmp_path / "t.parquet", store_schema=False
+    )
     raw = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(raw.replace(b"other", b"oth\xe9r"))
     with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
@@ -154,7 +176,13 @@ def test_the_index_of_a_pandas_frame_is_no_column_in_any_form(tmp_path):
 def test_a_dictionary_that_holds_a_text_twice(tmp_path):
     texts = ["aaa", "bbb", "ccc", "aaa", "bbb", "ccc", "ccc", "ddd", "eee", "eee", "fff", "ggg"]
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"id": texts}), path, compression="none", store_schema=False, write_statistics=False)
+    pq.write_table(
+        pa.table({"id": texts}),
+        path,
+        compression="none",
+        store_schema=False,
+        write_statistics=False,
+    )
     path.write_bytes(path.read_bytes().replace(b"bbb", b"aaa"))
     found = sources.parts(path)[0].load({"id": "id"}, {})["id"].to_pylist()
     assert found == [text.replace("b", "a") for text in texts]

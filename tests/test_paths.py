@@ -26,7 +26,9 @@ HALF, ASIDE = 0.5, 0.1  # of a pixel
 
 
 def vertices(path):
-    """The points of a path of straight lines, absolute; an independent reading of the SVG standard."""
+    """The points of a path of straight lines, absolute; an independent reading of the SVG
+    standard.
+    """
     at, start, points = np.zeros(2), np.zeros(2), []
     for name, text in STEP.findall(path):
         numbers = [float(number) for number in NUMBER.findall(text)]
@@ -68,7 +70,8 @@ def test_a_closed_line_goes_on_from_where_it_began():
 def two_classes(rows):
     rng = np.random.default_rng(rows)
     label = rng.random(rows) < 0.2
-    return count(np.append(rng.normal(size=rows) + label, 9.0), np.append(label, False))  # the first row is negative
+    # the first row is negative
+    return count(np.append(rng.normal(size=rows) + label, 9.0), np.append(label, False))
 
 
 def many(rows, bins=2**14):
@@ -76,7 +79,8 @@ def many(rows, bins=2**14):
     rng = np.random.default_rng(5)
     x = np.linspace(4, -4, bins)
     parts = [
-        np.cumsum(rng.poisson(rows * share * np.exp(-((x - at) ** 2) / 2))) for share, at in ((1e-6, 1), (4e-6, 0))
+        np.cumsum(rng.poisson(rows * share * np.exp(-((x - at) ** 2) / 2)))
+        for share, at in ((1e-6, 1), (4e-6, 0))
     ]
     return Counts(x, parts[0], parts[1], parts[0][-1], parts[1][-1])
 
@@ -93,7 +97,9 @@ def between(line, share):
 
 
 def farthest(points, line):
-    """By how many pixels a point lies above or below a line at most; the line may be a tenth to the side."""
+    """By how many pixels a point lies above or below a line at most; the line may be a tenth to the
+    side.
+    """
     x, y = line.T
     left, right = points[:, 0] - ASIDE, points[:, 0] + ASIDE
     off = []
@@ -105,12 +111,20 @@ def farthest(points, line):
     return max(off)
 
 
-@pytest.mark.parametrize("table", [two_classes(600), two_classes(10_000), many(10**7)], ids=["600", "10,000", "10M"])
-@pytest.mark.parametrize(("kind", "steps"), [("roc", "default"), ("pr", STEPS), ("gain", "default")])
+@pytest.mark.parametrize(
+    "table", [two_classes(600), two_classes(10_000), many(10**7)], ids=["600", "10,000", "10M"]
+)
+@pytest.mark.parametrize(
+    ("kind", "steps"), [("roc", "default"), ("pr", STEPS), ("gain", "default")]
+)
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
     exact = score_curves.CURVES[kind](table)
-    panel = Panel(score_curves.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps)
-    svg = figures.picture(curve_plots.panels, [panel], caption="c", width=4.5, height=3.9, panels=(1, 1)).svg
+    panel = Panel(
+        score_curves.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps
+    )
+    svg = figures.picture(
+        curve_plots.panels, [panel], caption="c", width=4.5, height=3.9, panels=(1, 1)
+    ).svg
     corners = line_of(svg, curve_plots.REFERENCE["color"])[[0, -1]]  # where (0, 0) and (1, 1) lie
     points = np.column_stack([exact.x, exact.y])
     if steps == STEPS:
@@ -138,11 +152,15 @@ tables = pytest.mark.parametrize("c", [chances(c) for c in TABLES.values()], ids
 def on_page(svg, x, y):
     """Points of the data as the SVG's coordinates."""
     scales = {axis: (float(low), float(step)) for axis, low, step in SCALE.findall(svg)}
-    return np.column_stack([(values - scales[axis][0]) / scales[axis][1] for axis, values in (("x", x), ("y", y))])
+    return np.column_stack(
+        [(values - scales[axis][0]) / scales[axis][1] for axis, values in (("x", x), ("y", y))]
+    )
 
 
 def off(svg, colour, x, y):
-    """By how much the drawn line of a colour and the exact line through these points differ at most."""
+    """By how much the drawn line of a colour and the exact line through these points differ at
+    most.
+    """
     exact, drawn = on_page(svg, np.asarray(x), np.asarray(y)), line_of(svg, colour)
     drawn = drawn[drawn[:, 0] <= exact[-1, 0] + ASIDE]
     parts = [farthest(between(drawn, share), exact) for share in (0.0, 0.3, 0.7)]
@@ -157,8 +175,17 @@ def steps_after(x, y):
 @tables
 def test_reliability(c):
     fine = reliability.Fine()
-    drawn = reliability.reliability({"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, fine=fine)
-    options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
+    drawn = reliability.reliability(
+        {"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, fine=fine
+    )
+    options = {
+        "caption": "c",
+        "width": 3.1,
+        "height": 3.4,
+        "panels": (1, 1),
+        "ylabel": "y",
+        "words": {"a": []},
+    }
     svg = figures.picture(curve_plots.reliability, *vars(drawn).values(), **options).svg
     assert off(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF
 
@@ -190,7 +217,9 @@ def test_decision_curve(c):
 
 
 def test_tied_scores_jump():
-    scores = pd.DataFrame({"score": [0.1, 0.33, 0.712, 0.9], "p": [1, 40, 60, 40], "n": [300, 40, 20, 4]})
+    scores = pd.DataFrame(
+        {"score": [0.1, 0.33, 0.712, 0.9], "p": [1, 40, 60, 40], "n": [300, 40, 20, 4]}
+    )
     test_decision_curve(count(scores["score"], scores["p"], scores["n"]))
 
 
@@ -206,7 +235,9 @@ def off_mean(rows):
     of_rows = Rows(rng.gamma(0.8, forecast), np.append(forecast[:-1], 300.0))
     table = calibration.means(of_rows)
     band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
-    drawn = reliability.drawn_means({"a": reliability.mean_reliability(table, 1.0, band, Counted.of(of_rows.scores))})
+    drawn = reliability.drawn_means(
+        {"a": reliability.mean_reliability(table, 1.0, band, Counted.of(of_rows.scores))}
+    )
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "words": {"a": []}}
     svg = figures.picture(curve_plots.means, *data, **options).svg

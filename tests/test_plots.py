@@ -19,7 +19,9 @@ def ax():
 
 
 def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
-    frame = pd.DataFrame({"name": ["a", "b"], "value": [0.1, 0.3], "low": [0.0, np.nan], "high": [0.2, np.nan]})
+    frame = pd.DataFrame(
+        {"name": ["a", "b"], "value": [0.1, 0.3], "low": [0.0, np.nan], "high": [0.2, np.nan]}
+    )
     plots.intervals(frame, ax, label="difference (n = 5)", zero=True)
     drawn = [line.get_xdata() for line in ax.lines]
     assert list(drawn[0]) == [0.0, 0.2]
@@ -31,7 +33,9 @@ def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
 
 
 def test_curves_draw_each_system_with_its_band(ax):
-    frame = pd.DataFrame({"system": ["a", "a", "b", "b"], "k": [1, 10, 1, 10], "value": [0.1, 0.2, 0.3, 0.4]})
+    frame = pd.DataFrame(
+        {"system": ["a", "a", "b", "b"], "k": [1, 10, 1, 10], "value": [0.1, 0.2, 0.3, 0.4]}
+    )
     frame["low"], frame["high"] = frame["value"] - 0.05, frame["value"] + 0.05
     plots.curves(frame, ax, x="k", y="value", xlabel="k", ylabel="ndcg", log=True)
     assert [list(line.get_ydata()) for line in ax.lines] == [[0.1, 0.2], [0.3, 0.4]]
@@ -52,9 +56,14 @@ def test_multiples_share_axes_and_print_n():
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
-    frame = pd.DataFrame({"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": [7, 3, 3]})
+    frame = pd.DataFrame(
+        {"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": [7, 3, 3]}
+    )
     plots.multiples(frame, axes, label="ndcg@10")
-    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x\nn = 7", "y\nn = 3"]
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == [
+        "x\nn = 7",
+        "y\nn = 3",
+    ]
     assert not axes.flat[3].axison
     numbered = [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes.flat[:3]]
     assert numbered == [False, True, True]  # the lowest panel of each column
@@ -63,8 +72,12 @@ def test_multiples_share_axes_and_print_n():
 
 def hostile() -> figures.Figure:
     names = ['<script>"x"', "$\\badcmd$ 0.12345"]
-    frame = pd.DataFrame({"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]})
-    return figures.picture(plots.intervals, frame, says=names[0], caption=names[1], label=names[1], zero=False)
+    frame = pd.DataFrame(
+        {"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]}
+    )
+    return figures.picture(
+        plots.intervals, frame, says=names[0], caption=names[1], label=names[1], zero=False
+    )
 
 
 def test_a_picture_is_the_same_twice_and_loads_nothing():
@@ -82,9 +95,13 @@ ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
 
 
 def test_names_with_underscores_and_dollars_stand_as_they_are():
-    frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
+    frame = pd.DataFrame(
+        {"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4}
+    )
     frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
-    named = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
+    named = pd.DataFrame(
+        {"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3}
+    )
     points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
     panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
     axes, wide = {"xlabel": "$k_1$", "ylabel": "y"}, {"panels": (1, 4), "width": 12}
@@ -92,14 +109,29 @@ def test_names_with_underscores_and_dollars_stand_as_they_are():
     drawn = [
         figures.picture(plots.curves, frame, caption="", x="x", y="y", **axes),
         figures.picture(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)),
-        figures.picture(curve_plots.draw_folds, frame, caption="", label="y", subject="plain", xlabel="fold"),
+        figures.picture(
+            curve_plots.draw_folds, frame, caption="", label="y", subject="plain", xlabel="fold"
+        ),
         figures.picture(plots.intervals, named, caption="", label="x", zero=True),
         figures.picture(plots.multiples, named, caption="", label="x", **wide),
-        figures.picture(curve_plots.reliability, points, points, points, caption="", ylabel="y", words=words, **wide),
+        figures.picture(
+            curve_plots.reliability,
+            points,
+            points,
+            points,
+            caption="",
+            ylabel="y",
+            words=words,
+            **wide,
+        ),
         figures.picture(curve_plots.matrix, np.eye(4), caption="", classes=ODD, **axes),
     ]
     for one in drawn:
-        assert [name for name in ODD if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg] == []
+        assert [
+            name
+            for name in ODD
+            if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg
+        ] == []
     assert "$title_1$</text>" in drawn[1].svg
     assert "$k_1$</text>" in drawn[0].svg
 
@@ -113,7 +145,9 @@ def test_titles_of_segments_do_not_overlap(across, name):
     from matplotlib.text import Text
 
     slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(2 * across)]
-    frame = pd.DataFrame({"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567})
+    frame = pd.DataFrame(
+        {"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567}
+    )
     with rc_context(figures.STYLE):
         figure = Figure(figsize=(7.6, 0.5 + 2 * 1.02), layout="constrained")
         canvas = FigureCanvasAgg(figure)
@@ -121,7 +155,9 @@ def test_titles_of_segments_do_not_overlap(across, name):
         plots.multiples(frame, axes, label="roc_auc")
         canvas.draw()
         titles = [
-            ax.findobj(lambda one, ax=ax: isinstance(one, Text) and one.get_text() == ax.get_title("left"))
+            ax.findobj(
+                lambda one, ax=ax: isinstance(one, Text) and one.get_text() == ax.get_title("left")
+            )
             for ax in axes.flat
         ]
         boxes = [title.get_window_extent() for (title,) in titles]
@@ -133,7 +169,11 @@ def test_titles_of_segments_do_not_overlap(across, name):
 
 def luminance(colour):
     part = np.asarray(colour)
-    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
 
 
 def in_the_dark(colour):
@@ -174,7 +214,9 @@ def test_a_mark_says_its_system_and_its_interval_and_is_escaped():
 def test_the_scale_of_axes_tells_numbers_from_places():
     x = np.linspace(0, 1, 50)
     frame = pd.DataFrame({"system": "s", "x": x, "y": 3 * x + 1})
-    svg = figures.picture(curve_plots.panels, [Panel(frame, "rate (n = 50)", "y")], caption="c", panels=(1, 1)).svg
+    svg = figures.picture(
+        curve_plots.panels, [Panel(frame, "rate (n = 50)", "y")], caption="c", panels=(1, 1)
+    ).svg
     assert attributes(svg, "x-is") == ["rate"]
     path = re.search(r'data-series="s"[^>]*>\s*<path d="M([\d.]+) ([\d.]+)', svg)
     for axis, place, first in (("x", path[1], 0.0), ("y", path[2], 1.0)):
@@ -192,14 +234,22 @@ def test_the_path_of_a_system_has_two_numbers_for_each_step():
 
 def test_a_figure_of_ones_own_has_no_marks_in_its_ids(tmp_path):
     frame = pd.DataFrame({"name": ["a"], "value": [0.1], "low": [0.0], "high": [0.3]})
-    figures.picture(plots.intervals, frame, caption="x", label="l", zero=True).save(tmp_path / "f.svg")
+    figures.picture(plots.intervals, frame, caption="x", label="l", zero=True).save(
+        tmp_path / "f.svg"
+    )
     assert "mark-" not in (tmp_path / "f.svg").read_text("utf-8")
 
 
 def test_a_point_without_a_value_is_neither_marked_nor_counted():
-    frame = pd.DataFrame({"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]})
+    frame = pd.DataFrame(
+        {"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]}
+    )
     svg = figures.picture(plots.intervals, frame, caption="x", label="l", zero=False).svg
     assert attributes(svg, "series") == ["b"]
-    line = pd.DataFrame({"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5})
-    svg = figures.picture(plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y").svg
+    line = pd.DataFrame(
+        {"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5}
+    )
+    svg = figures.picture(
+        plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y"
+    ).svg
     assert attributes(svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]

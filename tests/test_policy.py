@@ -1,4 +1,6 @@
-"""Policies: the grammar, the level that all rules share, and `evalkit check`, which reads a report again."""
+"""Policies: the grammar, the level that all rules share, and `evalkit check`, which reads a report
+again.
+"""
 
 import builtins
 import json
@@ -72,7 +74,10 @@ def rules(*claims, head="", **more):
         ("'my auc'.high <= 2 of 'new m'", Bound("my auc", "high", "<=", 2.0, "new m")),
         ("not worse", Against(None, "not worse")),
         ("mrr better than a in every day", Against("mrr", "better", "a", None, None, "day")),
-        ("better or equivalent to b within 0.1 of c", Against(None, "better or equivalent", "b", 0.1, "c")),
+        (
+            "better or equivalent to b within 0.1 of c",
+            Against(None, "better or equivalent", "b", 0.1, "c"),
+        ),
         ("none of severity warning", NoFinding("warning")),
         ("none of code EK3*", NoFinding(code="EK3*")),
     ],
@@ -81,8 +86,13 @@ def test_a_rule_is_read_as_it_is_written(text, expected):
     assert claim(text) == expected
 
 
-@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=4), max_size=9).map(" ".join), st.integers(0, 3))
-def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(tmp_path_factory, text, before):
+@given(
+    st.lists(st.sampled_from(WORDS) | st.text(max_size=4), max_size=9).map(" ".join),
+    st.integers(0, 3),
+)
+def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
+    tmp_path_factory, text, before
+):
     text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
     refuse = dict.fromkeys(("eval", "exec", "compile"), None)
     path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
@@ -104,8 +114,14 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(tmp_pa
 @pytest.mark.parametrize(
     "text, says",
     [
-        ('[[rule]]\nthat = "none of code EK999"\n', "column 22: expected the code of a finding, .* got 'EK999'"),
-        ('[[rule]]\nthat = "better"\n\n[[rule]]\nthat = "auc.low > 1"\n', "line 5, column 17: expected .low >= NUMBER"),
+        (
+            '[[rule]]\nthat = "none of code EK999"\n',
+            "column 22: expected the code of a finding, .* got 'EK999'",
+        ),
+        (
+            '[[rule]]\nthat = "better"\n\n[[rule]]\nthat = "auc.low > 1"\n',
+            "line 5, column 17: expected .low >= NUMBER",
+        ),
         ("levl = 1\n", r"line 1, column 1: unknown 'levl' \(did you mean 'level'\?\)"),
         ("\nlevel = 0.3\n", "line 2, column 1: level must be a number between 0.5 and 1, got 0.3"),
         (
@@ -133,11 +149,16 @@ def test_a_file_that_is_no_policy_is_refused_at_its_line_and_column(tmp_path, te
         ("mae better", "needs a baseline"),
         ("mae better than c", "there is no system 'c', the input has a, b"),
         ("mae better or equivalent to b", "needs a margin"),
-        ("mae.low >= 1 in every day", "the report has no segments 'day'; make it with segments=day"),
+        (
+            "mae.low >= 1 in every day",
+            "the report has no segments 'day'; make it with segments=day",
+        ),
         ("trusted", "trusted is a rule of the validation report"),
     ],
 )
-def test_a_rule_about_what_the_report_lacks_is_refused_before_anything_is_computed(tmp_path, rule, says):
+def test_a_rule_about_what_the_report_lacks_is_refused_before_anything_is_computed(
+    tmp_path, rule, says
+):
     path = written(tmp_path, rules(rule))
     with pytest.raises(ParameterError, match=says):
         ek.rating(forecasts(), metrics="mae", gate=str(path))
@@ -148,24 +169,43 @@ def forecasts(n=200, **moved):
     actual = rng.normal(0, 1, n)
     sides = {name: actual + moved.get(name, 0.0) + rng.normal(0, 1, n) for name in ("a", "b")}
     frame = pd.DataFrame(
-        {"id": range(n), "actual": actual, **{f"forecast_{name}": side for name, side in sides.items()}}
+        {
+            "id": range(n),
+            "actual": actual,
+            **{f"forecast_{name}": side for name, side in sides.items()},
+        }
     )
     return frame.assign(part=np.where(frame["id"] % 4, "most", "few"))
 
 
-# The three results, and the level -----------------------------------------------------------------------------------
+# The three results, and the level -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "rule, result",
     [
-        *[("mae.high <= 5", "pass"), ("mae.high <= 0.1", "fail"), ("mae.high <= 0.85 of b", "cannot tell")],
-        *[("mae.value <= 0.1", "fail"), ("mae.low >= 0.1 in every part", "pass"), ("mae.low <= 2 of a", "pass")],
+        *[
+            ("mae.high <= 5", "pass"),
+            ("mae.high <= 0.1", "fail"),
+            ("mae.high <= 0.85 of b", "cannot tell"),
+        ],
+        *[
+            ("mae.value <= 0.1", "fail"),
+            ("mae.low >= 0.1 in every part", "pass"),
+            ("mae.low <= 2 of a", "pass"),
+        ],
         *[("mae not worse than b within 0.5", "fail"), ("mae not worse than b within 5", "pass")],
         *[("mae not worse than b within 1.25", "cannot tell"), ("mae better than b", "fail")],
         *[("mae not worse than b", "fail"), ("mae not worse than a", "pass")],
-        *[("mae better than a in every part", "pass"), ("mae better or equivalent to b within 9", "fail")],
-        *[("none of severity note", "fail"), ("none of severity severe", "pass"), ("none of code EK5*", "pass")],
+        *[
+            ("mae better than a in every part", "pass"),
+            ("mae better or equivalent to b within 9", "fail"),
+        ],
+        *[
+            ("none of severity note", "fail"),
+            ("none of severity severe", "pass"),
+            ("none of code EK5*", "pass"),
+        ],
     ],
 )
 @pytest.mark.parametrize("on_cannot_tell", ["pass", "fail"])
@@ -177,25 +217,37 @@ def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_te
 
 
 def test_each_statement_has_the_limits_of_alpha_over_their_number(tmp_path):
-    several = ["mae.high <= 9", "rmse.high <= 9 in every part", "mae not worse than a within 1", "mae.value <= 9"]
+    several = [
+        "mae.high <= 9",
+        "rmse.high <= 9 in every part",
+        "mae not worse than a within 1",
+        "mae.value <= 9",
+    ]
     path = written(tmp_path, rules(*several, "none of severity severe", head="level = 0.9\n"))
     judged = ek.rating(forecasts(), metrics="mae,rmse", segments="part", gate=str(path)).gate
     assert judged.tested == 2 + 2 * 2 + 1
     assert judged.level == pytest.approx(1 - 0.1 / 7)
     strict, usual = (
-        ek.rating(forecasts(), metrics="mae,rmse", segments="part", level=at) for at in (judged.level, 0.95)
+        ek.rating(forecasts(), metrics="mae,rmse", segments="part", level=at)
+        for at in (judged.level, 0.95)
     )
     for study, ends in ((strict, ["rule_low", "rule_high"]), (usual, ["low", "high"])):
-        expected = study.estimates[study.estimates["metric"] == "mae"].set_index("system")[["low", "high"]]
+        expected = study.estimates[study.estimates["metric"] == "mae"].set_index("system")[
+            ["low", "high"]
+        ]
         there = judged.statements[judged.statements["rule"] == 0].set_index("system")[ends]
         assert np.array_equal(there, expected.loc[there.index])
     row = judged.statements[judged.statements["rule"] == 2].iloc[0]
     other = strict.comparisons.iloc[0]
-    assert sorted(abs(row[["rule_low", "rule_high"]])) == pytest.approx(sorted(abs(other[["low", "high"]])))
+    assert sorted(abs(row[["rule_low", "rule_high"]])) == pytest.approx(
+        sorted(abs(other[["low", "high"]]))
+    )
 
 
 def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
-    """Ten metrics of two equal arms, neither worse than the other: at 95% each, two of five releases would fail."""
+    """Ten metrics of two equal arms, neither worse than the other: at 95% each, two of five
+    releases would fail.
+    """
     names = [f"m{i}" for i in range(10)]
     both = [f"{name} not worse than {other}" for name in names for other in ("b of a", "a of b")]
     path = written(tmp_path, rules(*both, on_cannot_tell="pass"))
@@ -203,14 +255,16 @@ def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
     for seed in range(releases):
         values = np.random.default_rng(seed).normal(0, 1, (80, 10))
         table = pd.DataFrame(values, columns=names).assign(user=range(80), arm=["a", "b"] * 40)
-        study = ek.interleaving(users=table, metrics=",".join(names), best="high", gate=str(path), world="none")
+        study = ek.interleaving(
+            users=table, metrics=",".join(names), best="high", gate=str(path), world="none"
+        )
         failed += not study.gate.passed
         naive += bool((study.users.comparisons["p"] < 0.05).any())
     assert failed <= (0.05 + 2 * (0.05 * 0.95 / releases) ** 0.5) * releases
     assert naive > 0.25 * releases
 
 
-# A report read again ------------------------------------------------------------------------------------------------
+# A report read again ------------------------------------------------------------------------------
 
 REPORTS = {
     "classification": [
@@ -222,7 +276,11 @@ REPORTS = {
     "rating": ["rmse.high <= 99", "mae not worse than mean"],
     "significance": ["none of severity severe"],
     "validation": ["accuracy.low >= 0.5", "trusted"],
-    "interleaving": ["user_share.low >= 0.4", "visits_per_year.low >= 1", "visits/years better than paying"],
+    "interleaving": [
+        "user_share.low >= 0.4",
+        "visits_per_year.low >= 1",
+        "visits/years better than paying",
+    ],
     "diff": ["accuracy not worse within 0.05", "brier.high <= 0.3"],
 }
 
@@ -230,7 +288,12 @@ REPORTS = {
 PLANS = pd.read_parquet(ROOT / "data/interleaving/health_plans.parquet").rename(
     columns={"block": "user", "plan": "arm"}
 )
-BOTH = {"log": ROOT / "data/interleaving/sessions.parquet", "neutral": "both", "users": PLANS, "shares": "unknown"}
+BOTH = {
+    "log": ROOT / "data/interleaving/sessions.parquet",
+    "neutral": "both",
+    "users": PLANS,
+    "shares": "unknown",
+}
 MORE = {
     "classification": {"segments": "age_band"},
     "interleaving": BOTH | {"metrics": "visits_per_year,visits/years"},
@@ -255,19 +318,28 @@ def test_check_finds_what_the_page_says(name, tmp_path, capsys):
     for rule, ours in zip(gate["rules"], checked["rules"], strict=True):
         assert (rule["that"], rule["result"]) == (ours["that"], ours["result"])
         key = ["system", "against", "slice"]
-        both = [pd.DataFrame(of["statements"]).sort_values(key, ignore_index=True) for of in (rule, ours)]
-        pd.testing.assert_frame_equal(*both, rtol=2e-3 if name == "interleaving" else 1e-6)  # its signs are drawn
+        both = [
+            pd.DataFrame(of["statements"]).sort_values(key, ignore_index=True)
+            for of in (rule, ours)
+        ]
+        # its signs are drawn
+        pd.testing.assert_frame_equal(*both, rtol=2e-3 if name == "interleaving" else 1e-6)
     assert f"| {REPORTS[name][0].split()[0]} " in capsys.readouterr().out
 
 
 def test_a_limit_that_the_units_do_not_tell_is_none(tmp_path, capsys):
     study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
     file, _ = saved("chosen", tmp_path, study)
-    path = written(tmp_path, rules("accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm"))
+    path = written(
+        tmp_path, rules("accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm")
+    )
     assert command.main(["check", str(file), str(path)]) == 3
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| accuracy")]
     assert len(rows) == 5
-    assert all("cannot tell limits recomputed from the units" in row or "does not compare" in row for row in rows)
+    assert all(
+        "cannot tell limits recomputed from the units" in row or "does not compare" in row
+        for row in rows
+    )
 
 
 def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
@@ -277,7 +349,12 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
     path, junit = written(tmp_path, lines), tmp_path / "junit.xml"
     assert command.main(["check", str(file), str(path), "--junit", str(junit)]) == 3
     suite = ElementTree.parse(junit).getroot()
-    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("testsuite", "3", "1", "1")
+    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
+        "testsuite",
+        "3",
+        "1",
+        "1",
+    )
     cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
     assert cases == dict(zip(claims, ([], ["failure"], ["skipped"]), strict=True))
     assert "a: 1.99 [1.82, 2.16]: fail" in suite.find(".//failure").text
@@ -308,8 +385,12 @@ def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
     assert command.main(["check", str(file), "mae.high <= 0.9 of 'new a'"]) == 3
-    (tmp_path / "new" / "rating.units.parquet").write_bytes(Path("new/rating.units.parquet").read_bytes())
-    with pytest.raises(InputError, match=r"units of new/rating.json, which it compared, are missing or changed"):
+    (tmp_path / "new" / "rating.units.parquet").write_bytes(
+        Path("new/rating.units.parquet").read_bytes()
+    )
+    with pytest.raises(
+        InputError, match=r"units of new/rating.json, which it compared, are missing or changed"
+    ):
         gates.of_report(file)
 
 
@@ -323,12 +404,14 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
 
 def test_a_gate_is_about_the_table_that_has_the_baseline():
     users = online_samples.users(arm=["free", "paying"] * 4)
-    study = ek.interleaving(online_samples.log(), users, metrics="orders", baseline="paying", gate="better")
+    study = ek.interleaving(
+        online_samples.log(), users, metrics="orders", baseline="paying", gate="better"
+    )
     assert study.gate.words == "orders: every system better against paying"
     assert study.gate.failed == ["free"]
 
 
-# The index ------------------------------------------------------------------------------------------------------------
+# The index ----------------------------------------------------------------------------------------
 
 
 def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
@@ -337,7 +420,12 @@ def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
     paths = []
     for day, moved in (("01", 0.0), ("02", 0.5), ("03", 1.0)):
         (tmp_path / day).mkdir()
-        study = ek.rating(forecasts(a=moved), metrics="mae", data_date=f"2026-01-{day}", title=f"Day {day} & <more>")
+        study = ek.rating(
+            forecasts(a=moved),
+            metrics="mae",
+            data_date=f"2026-01-{day}",
+            title=f"Day {day} & <more>",
+        )
         paths.append(saved("rating", tmp_path / day, study)[0])
     study = ek.diff(*paths[:2], gate="not worse")
     (tmp_path / "diff.json").write_text(json.dumps(plain(page("diff").results(study).results)))
@@ -352,9 +440,15 @@ def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
     assert command.main(["index", str(tmp_path)]) == 0
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     rows = re.findall(
-        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', text.split("All reports</caption>")[1].split("</table>")[0]
+        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)',
+        text.split("All reports</caption>")[1].split("</table>")[0],
     )
-    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == ["03/rating", "diff", "02/rating", "01/rating"]
+    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == [
+        "03/rating",
+        "diff",
+        "02/rating",
+        "01/rating",
+    ]
     assert "Day 03 &amp; &lt;more&gt;" in rows[0]
     assert '<a href="diff.html">−' in rows[2] or '<a href="diff.html">+' in rows[2]
     assert ("failed" in rows[1], "http" in text, "diff: mae" in text) == (True, False, False)

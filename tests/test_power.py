@@ -1,4 +1,6 @@
-"""Power, sizes of effects and ranks: published figures, the power itself, reference values of public tools."""
+"""Power, sizes of effects and ranks: published figures, the power itself, reference values of
+public tools.
+"""
 
 import numpy as np
 import pytest
@@ -39,7 +41,9 @@ def test_swapping_mirrors_the_effect():
 
 
 def test_a_share_that_would_show_is_shown_in_80_percent():
-    """By the exact distribution of two arms: the effect raises the variance, which the width of an interval ignores."""
+    """By the exact distribution of two arms: the effect raises the variance, which the width of an
+    interval ignores.
+    """
     for n, base in ((50, 0.1), (200, 0.3), (300, 0.9)):
         d = power.detectable_share(base, n, n)
         share = base + d if base < 0.5 else base - d
@@ -89,12 +93,20 @@ def test_reference_values(name):
     read, expected = compared(name)
     systems = list(read)
     for measure, rows in expected["pairs"].items():
-        values = np.array([[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])])
+        values = np.array(
+            [[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])]
+        )
         omnibus = expected["omnibus"][measure]
-        assert multiplicity.ranked(values).friedman == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
+        assert multiplicity.ranked(values).friedman == pytest.approx(
+            omnibus["friedman_p"], rel=1e-6
+        ), (name, measure)
         tukey = multiplicity.blocked_tukey(values)
         for row in rows:
             a, b = systems.index(row["a"]), systems.index(row["b"])
-            assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (name, measure, row)
+            assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (
+                name,
+                measure,
+                row,
+            )
             p = multiplicity.wilcoxon(values[:, a] - values[:, b])
             assert p == pytest.approx(row["p_wilcoxon"], rel=1e-6), (name, measure, row)

@@ -1,4 +1,6 @@
-"""Numbers at their ends: scores in half and single precision, thresholds that decide all alike, too large ones."""
+"""Numbers at their ends: scores in half and single precision, thresholds that decide all alike, too
+large ones.
+"""
 
 import json
 from dataclasses import replace
@@ -66,16 +68,18 @@ INPUTS = {
 @pytest.mark.parametrize("way", INPUTS)
 def test_a_round_threshold_counts_what_numpy_counts(tmp_path, way, kind, large):
     data = table(kind)
-    study = limited(classified(INPUTS[way](data, tmp_path), SMALL if large else USUAL, threshold=AT))
+    study = limited(
+        classified(INPUTS[way](data, tmp_path), SMALL if large else USUAL, threshold=AT)
+    )
     assert (study.data is None) is large
     assert decided(study) == {
         "a": expected(data["score_a"], data["label"]),
         "b": expected(data["score_b"], data["label"]),
     }
     assert study.precision["a"].name == data["score_a"].dtype.name
-    assert (study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()) == pytest.approx(
-        ((data["score_a"].to_numpy() >= AT) == data["label"]).mean(), abs=1e-12
-    )
+    assert (
+        study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()
+    ) == pytest.approx(((data["score_a"].to_numpy() >= AT) == data["label"]).mean(), abs=1e-12)
 
 
 def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_text(tmp_path):
@@ -89,11 +93,16 @@ def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_t
 def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(tmp_path, large):
     data = table("float32")
     for name in "ab":
-        part = pd.DataFrame({"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]})
+        part = pd.DataFrame(
+            {"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]}
+        )
         part.to_parquet(tmp_path / f"{name}.parquet", index=False)
     files = [str(tmp_path / name) for name in ("a.parquet", "b.parquet")]
     study = limited(classified(files, SMALL if large else USUAL, threshold=AT))
-    assert {name: to.name for name, to in study.precision.items()} == {"a": "float32", "b": "float64"}
+    assert {name: to.name for name, to in study.precision.items()} == {
+        "a": "float32",
+        "b": "float64",
+    }
     for name in "ab":
         assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
 
@@ -111,19 +120,28 @@ def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
     study = classification.read(table("float32"), threshold=AT)
     notes = classification_page.findings(study).text
     assert (
-        "The scores of a are stored in single precision (float32), and the threshold is rounded to it, "
+        "The scores of a are stored in single precision (float32), and the threshold is rounded to "
+        "it, "
         "as numpy and pandas do: 0.7 becomes 0.699999988" in notes
     )
     assert (
         "score ≥ threshold, compared as the scores are stored: a in single"
         in classification_page.definitions(study).text
     )
-    assert classification_page.results(study).results["precision"] == {"a": "float32", "b": "float64"}
+    assert classification_page.results(study).results["precision"] == {
+        "a": "float32",
+        "b": "float64",
+    }
     for exact in (0.5, "best_f1"):
         assert (
-            "stored in" not in classification_page.findings(classification.read(table("float32"), threshold=exact)).text
+            "stored in"
+            not in classification_page.findings(
+                classification.read(table("float32"), threshold=exact)
+            ).text
         )
-    double = classification_page.definitions(classification.read(table("float64"), threshold=AT)).text
+    double = classification_page.definitions(
+        classification.read(table("float64"), threshold=AT)
+    ).text
     assert "compared in double precision (float64), as the scores are stored" in double
 
 
@@ -137,21 +155,34 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind
     rng = np.random.default_rng(4)
     true = rng.integers(0, 2, (300, 2))
     score = np.clip(np.round(true * 0.3 + 0.8 * rng.random((300, 2)), 1), 0, 1)
-    data = pd.DataFrame({"y_u": true[:, 0], "y_v": true[:, 1], "p_u": score[:, 0].astype(kind), "p_v": score[:, 1]})
+    data = pd.DataFrame(
+        {"y_u": true[:, 0], "y_v": true[:, 1], "p_u": score[:, 0].astype(kind), "p_v": score[:, 1]}
+    )
     study = classification.read(data, threshold=AT)
     counted = study.by_label.set_index("label")
     for label in "uv":
-        assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(data[f"p_{label}"], data[f"y_{label}"])
-    notes, page = classification_page.findings(study).text, classification_page.results(study).results
+        assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(
+            data[f"p_{label}"], data[f"y_{label}"]
+        )
+    notes, page = (
+        classification_page.findings(study).text,
+        classification_page.results(study).results,
+    )
     assert ("The scores of system: u are stored in" in notes) is (kind != "float64")
     assert set(page["precision"].values()) == {kind, "float64"}
 
 
 def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
-    data = table("float32")[["label", "score_a"]].rename(columns={"score_a": "score"}).assign(system="s")
+    data = (
+        table("float32")[["label", "score_a"]]
+        .rename(columns={"score_a": "score"})
+        .assign(system="s")
+    )
     parts = sources.parts([data, data.astype({"score": "float64"})])
     assert [rules.of(part, "score").name for part in parts] == ["float32", "float64"]
-    assert classification.read([data, data.astype({"score": "float64"})]).precision == {"s": rules.DOUBLE}
+    assert classification.read([data, data.astype({"score": "float64"})]).precision == {
+        "s": rules.DOUBLE
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,7 +190,11 @@ def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
 def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(tmp_path, kind, apart):
     rng = np.random.default_rng(6)
     run = pd.DataFrame(
-        {"query": np.repeat(np.arange(20), 5), "item": np.tile(list("abcde"), 20), "score": rng.random(100)}
+        {
+            "query": np.repeat(np.arange(20), 5),
+            "item": np.tile(list("abcde"), 20),
+            "score": rng.random(100),
+        }
     )
     grade = np.round(rng.random(100), 1).astype(kind)
     qrels = run[["query", "item"]].assign(grade=grade)
@@ -180,18 +215,24 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind
     data = table(kind)[["label", "score_a"]].rename(columns={"score_a": "score"})
     data["fold"] = np.arange(len(data)) % 5
     accuracy = ((data["score"].to_numpy() >= AT) == data["label"].to_numpy()).mean()
-    study = validation.read(data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy")
+    study = validation.read(
+        data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy"
+    )
     assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
     assert ("0.7 becomes 0." in str(validation_page.findings(study))) == (kind != "float64")
 
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8")
+)
 
 
 def scores(**more):
     rng = np.random.default_rng(2)
     label = rng.integers(0, 2, 60)
-    return pd.DataFrame({"label": label, "score": np.round(0.2 + 0.3 * label + 0.4 * rng.random(60), 3)} | more)
+    return pd.DataFrame(
+        {"label": label, "score": np.round(0.2 + 0.3 * label + 0.4 * rng.random(60), 3)} | more
+    )
 
 
 def forecasts(scale=1.0):
@@ -211,17 +252,23 @@ def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
     data, limits = pd.concat([scores()] * 3), SMALL if large else USUAL
     high, low = data["score"].max(), data["score"].min()
     above = classification_page.findings(limited(classified(data, limits, threshold=50))).text
-    assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
+    assert (
+        f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is "
+        f"predicted" in above
+    )
     below = classification_page.findings(limited(classified(data, limits, threshold=0.01))).text
     assert (
-        f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is predicted positive" in below
+        f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is "
+        f"predicted positive" in below
     )
     inside = classification_page.findings(limited(classified(data, limits, threshold=0.5))).text
     assert "above every score" not in inside
     assert "at or below every score" not in inside
 
 
-@pytest.mark.parametrize("shift, given, told", [(-1, {}, True), (-1, {"threshold": 0}, False), (0, {}, False)])
+@pytest.mark.parametrize(
+    "shift, given, told", [(-1, {}, True), (-1, {"threshold": 0}, False), (0, {}, False)]
+)
 def test_the_usual_threshold_on_scores_that_are_no_probabilities_is_told(shift, given, told):
     text = "usual threshold 0.5 is applied to scores that are not probabilities"
     data = scores(fold=np.arange(60) % 2)
@@ -243,7 +290,8 @@ def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(value, l
     data = pd.concat([scores(weight=1.0)] * 3, ignore_index=True)
     data.loc[6, "weight"] = value
     with pytest.raises(
-        InputError, match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same"
+        InputError,
+        match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same",
     ):
         classified(data, SMALL if large else USUAL)
 
@@ -251,7 +299,11 @@ def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(value, l
 @pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
 def test_large_numbers_print_with_an_exponent_and_make_valid_json(scale):
     study = rating.read(forecasts(scale))
-    words = first_screen.verdict(study).html + rating_page.estimates(study).html + rating_page.tenths(study).html
+    words = (
+        first_screen.verdict(study).html
+        + rating_page.estimates(study).html
+        + rating_page.tenths(study).html
+    )
     assert max(map(len, words.replace("<", " ").replace(">", " ").split())) < 60
     valid(rating_page.results(study))
 

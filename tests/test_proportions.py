@@ -1,4 +1,6 @@
-"""Tests of shares and of independent means: public tools, exact tests of any size, every deal of a permutation."""
+"""Tests of shares and of independent means: public tools, exact tests of any size, every deal of a
+permutation.
+"""
 
 import tracemalloc
 from itertools import combinations
@@ -78,10 +80,14 @@ def test_beyond_what_doubles_hold_the_exact_tests_are_score_tests_and_say_so():
     table = (n // 2 + 4 * 10**7, n, n // 2, n)
     assert prop.fisher(*table).p_value == prop.two_proportions(*table).p_value
     assert prop.fisher(*table).method == prop.binomial_test(n // 2, n).method == "score"
-    assert prop.binomial_test(n // 2 + 10**7, n).p_value == pytest.approx(2 * stats.norm.sf(0.632455532), rel=1e-6)
+    assert prop.binomial_test(n // 2 + 10**7, n).p_value == pytest.approx(
+        2 * stats.norm.sf(0.632455532), rel=1e-6
+    )
     just = prop.EXACT // 2
     near = (just // 2 + 30_000, just, just // 2, just)
-    assert prop.fisher(*near).p_value == pytest.approx(prop.two_proportions(*near).p_value, rel=1e-3)
+    assert prop.fisher(*near).p_value == pytest.approx(
+        prop.two_proportions(*near).p_value, rel=1e-3
+    )
     assert prop.fisher(*near).method == "Fisher"
 
 
@@ -93,14 +99,20 @@ def test_successes_that_count_are_near_the_null():
 
 
 def test_predictive_values_have_the_variance_at_the_equal_share_row_by_row():
-    """Kosinski's statistic from rows: the pooled share's variance less twice the covariance of rows that both count."""
+    """Kosinski's statistic from rows: the pooled share's variance less twice the covariance of rows
+    that both count.
+    """
     rng = np.random.default_rng(5)
     y, a, b = rng.random(80) < 0.4, rng.random(80) < 0.3, rng.random(80) < 0.5
     shared = np.array([[(y & a & b).sum(), 0], [0, (~y & a & b).sum()]])
-    c = prop.predictive_values((int((y & a).sum()), int(a.sum())), (int((y & b).sum()), int(b.sum())), shared, n=80)
+    c = prop.predictive_values(
+        (int((y & a).sum()), int(a.sum())), (int((y & b).sum()), int(b.sum())), shared, n=80
+    )
     equal = np.concatenate([y[a], y[b]]).mean()
     both = ((y[a & b] - equal) ** 2).sum() / (a.sum() + b.sum())
-    z = (y[a].mean() - y[b].mean()) / np.sqrt((equal * (1 - equal) - 2 * both) * (1 / a.sum() + 1 / b.sum()))
+    z = (y[a].mean() - y[b].mean()) / np.sqrt(
+        (equal * (1 - equal) - 2 * both) * (1 / a.sum() + 1 / b.sum())
+    )
     assert c.p_value == pytest.approx(2 * stats.norm.sf(abs(z)))
 
 
@@ -121,7 +133,9 @@ FEW = [([1.0, 2, 9, 30], [0.5, 1.5, 1, 2.2]), ([3.1, 0.2], [0.1, 0.3, 0.9, 0.4, 
 def test_p_is_that_of_all_deals(first, second):
     t = every_t(first, second)
     expected = min(1, 2 * min(np.mean(t >= t[0] - 1e-9), np.mean(t <= t[0] + 1e-9)))
-    assert independent.studentised(first, second, rng=rng()).p_value == pytest.approx(expected, abs=1e-12)
+    assert independent.studentised(first, second, rng=rng()).p_value == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_drawn_deals_are_near_all_deals():
@@ -155,9 +169,13 @@ def test_the_interval_excludes_0_exactly_where_p_is_small(seed, n, m, shift):
 
 def test_swapped_arms_mirror_the_limits_of_all_deals():
     first, second = np.array([0.0, 1.0, 4.0, 11.0]), np.array([0.0, 0.5, 2.0, 2.5, 3.0])
-    a, b = (independent.studentised(*arms, rng=rng()) for arms in ((first, second), (second, first)))
+    a, b = (
+        independent.studentised(*arms, rng=rng()) for arms in ((first, second), (second, first))
+    )
     assert a.p_value == b.p_value
-    assert (a.difference.low, a.difference.high) == pytest.approx((-b.difference.high, -b.difference.low))
+    assert (a.difference.low, a.difference.high) == pytest.approx(
+        (-b.difference.high, -b.difference.low)
+    )
 
 
 def revenue(g, n):
@@ -186,7 +204,8 @@ def test_a_lift_excludes_0_exactly_where_the_difference_does(seed, n, m):
     g = rng(seed)
     first, second = g.exponential(1, n), g.exponential(1.5, m)
     difference, lift = (
-        test(first, second, rng=rng(1)) for test in (independent.studentised, independent.permuted_lift)
+        test(first, second, rng=rng(1))
+        for test in (independent.studentised, independent.permuted_lift)
     )
     assert lift.p_value == pytest.approx(difference.p_value)
     e = lift.difference

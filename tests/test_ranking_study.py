@@ -43,7 +43,10 @@ def test_the_range_of_ties_holds_the_value(sample):
     assert (rows["value"] <= rows["best_ties"] + 1e-12).all()
     wide = rows[(rows["system"] == "binary_overlap_ties") & (rows["metric"] == "ndcg@10")].iloc[0]
     assert wide["best_ties"] - wide["worst_ties"] > 0.2
-    assert "Depending on their order, ndcg@10 of binary_overlap_ties lies in [0." in ranking_page.findings(sample).text
+    assert (
+        "Depending on their order, ndcg@10 of binary_overlap_ties lies in [0."
+        in ranking_page.findings(sample).text
+    )
 
 
 def test_precision_is_drawn_only_as_far_as_half_of_the_lists_reach(sample):
@@ -91,7 +94,9 @@ def test_parameters_are_refused_by_name(parameter, message):
 
 
 def test_equivalence_needs_a_margin():
-    assert ranking.read(frame(), metrics="mrr", margin=9).headline.iloc[0]["verdict"] == "equivalent"
+    assert (
+        ranking.read(frame(), metrics="mrr", margin=9).headline.iloc[0]["verdict"] == "equivalent"
+    )
     assert ranking.read(frame(), metrics="mrr").headline.iloc[0]["verdict"] == "cannot tell"
 
 
@@ -106,7 +111,11 @@ def test_the_gate(rule, passed):
 
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():
     study = ranking.read(frame(), metrics=["mrr", "map"], level=0.9)
-    assert dict(study.p.given) | {"preds": None} == {"preds": None, "metrics": ["mrr", "map"], "level": 0.9}
+    assert dict(study.p.given) | {"preds": None} == {
+        "preds": None,
+        "metrics": ["mrr", "map"],
+        "level": 0.9,
+    }
     called = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
     assert called in ranking_page.origin(study).text
     on_file = provenance.command("ranking", dict(study.p.given) | {"preds": "a.csv"})
@@ -140,15 +149,23 @@ def test_many_comparisons_are_packed_to_the_last_bit(sample):
     many["wins"] = np.arange(len(many)) - 700
     columns, frame = read_again(many)
     pd.testing.assert_frame_equal(frame, many, check_exact=True, check_dtype=False)
-    assert (columns["wins"]["type"], columns["verdict"]["at"]["type"], columns["p"]["type"]) == ("<i2", "|u1", "<f8")
+    assert (columns["wins"]["type"], columns["verdict"]["at"]["type"], columns["p"]["type"]) == (
+        "<i2",
+        "|u1",
+        "<f8",
+    )
     assert len(json.dumps(columns)) < 0.2 * len(many.to_json())
     kinds = {"p": "numbers", "wins": "wholes", "verdict": "verdicts", "first": "texts"}
-    definitions = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))["$defs"]
+    definitions = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))[
+        "$defs"
+    ]
     for name, kind in kinds.items():
         schema = {"$defs": definitions, "$ref": f"#/$defs/{kind}"}
         jsonschema.Draft202012Validator(schema).validate(columns[name])
         stored = columns[name]
-        wrong = stored | ({"at": stored["at"] | {"type": "f4"}} if "at" in stored else {"type": "f4"})
+        wrong = stored | (
+            {"at": stored["at"] | {"type": "f4"}} if "at" in stored else {"type": "f4"}
+        )
         assert not jsonschema.Draft202012Validator(schema).is_valid(wrong)
 
 

@@ -1,4 +1,6 @@
-"""Rankings: the worked examples, the examples E1 to E9 on which the public tools differ, ties, undefined values."""
+"""Rankings: the worked examples, the examples E1 to E9 on which the public tools differ, ties,
+undefined values.
+"""
 
 from dataclasses import replace
 
@@ -20,17 +22,26 @@ def read(qrels: dict[str, dict[str, float]], scores: dict[str, dict[str, float]]
     """Rankings through the door: query -> item -> grade, and query -> item -> score."""
     judged = [(q, i, float(g)) for q, items in qrels.items() for i, g in items.items()]
     run = [(q, i, float(s)) for q, items in scores.items() for i, s in items.items()]
-    preds = pa.table(dict(zip(("query", "item", "score"), map(list, zip(*run, strict=True)), strict=True)))
-    table = pa.table(dict(zip(("query", "item", "grade"), map(list, zip(*judged, strict=True)), strict=True)))
+    preds = pa.table(
+        dict(zip(("query", "item", "score"), map(list, zip(*run, strict=True)), strict=True))
+    )
+    table = pa.table(
+        dict(zip(("query", "item", "grade"), map(list, zip(*judged, strict=True)), strict=True))
+    )
     return runs.read(preds, table).rankings["system"]
 
 
 def example(said: dict) -> Rankings:
-    """The lists of an example: by grades in their order, or by judgements and scores, or the order of items."""
+    """The lists of an example: by grades in their order, or by judgements and scores, or the order
+    of items.
+    """
     if "grades" in said:
         r = from_grades(said["grades"], said.get("judged"))
         return replace(r, top_grade=said["top"]) if "top" in said else r
-    ordered = {q: {item: -rank for rank, item in enumerate(items)} for q, items in said.get("lists", {}).items()}
+    ordered = {
+        q: {item: -rank for rank, item in enumerate(items)}
+        for q, items in said.get("lists", {}).items()
+    }
     return read(said["qrels"], said.get("scores", ordered))
 
 
@@ -54,7 +65,9 @@ def test_worked_examples(name):
 
 
 def test_rbp_by_hand():
-    assert rankings.rbp(from_grades([[1, 0, 0, 1]]), persistence=0.5)[0] == pytest.approx(0.5 + 0.5 * 0.125)
+    assert rankings.rbp(from_grades([[1, 0, 0, 1]]), persistence=0.5)[0] == pytest.approx(
+        0.5 + 0.5 * 0.125
+    )
     assert rankings.rbp(from_grades([[1] * 500]))[0] == pytest.approx(1)
 
 

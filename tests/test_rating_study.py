@@ -6,7 +6,14 @@ import pytest
 from samples import forecasts
 
 from evalkit.limits import Limits, Reading
-from evalkit.pages import binary_page, first_screen, page, rating_page, shared_findings, significance_page
+from evalkit.pages import (
+    binary_page,
+    first_screen,
+    page,
+    rating_page,
+    shared_findings,
+    significance_page,
+)
 from evalkit.parameters.reports import Rating
 from evalkit.reading.tables.rules import DOUBLE, SINGLE
 from evalkit.studies import classification, diagnostics, rating, significance
@@ -30,7 +37,9 @@ def test_a_metric_without_a_better_direction_decides_nothing():
     assert "p by sign flip" in shown.html
     assert (
         "One system"
-        not in shown.html + page.differences(study).html + page.comparisons(rating.read(metrics="bias")).html
+        not in shown.html
+        + page.differences(study).html
+        + page.comparisons(rating.read(metrics="bias")).html
     )
 
 
@@ -47,18 +56,26 @@ def test_whole_weights_repeat_rows():
     data, weight = forecasts(40), np.random.default_rng(3).integers(1, 4, 40)
     weighted = rating.read(data.assign(weight=weight))
     repeated = rating.read(data.loc[np.repeat(data.index, weight)].drop(columns="id"))
-    assert weighted.estimates["value"].tolist() == pytest.approx(repeated.estimates["value"].tolist())
-    assert weighted.constant_median(weighted.primary) == pytest.approx(repeated.constant_median(repeated.primary))
+    assert weighted.estimates["value"].tolist() == pytest.approx(
+        repeated.estimates["value"].tolist()
+    )
+    assert weighted.constant_median(weighted.primary) == pytest.approx(
+        repeated.constant_median(repeated.primary)
+    )
 
 
 def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding():
-    study = rating.read(forecasts(actual=np.arange(60) % 9, forecast_near=0.0, forecast_far=0.0), metrics="mae")
+    study = rating.read(
+        forecasts(actual=np.arange(60) % 9, forecast_near=0.0, forecast_far=0.0), metrics="mae"
+    )
     assert study.constant_median(study.primary) == np.abs(np.arange(60) % 9 - 4).mean()
     assert "EK332" in rating_page.findings(study).html
     assert "No system beats a constant prediction" in first_screen.verdict(study).text
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))])
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, limits):
     y = np.random.default_rng(seed).normal(50, 9, 200)
@@ -167,5 +184,7 @@ def test_symmetric_differences_and_other_tests_are_not_told():
     even = significance.read(pd.DataFrame({"unit": units, "a": np.linspace(0, 2, N), "b": 1.0}))
     assert diagnostics.skew(even) is None
     label = np.arange(N) % 2
-    table = pd.DataFrame({"id": units, "y_true": label, "score_a": label * 0.3 + 0.3, "score_b": 0.5 + 0.001 * label})
+    table = pd.DataFrame(
+        {"id": units, "y_true": label, "score_a": label * 0.3 + 0.3, "score_b": 0.5 + 0.001 * label}
+    )
     assert diagnostics.skew(classification.read(table, metrics="roc_auc,accuracy")) is None

@@ -60,14 +60,22 @@ def test_every_file_that_is_linked_exists(page):
 
 def test_every_test_that_the_code_names_exists():
     sources = [README.parent / "CONTRIBUTING.md", *(README.parent / "evalkit").rglob("*.py")]
-    named = {name for path in sources for name in re.findall(r"\btests/[\w/]+\.py\b", path.read_text(encoding="utf-8"))}
+    named = {
+        name
+        for path in sources
+        for name in re.findall(r"\btests/[\w/]+\.py\b", path.read_text(encoding="utf-8"))
+    }
     assert len(named) > 5
     assert not [name for name in named if not (README.parent / name).exists()]
 
 
 def test_readme_names_every_page_of_the_docs():
     text = README.read_text(encoding="utf-8")
-    assert not [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in text and page.name != "trust_tables.md"]
+    assert not [
+        page.name
+        for page in PAGES[1:]
+        if f"(docs/{page.name})" not in text and page.name != "trust_tables.md"
+    ]
 
 
 def test_readme_is_short_enough_to_read():
@@ -75,7 +83,9 @@ def test_readme_is_short_enough_to_read():
 
 
 def test_every_make_target_that_is_named_exists():
-    targets = set(re.findall(r"(?:`|^    )make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(
+        re.findall(r"(?:`|^    )make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)
+    )
     rules = (README.parent / "Makefile").read_text(encoding="utf-8")
     assert {"report", "test"} <= targets
     assert not [target for target in targets if f"\n{target}:" not in rules]
@@ -91,7 +101,11 @@ STATED = [  # where a page states a limit, and the limit
     ("docs/python.md", "more than {} million rows (units times systems)", units.MOST // MILLION),
     ("docs/performance.md", "**Labels and scores** of more than {:,} rows", USUAL.reading.rows),
     ("docs/performance.md", "Up to {:,} distinct scores are counted exactly", USUAL.bins),
-    ("docs/performance.md", "held in memory, whatever `memory` says: {:,} rows", USUAL.reading.held),
+    (
+        "docs/performance.md",
+        "held in memory, whatever `memory` says: {:,} rows",
+        USUAL.reading.held,
+    ),
 ]
 
 
@@ -101,10 +115,19 @@ def test_a_limit_that_a_page_states_is_that_of_the_code(page, words, limit):
 
 
 def counts_of(page):
-    """The sums of the first table of simulated numbers of a page: all, inside, conservative, declared, outside."""
+    """The sums of the first table of simulated numbers of a page: all, inside, conservative,
+    declared, outside.
+    """
     rows = page.read_text("utf-8").split("| inside | conservative |")[1].split("\n")[2:]
-    cells = [re.findall(r"[|] ([0-9,]+)(?= [|])", row) for row in takewhile(lambda row: row[:1] == "|", rows)]
-    return np.array([[int(cell.replace(",", "")) for cell in row] for row in cells]).sum(axis=0).tolist()
+    cells = [
+        re.findall(r"[|] ([0-9,]+)(?= [|])", row)
+        for row in takewhile(lambda row: row[:1] == "|", rows)
+    ]
+    return (
+        np.array([[int(cell.replace(",", "")) for cell in row] for row in cells])
+        .sum(axis=0)
+        .tolist()
+    )
 
 
 def test_the_readme_counts_what_the_page_of_the_simulations_counts():
@@ -119,33 +142,64 @@ def crossed(**names):
 def named_tables():
     """Small tables with the names that the examples of the docs read."""
     rng = np.random.default_rng(1)
-    rows = pd.DataFrame({"id": range(400), "label": rng.integers(0, 2, 400), "country": rng.choice(["de", "fr"], 400)})
-    seen = {f"score_{name}": 1 / (1 + np.exp(-1.5 * rows["label"] - rng.normal(size=400))) for name in ("old", "new")}
-    rows, queries, items = rows.assign(**seen), [f"q{i}" for i in range(30)], [f"i{i}" for i in range(40)]
-    lists = crossed(system=["bm25", "dense"], query=queries, item=items).assign(score=lambda t: rng.random(len(t)))
-    users = pd.DataFrame({"user": range(300), "arm": rng.choice(["a", "b"], 300), "orders": rng.poisson(2, 300)})
+    rows = pd.DataFrame(
+        {
+            "id": range(400),
+            "label": rng.integers(0, 2, 400),
+            "country": rng.choice(["de", "fr"], 400),
+        }
+    )
+    seen = {
+        f"score_{name}": 1 / (1 + np.exp(-1.5 * rows["label"] - rng.normal(size=400)))
+        for name in ("old", "new")
+    }
+    rows, queries, items = (
+        rows.assign(**seen),
+        [f"q{i}" for i in range(30)],
+        [f"i{i}" for i in range(40)],
+    )
+    lists = crossed(system=["bm25", "dense"], query=queries, item=items).assign(
+        score=lambda t: rng.random(len(t))
+    )
+    users = pd.DataFrame(
+        {"user": range(300), "arm": rng.choice(["a", "b"], 300), "orders": rng.poisson(2, 300)}
+    )
     said = {f"forecast_{name}": rows["score_old"] + rng.normal(size=400) for name in "ab"}
     return {
         "scores": rows,
         "cases": rows.assign(amount=rng.gamma(2, 20, 400), customer=rng.integers(0, 150, 400)),
         "runs": lists,
-        "judged": crossed(query=queries, item=items).assign(grade=lambda t: rng.integers(0, 2, len(t))),
-        "items": pd.DataFrame({"item": items, "category": np.arange(40) % 4, "popularity": range(1, 41)}),
-        "trials": crossed(task_id=queries, trial=range(4), system=["a", "b"]).assign(reward=rng.integers(0, 2, 240)),
+        "judged": crossed(query=queries, item=items).assign(
+            grade=lambda t: rng.integers(0, 2, len(t))
+        ),
+        "items": pd.DataFrame(
+            {"item": items, "category": np.arange(40) % 4, "popularity": range(1, 41)}
+        ),
+        "trials": crossed(task_id=queries, trial=range(4), system=["a", "b"]).assign(
+            reward=rng.integers(0, 2, 240)
+        ),
         "test": users.assign(orders_before=rng.poisson(2, 300), revenue=rng.gamma(2, 9, 300)),
-        "forecasts": pd.DataFrame({"user_id": np.arange(400) // 4, "actual": rows["score_old"]} | said),
+        "forecasts": pd.DataFrame(
+            {"user_id": np.arange(400) // 4, "actual": rows["score_old"]} | said
+        ),
         "monday": rows,
         "today": rows[20:].assign(score_new=lambda t: t["score_new"] + rng.normal(size=380) / 100),
         "model": rows[["id", "label", "country"]].assign(score=rows["score_old"]),
-        "successor": rows[["id", "label", "country"]].assign(  # in one country it has turned to noise
+        "successor": rows[
+            ["id", "label", "country"]
+        ].assign(  # in one country it has turned to noise
             score=np.where(rows["country"] == "fr", rng.random(400), rows["score_old"])
         ),
-        "models": pd.DataFrame({"id": range(50)} | {f"m{i:03}": rng.normal(i / 200, 1, 50) for i in range(200)}),
+        "models": pd.DataFrame(
+            {"id": range(50)} | {f"m{i:03}": rng.normal(i / 200, 1, 50) for i in range(200)}
+        ),
     }
 
 
 def files():
-    """Those tables as files in the working directory, and the files that the commands of the docs read beside them."""
+    """Those tables as files in the working directory, and the files that the commands of the docs
+    read beside them.
+    """
     for folder in ("data", "runs", "paper"):
         Path(folder).mkdir()
     tables_of = named_tables()
@@ -163,7 +217,9 @@ def files():
     shutil.copytree(system.bundled_notebooks(), "notebooks")
 
 
-WITH_COMMANDS = [page for page in PAGES if re.search(COMMAND, page.read_text("utf-8"), re.MULTILINE)]
+WITH_COMMANDS = [
+    page for page in PAGES if re.search(COMMAND, page.read_text("utf-8"), re.MULTILINE)
+]
 
 
 @pytest.mark.slow
@@ -176,13 +232,17 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
         Path(name).write_text(code)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     commands = "\n".join(re.findall(COMMAND, text, re.MULTILINE))
-    said = subprocess.run(["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True).stdout
+    said = subprocess.run(
+        ["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True
+    ).stdout
     if page.stem == "releases":
         a_regression_is_named(said, re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
 
 
 def a_regression_is_named(said, workflow):
-    """The policy and the gate of the diff fail; both name the country, and so does the workflow's summary."""
+    """The policy and the gate of the diff fail; both name the country, and so does the workflow's
+    summary.
+    """
     assert said.count("exit status 3") == 2
     before, after = said.split("## ")[1:]
     assert before.startswith("before/classification: policy.toml: 3 rules: kept")
@@ -190,26 +250,43 @@ def a_regression_is_named(said, workflow):
     assert after.startswith(f"after/classification: policy.toml: 3 rules: not kept: {rules}")
     results = {
         row["slice"]: row["result"]
-        for row in json.loads(Path("reports/diff.json").read_text())["gate"]["rules"][1]["statements"]
+        for row in json.loads(Path("reports/diff.json").read_text())["gate"]["rules"][1][
+            "statements"
+        ]
     }
     assert results == {"de": "pass", "fr": "fail"}
     index = Path("reports/index.html").read_text()
-    assert all(f'href="{name}.html"' in index for name in ("before/classification", "after/classification", "diff"))
-    steps = [step["run"] for step in yaml.safe_load(workflow)["jobs"]["evaluate"]["steps"] if "run" in step][1:]
+    assert all(
+        f'href="{name}.html"' in index
+        for name in ("before/classification", "after/classification", "diff")
+    )
+    steps = [
+        step["run"]
+        for step in yaml.safe_load(workflow)["jobs"]["evaluate"]["steps"]
+        if "run" in step
+    ][1:]
     summary = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
-    ended = [subprocess.run(["bash", "-ec", step], env=summary, timeout=300).returncode for step in steps]
+    ended = [
+        subprocess.run(["bash", "-ec", step], env=summary, timeout=300).returncode for step in steps
+    ]
     assert ended == [0, 3, 0]
-    assert "fail" in next(row for row in Path("summary.md").read_text().splitlines() if "country fr" in row)
+    assert "fail" in next(
+        row for row in Path("summary.md").read_text().splitlines() if "country fr" in row
+    )
 
 
 def test_the_policy_of_the_docs_is_read(tmp_path):
     text = (README.parent / "docs" / "pipeline.md").read_text("utf-8")
-    (tmp_path / "policy.toml").write_text(dedent(re.search(r"(?m)^    level = .*\n(?:    .*\n|\n)*", text)[0]))
+    (tmp_path / "policy.toml").write_text(
+        dedent(re.search(r"(?m)^    level = .*\n(?:    .*\n|\n)*", text)[0])
+    )
     rules = policy.read(tmp_path / "policy.toml").rules
     assert len(rules) == text.count("[[rule]]") > 1
 
 
-@pytest.mark.parametrize("page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")])
+@pytest.mark.parametrize(
+    "page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")]
+)
 def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
     from matplotlib import pyplot
 
@@ -217,7 +294,9 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files()
     reports = (
-        {"ranking": ".json", "rating": ".units.parquet", "classification": ".units.parquet"} if page == "python" else {}
+        {"ranking": ".json", "rating": ".units.parquet", "classification": ".units.parquet"}
+        if page == "python"
+        else {}
     )
     for name, ending in reports.items():
         getattr(ek, name)().save(f"reports/{name}{ending}")
@@ -225,10 +304,17 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
         ek.classification().save(f"{week}/classification.units.parquet")
     shutil.copy(system.bundled_notebooks() / "classification.ipynb", "mine.ipynb")
     variables = {"ek": ek, "pd": pd, "plt": pyplot}
-    for example in (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]:
+    for example in (
+        (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]
+    ):
         exec(re.sub("table.to_excel.*", "", example.split("```")[0]), variables)
     pyplot.close("all")
-    assert page != "python" or {"roc.pdf", "estimates.tex", "calibration-de.pdf", "mine.html"} <= set(os.listdir())
+    assert page != "python" or {
+        "roc.pdf",
+        "estimates.tex",
+        "calibration-de.pdf",
+        "mine.html",
+    } <= set(os.listdir())
 
 
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
@@ -258,7 +344,11 @@ BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in O
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)
 def test_main_takes_no_argument_that_it_needs(path):
-    found = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
+    found = [
+        node
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    ]
     main = next(node for node in found if node.name == "main")
     assert ast.unparse(main.returns) == "list[Claim]"  # by which run.py knows it
     arguments = main.args

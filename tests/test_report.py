@@ -1,4 +1,6 @@
-"""The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
+"""The command line and the run: exit statuses and messages, the three files, atomicity, identical
+bytes, the engine.
+"""
 
 import json
 import os
@@ -22,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    """One notebook run twice with the same arguments, at a path with a blank, braces and letters beyond ASCII."""
+    """One notebook run twice with the same arguments, at a path with a blank, braces and letters
+    beyond ASCII.
+    """
     home = tmp_path_factory.mktemp("home")
     path = notebook(home / "dör {x} y" / "näme {run}.ipynb", CHECK, PUBLISH)
     arguments = ("report", path, "-p", "preds", "1e3", "-p", "ks", "[1,5]")
@@ -51,17 +55,34 @@ def test_the_stored_notebook_tells_no_times_and_no_output_paths(good):
     assert str(good[0].folder.parent) not in text
     stored = nbformat.reads(text, as_version=4)
     nbformat.validate(stored)
-    assert [c.id for c in stored.cells] == ["title", "defaults", "injected-parameters", "code-0", "code-1"]
+    assert [c.id for c in stored.cells] == [
+        "title",
+        "defaults",
+        "injected-parameters",
+        "code-0",
+        "code-1",
+    ]
 
 
-REFUSED = "from evalkit.arrays import InputError\nraise InputError('a.csv: score must be finite,\\n got nan (row 7)')"
-LIKE = "evalkit: run failed: ResultsError: the notebook published no results (application/vnd.evalkit+json); see "
+REFUSED = (
+    "from evalkit.arrays import InputError\nraise InputError('a.csv: score must be finite,\\n got "
+    "nan (row 7)')"
+)
+LIKE = (
+    "evalkit: run failed: ResultsError: the notebook published no results "
+    "(application/vnd.evalkit+json); see "
+)
 
 
 @pytest.mark.parametrize(
     "source, status, said, files",
     [
-        (PUBLISH.replace("passed': good", "passed': False"), 3, "evalkit: gate failed: good is true\n", 3),
+        (
+            PUBLISH.replace("passed': good", "passed': False"),
+            3,
+            "evalkit: gate failed: good is true\n",
+            3,
+        ),
         (REFUSED, 2, "evalkit: a.csv: score must be finite, got nan (row 7)\n", 0),
         ("1", 1, LIKE, 2),
         ("import os\nos._exit(1)", 1, "evalkit: run failed: DeadKernelError: Kernel died; see ", 2),
@@ -88,13 +109,16 @@ def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
     assert len(list(folder.iterdir())) == 5
 
 
-# Parts --------------------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def test_all_files_are_replaced_or_none(tmp_path):
     report.write(tmp_path, "n", {".a": "old", ".b": "old"})
     (tmp_path / "n.json").mkdir()
-    for error, texts in ((TypeError, {".a": "new", ".b": None}), (IsADirectoryError, {".a": "new", ".json": "c"})):
+    for error, texts in (
+        (TypeError, {".a": "new", ".b": None}),
+        (IsADirectoryError, {".a": "new", ".json": "c"}),
+    ):
         with pytest.raises(error):
             report.write(tmp_path, "n", texts)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.a", "n.b", "n.json"]
@@ -103,7 +127,12 @@ def test_all_files_are_replaced_or_none(tmp_path):
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    assert requests.finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n").status == 1
+    assert (
+        requests.finish(
+            report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n"
+        ).status
+        == 1
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.failed.html", "n.failed.ipynb"]
     assert requests.finish(report.Run(cells, {"a": 1}, None), tmp_path, "n").status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.html", "n.ipynb", "n.json"]
@@ -132,7 +161,7 @@ def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
         assert calm["config"].KernelManager.transport == "tcp"
 
 
-# papermill's own command --------------------------------------------------------------------------------------
+# papermill's own command --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +174,11 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
     monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [*code[:4], code[7], code[-1]]  # tables, a figure, the results; all cells: test_notebooks.py
+    notebook.cells = [
+        *code[:4],
+        code[7],
+        code[-1],
+    ]  # tables, a figure, the results; all cells: test_notebooks.py
     given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
     assert here == kernel
@@ -155,9 +188,13 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
 
 def test_a_cell_that_fails_in_this_process_says_what_a_kernel_would():
     sources = ["import sys\nprint('a')\nsys.stderr.write('b')\n1", "1 / 0", "2"]
-    book = new_notebook(cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)])
+    book = new_notebook(
+        cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
+    )
     here, kernel = (running.execute(book, {}, here=here) for here in (True, False))
-    assert here.failure == kernel.failure == report.Failure("ZeroDivisionError", "division by zero", 1)
+    assert (
+        here.failure == kernel.failure == report.Failure("ZeroDivisionError", "division by zero", 1)
+    )
     assert here.notebook.cells[0] == kernel.notebook.cells[0]
     assert [cell.get("execution_count") for cell in here.notebook.cells] == [1, 2, None]
     lines = here.notebook.cells[1].outputs[0].traceback
@@ -169,26 +206,33 @@ def test_a_cell_that_fails_in_this_process_says_what_a_kernel_would():
     "given, there",
     [
         ({"ks": [7, 8]}, ["<title>A report</title>", "<pre>[7, 8]</pre>"]),
-        ({"pred": "x"}, ["RUN FAILED", "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good"]),
+        (
+            {"pred": "x"},
+            ["RUN FAILED", "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good"],
+        ),
     ],
 )
 def test_the_engine_writes_the_page_beside(tmp_path, engine, given, there):
     source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
-    expected = pytest.raises(papermill.PapermillExecutionError) if "pred" in given else nullcontext()
+    expected = (
+        pytest.raises(papermill.PapermillExecutionError) if "pred" in given else nullcontext()
+    )
     with expected:
         papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters=given, **engine)
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert [text for text in there if text not in page] == []
 
 
-# Where a run works ------------------------------------------------------------------------------------------------
+# Where a run works --------------------------------------------------------------------------------
 
 
 def ended(*arguments, cwd, **environment):
     """How the command ends in a process of its own."""
     command_line = [sys.executable, "-m", "evalkit", *map(str, arguments)]
     surroundings = {**os.environ, **{name: str(value) for name, value in environment.items()}}
-    return subprocess.run(command_line, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=200)
+    return subprocess.run(
+        command_line, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=200
+    )
 
 
 def one_line(run, status):
@@ -199,7 +243,9 @@ def one_line(run, status):
 
 def test_a_file_named_like_a_package_beside_the_data_is_not_imported(tmp_path):
     for name in ("pandas", "numpy", "papermill", "IPython"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working directory')")
+        (tmp_path / f"{name}.py").write_text(
+            "raise SystemExit('imported from the working directory')"
+        )
     (tmp_path / "a.csv").write_text("7")
     source = "import pandas, numpy\nfrom pathlib import Path\npreds = Path('a.csv').read_text()"
     path = notebook(tmp_path / "n.ipynb", source, PUBLISH)
@@ -213,7 +259,9 @@ def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp
     (tmp_path / "file").write_text("")
     path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
     nowhere = tmp_path / "file"
-    for i, places in enumerate(({"IPYTHONDIR": nowhere}, {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"})):
+    for i, places in enumerate(
+        ({"IPYTHONDIR": nowhere}, {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"})
+    ):
         run = ended("report", path, "-o", f"out {i}", cwd=tmp_path, **places)
         assert one_line(run, 0) == ""
     page = (tmp_path / "out 1" / "n.html").read_text(encoding="utf-8")
@@ -231,11 +279,16 @@ def test_a_run_leaves_the_environment_as_it_was():
 def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    left, ours = tmp_path / f".other {{x}}.html.{process.pid}.part", tmp_path / f".other.html.{os.getppid()}.part"
+    left, ours = (
+        tmp_path / f".other {{x}}.html.{process.pid}.part",
+        tmp_path / f".other.html.{os.getppid()}.part",
+    )
     for draft in (left, ours, tmp_path / "mine.part"):
         draft.write_text("half")
     report.write(tmp_path, "n", {".html": "a"})
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([ours.name, "mine.part", "n.html"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [ours.name, "mine.part", "n.html"]
+    )
 
 
 def finished(folder, name, *inputs):

@@ -1,4 +1,6 @@
-"""Bootstraps of rows, of sums and of counts: moments, cells that lose nothing, paired draws, bands."""
+"""Bootstraps of rows, of sums and of counts: moments, cells that lose nothing, paired draws,
+bands.
+"""
 
 import numpy as np
 import pytest
@@ -55,7 +57,9 @@ def test_many_rows_are_drawn_by_their_exact_multinomial_law():
 
 def test_the_table_of_counts_is_the_poisson_law():
     table, last, rest = _poisson(10_000)
-    share = np.bincount(table[:last].astype(int), minlength=25) / CODES + rest * (CODES - last) / CODES
+    share = (
+        np.bincount(table[:last].astype(int), minlength=25) / CODES + rest * (CODES - last) / CODES
+    )
     assert share == pytest.approx(stats.poisson.pmf(np.arange(25), 1 - 3 / 100), abs=1e-15)
     assert last < CODES
 
@@ -64,11 +68,17 @@ def test_blocks_join_without_a_seam():
     rows = np.arange(300_000, dtype=float)[:, None]
     sums = resampled_sums(rows, rng=np.random.default_rng(1), resamples=3)
     assert len(set(sums[:, 0])) == 3
-    assert resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3).tolist() == [[3e5]] * 3
+    assert (
+        resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3).tolist()
+        == [[3e5]] * 3
+    )
 
 
 def test_no_rows_sum_to_nothing():
-    assert resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3).tolist() == [[0, 0]] * 3
+    assert (
+        resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3).tolist()
+        == [[0, 0]] * 3
+    )
 
 
 def test_bca_p_value_is_where_its_interval_meets_the_null():
@@ -91,11 +101,19 @@ def test_bca_p_value_is_never_0():
 
 def test_tables_that_share_their_samples_have_the_sums_of_each_alone():
     g = np.random.default_rng(6)
-    tables = [g.normal(size=(rows, columns)) for rows in (40, 1_500, 40, 1_500) for columns in (1, 4)]
-    tables += [g.integers(0, 2, (500, 1)).astype(float), np.zeros((0, 2)), g.normal(size=(500, 1)).round(1)]
+    tables = [
+        g.normal(size=(rows, columns)) for rows in (40, 1_500, 40, 1_500) for columns in (1, 4)
+    ]
+    tables += [
+        g.integers(0, 2, (500, 1)).astype(float),
+        np.zeros((0, 2)),
+        g.normal(size=(500, 1)).round(1),
+    ]
     together = resampled_each(tables, rng=lambda: np.random.default_rng(5), resamples=300)
     for rows, sums in zip(tables, together, strict=True):
-        np.testing.assert_array_equal(sums, resampled_sums(rows, rng=np.random.default_rng(5), resamples=300))
+        np.testing.assert_array_equal(
+            sums, resampled_sums(rows, rng=np.random.default_rng(5), resamples=300)
+        )
 
 
 def sample(rows, share, shift=1.2, seed=0):
@@ -125,7 +143,10 @@ def test_a_decision_table_is_exact():
     label, score = sample(2_000, 0.3)
     c = count(score, label)
     d = influence.decision(c, 0.7)
-    assert (d.tp[0], d.fp[0]) == ((score[label == 1] >= 0.7).sum(), (score[label == 0] >= 0.7).sum())
+    assert (d.tp[0], d.fp[0]) == (
+        (score[label == 1] >= 0.7).sum(),
+        (score[label == 0] >= 0.7).sum(),
+    )
     drawn = bootstrap.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
     recalls = [one.tp[0] / one.positives for one in drawn]
     e = wilson(d.tp[0], d.positives)
@@ -139,7 +160,10 @@ def test_the_largest_rise_is_that_of_a_row_bootstrap():
     rng, n, ends = np.random.default_rng(3), len(label), np.linspace(score.min(), score.max(), 400)
 
     def gap(label, score):
-        rates = [1 - np.searchsorted(np.sort(score[label == side]), ends) / (label == side).sum() for side in (1, 0)]
+        rates = [
+            1 - np.searchsorted(np.sort(score[label == side]), ends) / (label == side).sum()
+            for side in (1, 0)
+        ]
         return rates[0] - rates[1]
 
     rises = []
@@ -147,7 +171,9 @@ def test_the_largest_rise_is_that_of_a_row_bootstrap():
         rows = rng.integers(0, n, n)
         rises.append((gap(label[rows], score[rows]) - gap(label, score)).max())
     sizes = int(label.sum()), int(n - label.sum())
-    ours = bootstrap.largest_rise(c, sizes, 1.0, rng=np.random.default_rng(1), share=0.975, resamples=1_000)
+    ours = bootstrap.largest_rise(
+        c, sizes, 1.0, rng=np.random.default_rng(1), share=0.975, resamples=1_000
+    )
     assert ours == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
 
 
@@ -164,7 +190,9 @@ def test_units_come_and_go_together():
         rng=np.random.default_rng(1),
         resamples=300,
     )
-    assert np.std([auc(one) for one in copies]) == pytest.approx(np.std([auc(one) for one in alone]), rel=0.15)
+    assert np.std([auc(one) for one in copies]) == pytest.approx(
+        np.std([auc(one) for one in alone]), rel=0.15
+    )
 
 
 def test_bands_hold_the_curve():
@@ -176,7 +204,9 @@ def test_bands_hold_the_curve():
         roc = curves.roc_curve(one)
         return np.interp(grid, roc.x, roc.y)
 
-    low, high = bootstrap.band(bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300), read)
+    low, high = bootstrap.band(
+        bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300), read
+    )
     assert np.all(low <= read(c))
     assert np.all(read(c) <= high)
     assert np.all(high - low < 0.2)

@@ -1,4 +1,6 @@
-"""Runs: the same rankings from every kind of input, one order, one population, every row counted, clear refusals."""
+"""Runs: the same rankings from every kind of input, one order, one population, every row counted,
+clear refusals.
+"""
 
 import gzip
 import json
@@ -48,7 +50,7 @@ def seen(data: runs.Runs) -> dict[str, tuple]:
     }
 
 
-# ---- the same from every input --------------------------------------------------------------------------------------
+# ---- the same from every input -------------------------------------------------------------------
 
 
 def trec_folder(folder) -> None:
@@ -73,34 +75,54 @@ def test_every_kind_of_input_gives_the_same_rankings(here):
     table[3:].to_csv(here / "parts/2.csv", index=False)
     (here / "trec").mkdir()
     trec_folder(here / "trec")
-    (here / "two_tags.run").write_text("".join((here / f"trec/s{i}.run").read_text() for i in (1, 2)))
+    (here / "two_tags.run").write_text(
+        "".join((here / f"trec/s{i}.run").read_text() for i in (1, 2))
+    )
     expected = seen(runs.read(table, QRELS))
     assert list(expected) == ["s1", "s2"]
     inputs = ["x.csv", "x.tsv", "x.csv.zst", "x.parquet", "x.jsonl", "parts", "parts/*.csv"]
     inputs += ["trec", "two_tags.run", here / "x.csv"]
-    for data in [*inputs, ["parts/1.csv", table[3:]], table.sample(frac=1, random_state=1), pa.table(table)]:
+    for data in [
+        *inputs,
+        ["parts/1.csv", table[3:]],
+        table.sample(frac=1, random_state=1),
+        pa.table(table),
+    ]:
         assert seen(runs.read(data, QRELS)) == expected, data
 
 
 def test_every_kind_of_judgements_gives_the_same_rankings(here):
     expected = seen(runs.read(LONG, QRELS))
     QRELS.to_csv(here / "q.csv", index=False)
-    (here / "q.txt").write_text("".join(f"{r.query}\t0\t{r.item}  {r.grade:g}\n" for r in QRELS.itertuples()))
-    for qrels in ("q.csv", "q.txt", pa.table(QRELS), QRELS.rename(columns={"grade": "rel", "query": "qid"})):
+    (here / "q.txt").write_text(
+        "".join(f"{r.query}\t0\t{r.item}  {r.grade:g}\n" for r in QRELS.itertuples())
+    )
+    for qrels in (
+        "q.csv",
+        "q.txt",
+        pa.table(QRELS),
+        QRELS.rename(columns={"grade": "rel", "query": "qid"}),
+    ):
         assert seen(runs.read(LONG, qrels)) == expected
 
 
 def test_grades_beside_the_rows_pool_those_of_all_systems():
     data = runs.read(LONG)
     assert data.pooled_ideal
-    assert seen(data) == seen(runs.read(LONG, QRELS))  # s2 returned c of q2, which s1's ideal counts too
+    # s2 returned c of q2, which s1's ideal counts too
+    assert seen(data) == seen(runs.read(LONG, QRELS))
     assert not runs.read(LONG, QRELS).pooled_ideal
 
 
 def test_wide_tables():
-    wide = pd.DataFrame({"query": "q1", "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]})
+    wide = pd.DataFrame(
+        {"query": "q1", "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]}
+    )
     data = runs.read(wide)
-    assert {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems} == {"x": [0, 1], "y": [1, 0]}
+    assert {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems} == {
+        "x": [0, 1],
+        "y": [1, 0],
+    }
     assert data.columns["score"] == "score_x, score_y"
     assert runs.read(wide, systems=["y"]).systems == ("y",)
     named = wide.rename(columns={"score_x": "mine", "score_y": "theirs"})
@@ -123,21 +145,39 @@ def test_a_file_without_system_is_called_by_its_name(here):
             pq.write_table(pa.table(table), name)
         else:
             text = table.to_csv(index=False) if "csv" in name else lines
-            (here / name).write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
-    names = [runs.read(name, QRELS).systems[0] for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain")]
+            (here / name).write_bytes(
+                gzip.compress(text.encode()) if name.endswith("gz") else text.encode()
+            )
+    names = [
+        runs.read(name, QRELS).systems[0] for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain")
+    ]
     assert names == ["bm25", "a.b", "x", "plain"]
     assert runs.read("my.system.v2.parquet", QRELS).systems == ("my.system.v2",)
 
 
-# ---- ids, order, population -----------------------------------------------------------------------------------------
+# ---- ids, order, population ----------------------------------------------------------------------
 
 
 def test_ids_stay_different():
-    big = ["007", "7", "18446744073709551617", "18446744073709551618", "NA", "null", "nan", "a\nb", "é"]
+    big = [
+        "007",
+        "7",
+        "18446744073709551617",
+        "18446744073709551618",
+        "NA",
+        "null",
+        "nan",
+        "a\nb",
+        "é",
+    ]
     run = pd.DataFrame({"query": "q", "item": big, "score": range(len(big), 0, -1)})
-    qrels = pd.DataFrame({"query": "q", "item": ["7", "18446744073709551618", "NA", "é"], "grade": [1, 1, 1, 1]})
+    qrels = pd.DataFrame(
+        {"query": "q", "item": ["7", "18446744073709551618", "NA", "é"], "grade": [1, 1, 1, 1]}
+    )
     r = runs.read(run, qrels).rankings["system"]
-    np.testing.assert_array_equal(r.retrieved.grade, [np.nan, 1, np.nan, 1, 1, np.nan, np.nan, np.nan, 1])
+    np.testing.assert_array_equal(
+        r.retrieved.grade, [np.nan, 1, np.nan, 1, 1, np.nan, np.nan, np.nan, 1]
+    )
 
 
 def test_whole_number_ids_are_their_text(here):
@@ -158,11 +198,15 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
 
 def test_population_and_account():
     qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
-    run = pd.DataFrame({"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0})
+    run = pd.DataFrame(
+        {"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0}
+    )
     data = runs.read(run, qrels)
     assert list(data.query) == ["q1", "q2", "q3"]
     account = data.accounts["system"]
-    expected = runs.Account(rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1)
+    expected = runs.Account(
+        rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1
+    )
     assert account == expected
     assert account.rows == account.used + account.unjudged_query
     np.testing.assert_array_equal(rankings.precision(data.rankings["system"], 1), [0, np.nan, 0])
@@ -186,7 +230,9 @@ def test_an_empty_grade_is_no_judgement(here):
 
 
 def test_attributes_are_constant_per_query(here):
-    table = LONG.assign(seg=["x", "x", "x", None, "x", "x", None, None], user=[1, 1, 1, 2, 1, 1, 2, 2])
+    table = LONG.assign(
+        seg=["x", "x", "x", None, "x", "x", None, None], user=[1, 1, 1, 2, 1, 1, 2, 2]
+    )
     data = runs.read(table, segments=["seg", "user"])
     assert data.attributes["seg"].tolist() == ["x", "(none)"]
     assert data.attributes["user"].tolist() == ["1", "2"]
@@ -195,13 +241,20 @@ def test_attributes_are_constant_per_query(here):
     assert data.attributes["seg"].tolist() == ["x", "y"]
     assert [one.name for one in data.sources] == ["data frame", "data frame", "queries.csv"]
     (here / "queries.csv").write_text("query,seg\nq2,y\n")
-    assert runs.read(LONG, queries="queries.csv", segments=["seg"]).attributes["seg"].tolist() == ["(none)", "y"]
+    assert runs.read(LONG, queries="queries.csv", segments=["seg"]).attributes["seg"].tolist() == [
+        "(none)",
+        "y",
+    ]
 
 
 def test_sources_are_listed_with_their_rows(here):
     trec_folder(here)
     data = runs.read("*.run", QRELS)
-    assert [(one.name, one.rows) for one in data.sources] == [("s1.run", 4), ("s2.run", 4), ("data frame", 5)]
+    assert [(one.name, one.rows) for one in data.sources] == [
+        ("s1.run", 4),
+        ("s2.run", 4),
+        ("data frame", 5),
+    ]
 
 
 def test_columns_may_stand_in_the_judgements_only():
@@ -210,7 +263,7 @@ def test_columns_may_stand_in_the_judgements_only():
     assert seen(runs.read(run, qrels, columns={"grade": "stars"})) == seen(runs.read(LONG, QRELS))
 
 
-# ---- refusals -------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 def test_hashes_that_collide_change_nothing(monkeypatch):
@@ -232,5 +285,7 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     assert a.accounts == b.accounts
     with pytest.raises(InputError, match="must appear once in system 'system', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
-    with pytest.raises(InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"):
+    with pytest.raises(
+        InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"
+    ):
         runs.read(run, pd.concat([judged, judged[:1]]))

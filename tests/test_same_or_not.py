@@ -1,4 +1,6 @@
-"""What looks like a difference and is none, and the other way round: rounding, weights, values that nothing moves."""
+"""What looks like a difference and is none, and the other way round: rounding, weights, values that
+nothing moves.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,9 @@ def verdicts(study) -> dict[str, str]:
 
 
 def left_out(**columns: object) -> pd.DataFrame:
-    """Forecasts of 80 rows, the hardest 20 of which a has no Poisson deviance of, as it forecasts 0."""
+    """Forecasts of 80 rows, the hardest 20 of which a has no Poisson deviance of, as it forecasts
+    0.
+    """
     rng = np.random.default_rng(7)
     actual, hard = rng.gamma(2, 5, 80), np.arange(80) < 20
     a, b = actual * np.exp(rng.normal(0, 0.3, (2, 80)))
@@ -25,7 +29,8 @@ def left_out(**columns: object) -> pd.DataFrame:
 def test_weights_that_are_equal_change_no_difference_of_rows_that_both_have(weight, given):
     table = left_out(user=np.arange(80) // 2)
     plain, weighted = (
-        rating.read(t, metrics="poisson_deviance", **given) for t in (table, table.assign(weight=weight))
+        rating.read(t, metrics="poisson_deviance", **given)
+        for t in (table, table.assign(weight=weight))
     )
     ours, same = (study.comparisons.iloc[0] for study in (weighted, plain))
     assert [*ours[["difference", "n"]]] == pytest.approx([*same[["difference", "n"]]])
@@ -34,14 +39,23 @@ def test_weights_that_are_equal_change_no_difference_of_rows_that_both_have(weig
 
 @pytest.mark.parametrize(
     ("read", "metrics"),
-    [(rating.read, "mae,rmse,r2,median_absolute_error"), (classification.read, "roc_auc,brier,accuracy,recall")],
+    [
+        (rating.read, "mae,rmse,r2,median_absolute_error"),
+        (classification.read, "roc_auc,brier,accuracy,recall"),
+    ],
 )
 def test_a_row_with_most_of_the_weight_leaves_no_interval_and_no_test(read, metrics):
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 2, 60)
-    names = ("label", "score_a", "score_b") if read is classification.read else ("actual", "forecast_a", "forecast_b")
+    names = (
+        ("label", "score_a", "score_b")
+        if read is classification.read
+        else ("actual", "forecast_a", "forecast_b")
+    )
     table = pd.DataFrame(dict(zip(names, (truth, *rng.random((2, 60))), strict=True)))
-    heavy = read(table.assign(weight=np.where(np.arange(60) == truth.argmax(), 1e4, 1.0)), metrics=metrics)
+    heavy = read(
+        table.assign(weight=np.where(np.arange(60) == truth.argmax(), 1e4, 1.0)), metrics=metrics
+    )
     assert heavy.comparisons["p"].isna().all()
     assert heavy.estimates[["low", "high"]].isna().all(axis=None)
     assert "have most of the weight" in heavy.summary().text
@@ -53,15 +67,21 @@ def test_values_that_differ_by_rounding_are_equal():
     values = rng.random(30).round(1)
     up = {"a": np.nextafter(values, 2), "b": values}
     assert verdicts(significance.read(up)) == {"value": "cannot tell"}
-    assert verdicts(significance.read(pd.DataFrame(up | {"user": np.arange(30) // 2}), unit="user")) == {
-        "value": "cannot tell"
-    }
+    assert verdicts(
+        significance.read(pd.DataFrame(up | {"user": np.arange(30) // 2}), unit="user")
+    ) == {"value": "cannot tell"}
     actual = rng.random(40).round(1) * 5
     forecast = actual + rng.normal(size=40).round(1)
-    table = pd.DataFrame({"actual": actual, "forecast_a": np.nextafter(forecast, 9), "forecast_b": forecast})
-    assert set(verdicts(rating.read(table, metrics="mae,wape,pinball@90")).values()) == {"cannot tell"}
+    table = pd.DataFrame(
+        {"actual": actual, "forecast_a": np.nextafter(forecast, 9), "forecast_b": forecast}
+    )
+    assert set(verdicts(rating.read(table, metrics="mae,wape,pinball@90")).values()) == {
+        "cannot tell"
+    }
     off = pd.DataFrame({"actual": np.arange(30) * 0.1, "forecast": np.arange(30) * 0.1 + 0.3})
-    assert rating.read(off, metrics="mae,rmse,bias").estimates[["low", "high"]].isna().all(axis=None)
+    assert (
+        rating.read(off, metrics="mae,rmse,bias").estimates[["low", "high"]].isna().all(axis=None)
+    )
 
 
 @pytest.mark.parametrize("other", [0.35, "reversed"])
@@ -74,7 +94,9 @@ def test_two_values_that_no_row_moves_are_told_apart_by_their_intervals(other):
     study = classification.read(table, metrics="roc_auc,partial_auc_mcclish_10")
     assert verdicts(study) == {"roc_auc": "better", "partial_auc_mcclish_10": "better"}
     row = study.comparisons.iloc[0]
-    one, two = (study.estimates[study.estimates["system"] == name].iloc[0] for name in ("new", "old"))
+    one, two = (
+        study.estimates[study.estimates["system"] == name].iloc[0] for name in ("new", "old")
+    )
     gap = np.hypot(one["value"] - one["low"], two["high"] - two["value"])
     assert row["low"] == pytest.approx(row["difference"] - gap)
     assert row["method"] == "MOVER"

@@ -17,7 +17,13 @@ TOP = Path(__file__).resolve().parents[1]
 def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    for name in (f"evalkit-{dead.pid}-x", f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other"):
+    for name in (
+        f"evalkit-{dead.pid}-x",
+        f"evalkit-{os.getpid()}-x",
+        "evalkit-mine",
+        "evalkit-1-x",
+        "other",
+    ):
         (tmp_path / name).mkdir()
     new = system.new_scratch_folder(tmp_path)
     left = {one.name for one in tmp_path.iterdir()}

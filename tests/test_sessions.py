@@ -1,4 +1,6 @@
-"""Logs of interleaving: drafts, sessions and their credit, and the simulated worlds of the planning."""
+"""Logs of interleaving: drafts, sessions and their credit, and the simulated worlds of the
+planning.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -28,7 +30,14 @@ def read(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
     """What is kept of the rows of a log."""
     texts = np.where(pd.isna(team), "", np.asarray(team, dtype=object)).astype(str).tolist()
     numbers = (np.asarray(column, float) for column in (position, outcome))
-    log = sessions.Log(*codes(session), *codes(unit), Coded.of(texts, np.arange(len(texts))), *numbers, arms, neutral)
+    log = sessions.Log(
+        *codes(session),
+        *codes(unit),
+        Coded.of(texts, np.arange(len(texts))),
+        *numbers,
+        arms,
+        neutral,
+    )
     log.check()
     return sessions.Sessions.of(log)
 
@@ -50,7 +59,9 @@ def test_a_log_gives_credit_and_checks():
 
 
 @pytest.mark.parametrize("users", [1, 2, 3, 200])
-@pytest.mark.parametrize("outcome", [lambda rng, n: rng.gamma(0.3, 50, n), lambda rng, n: 0.3 * np.ones(n)])
+@pytest.mark.parametrize(
+    "outcome", [lambda rng, n: rng.gamma(0.3, 50, n), lambda rng, n: 0.3 * np.ones(n)]
+)
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcome):
     rng = np.random.default_rng(users)
     user, place = rng.integers(0, users, 60 * users), rng.integers(2, 4, 60 * users)
@@ -85,10 +96,15 @@ def test_the_real_rankings_with_simulated_clicks():
     rows = pd.read_csv(folder / "sessions.csv")
     for name, want in json.loads((folder / "expected" / "interleaving.json").read_text()).items():
         part = rows[rows["experiment"] == name]
-        columns = (part[name].to_numpy() for name in ("session_id", "position", "team", "click", "query_id"))
+        columns = (
+            part[name].to_numpy()
+            for name in ("session_id", "position", "team", "click", "query_id")
+        )
         kept = read(*columns, arms=("A", "B"))
         first, second = kept.credit.T
-        wins, losses, ties = (int(flags.sum()) for flags in (first > second, first < second, first == second))
+        wins, losses, ties = (
+            int(flags.sum()) for flags in (first > second, first < second, first == second)
+        )
         silent = int((kept.credit.sum(axis=1) == 0).sum())
         got = {
             "clicks_A": first.sum(),
@@ -127,7 +143,10 @@ def credit_of(shown, item):
 
 def test_team_draft_by_enumeration():
     shown = every_team_draft(PAIR, 3)
-    lists = [tuple(zip(i, t, strict=True)) for i, t in zip(shown.item.tolist(), shown.team.tolist(), strict=True)]
+    lists = [
+        tuple(zip(i, t, strict=True))
+        for i, t in zip(shown.item.tolist(), shown.team.tolist(), strict=True)
+    ]
     assert len(set(lists)) == 4
     assert [credit_of(shown, item) for item in (1, 2, 3)] == [1, 0, 0.5]
     assert (shown.team == 0).mean() == 0.5  # a random click prefers neither
@@ -136,7 +155,11 @@ def test_team_draft_by_enumeration():
 @st.composite
 def stacks(draw, most=4):
     """Rankings of one length or of several, filled up with −1."""
-    teams, users, depth = draw(st.integers(2, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    teams, users, depth = (
+        draw(st.integers(2, most)),
+        draw(st.integers(1, 4)),
+        draw(st.integers(1, 8)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     stack = np.argsort(rng.random((teams, users, 10)), axis=2)[:, :, :depth]
     length = rng.integers(0, depth + 1, (teams, users, 1)) if draw(st.booleans()) else depth
@@ -199,7 +222,11 @@ def test_probabilistic_first_item_follows_its_softmax():
     many = np.repeat(PAIR, 40_000, axis=1)
     shown = interleaving.probabilistic(many, 3, rng=rng)
     weight = np.arange(1, 4) ** -3.0 / (np.arange(1, 4) ** -3.0).sum()
-    expected = {1: (weight[0] + weight[2]) / 2, 2: (weight[1] + weight[0]) / 2, 3: (weight[2] + weight[1]) / 2}
+    expected = {
+        1: (weight[0] + weight[2]) / 2,
+        2: (weight[1] + weight[0]) / 2,
+        3: (weight[2] + weight[1]) / 2,
+    }
     for item, chance in expected.items():
         assert (shown.item[:, 0] == item).mean() == pytest.approx(chance, abs=0.01)
 
@@ -217,7 +244,10 @@ def test_drawn_plays_agree_with_the_closed_form(leave, more):
     if more:
         assert (np.sort(who.kind[shown[:, :3]], axis=1) == [0, 1, 2]).all()
         assert (who.kind[shown[:, 0]] == who.wants.argmax(axis=1)).all()
-    drawn, truth = simulation.observed(world, who, shown, rng=rng), simulation.expected(world, who, shown)
+    drawn, truth = (
+        simulation.observed(world, who, shown, rng=rng),
+        simulation.expected(world, who, shown),
+    )
     for name in truth:
         noise = (drawn[name] - truth[name]).std() / np.sqrt(60_000)
         assert abs(drawn[name].mean() - truth[name].mean()) < 4 * noise
@@ -225,18 +255,29 @@ def test_drawn_plays_agree_with_the_closed_form(leave, more):
 
 @pytest.mark.parametrize("kinds", [1, 3])
 def test_plays_of_a_cascade_vary_as_those_of_sessions_drawn_position_by_position(kinds):
-    """Which are drawn where a play might not end the session, here with a chance that never comes up."""
-    cascade, rng, users = simulation.World(kinds=kinds, spread=0.0, affinity=-1.0), np.random.default_rng(8), 40_000
+    """Which are drawn where a play might not end the session, here with a chance that never comes
+    up.
+    """
+    cascade, rng, users = (
+        simulation.World(kinds=kinds, spread=0.0, affinity=-1.0),
+        np.random.default_rng(8),
+        40_000,
+    )
     some = simulation.people(cascade, 2, rng=rng)
-    who = replace(some, **{name: np.repeat(getattr(some, name)[:1], users, axis=0) for name in EACH})
+    who = replace(
+        some, **{name: np.repeat(getattr(some, name)[:1], users, axis=0) for name in EACH}
+    )
     shown = np.repeat(simulation.ranking(cascade, some, 1.0, rng=rng)[:1], users, axis=0)
     whole = simulation.sessions_played(cascade, who, shown, rng=rng)
     stepwise = simulation.sessions_played(replace(cascade, leave=1 - 1e-15), who, shown, rng=rng)
     assert whole.dtype == stepwise.dtype
     mean = whole.mean(axis=0)
     assert (np.abs(mean - stepwise.mean(axis=0)) < 4.5 * np.sqrt(2 * mean / users)).all()
-    variance = np.outer(mean, mean) + np.diag(mean + mean**2)  # of a covariance of independent Poisson numbers
-    assert (np.abs(np.cov(whole.T) - np.cov(stepwise.T)) < 4.5 * np.sqrt(2 * variance / users)).all()
+    # of a covariance of independent Poisson numbers
+    variance = np.outer(mean, mean) + np.diag(mean + mean**2)
+    assert (
+        np.abs(np.cov(whole.T) - np.cov(stepwise.T)) < 4.5 * np.sqrt(2 * variance / users)
+    ).all()
 
 
 def needed(world, users=60_000, seed=0):
@@ -256,22 +297,30 @@ def test_interleaving_needs_fewer_users_and_heavy_users_make_the_difference():
 
 
 def test_the_seed_fixes_a_duel():
-    one, two = (simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9)) for _ in range(2))
+    one, two = (
+        simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9)) for _ in range(2)
+    )
     assert one.equals(two)
 
 
 def test_power_factors_against_sign_agreement():
-    table = simulation.users_needed(simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9)))
+    table = simulation.users_needed(
+        simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9))
+    )
     assert (table["power_95"] / table["agree_95"]).to_numpy() == pytest.approx(4.80, abs=0.005)
     assert (table["power_80"] / table["agree_95"]).to_numpy() == pytest.approx(2.90, abs=0.005)
-    assert simulation.sign_error(table["effect"][0], table["sd"][0], table["agree_95"][0]) == pytest.approx(0.05)
+    assert simulation.sign_error(
+        table["effect"][0], table["sd"][0], table["agree_95"][0]
+    ) == pytest.approx(0.05)
 
 
 def test_tournament_and_two_stages():
     rng = np.random.default_rng(8)
     table = simulation.tournament(simulation.World(), [1.0, 1.3, 1.6, 2.0, 2.5], 6000, rng=rng)
     assert table["share"].corr(table["plays_true"]) > 0.95
-    plan = simulation.two_stage(table, keep=[1, 2, 5], users_interleaved=4000, users_arm=10_000, rng=rng)
+    plan = simulation.two_stage(
+        table, keep=[1, 2, 5], users_interleaved=4000, users_arm=10_000, rng=rng
+    )
     assert plan["users"].tolist() == [40_000, 50_000, 80_000, 60_000]
     assert plan["best_wins"].between(0, 1).all()
     assert plan["best_wins"][2] == plan["best_wins"][3]  # to keep all is to interleave for nothing
@@ -280,7 +329,9 @@ def test_tournament_and_two_stages():
 
 
 def test_click_bait_wins_plays_and_loses_hours():
-    table = simulation.families(simulation.World(bait=0.5, kinds=4), 10_000, rng=np.random.default_rng(16))
+    table = simulation.families(
+        simulation.World(bait=0.5, kinds=4), 10_000, rng=np.random.default_rng(16)
+    )
     honest, bait = (table[table["family"] == name] for name in ("affinity", "click-bait"))
     assert (np.sign(honest["share"]) == np.sign(honest["hours"])).all()
     assert (bait["share"] > 0).all()

@@ -17,14 +17,21 @@ PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictio
 
 
 def several(rows=240, systems=2, k=3) -> pd.DataFrame:
-    """Rows of classes c0, c1, … of 80 users, each with a taste of their own, by several systems' probabilities."""
+    """Rows of classes c0, c1, … of 80 users, each with a taste of their own, by several systems'
+    probabilities.
+    """
     rng, parts = np.random.default_rng(7), []
     user, actual = np.arange(rows) % 80, rng.integers(0, k, rows)
     taste = rng.normal(0, 2, (80, k))[user]
     for i in range(systems):
         z = rng.normal(0, 1, (rows, k)) + taste + 1.5 * np.eye(k)[actual]
         p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-        shared = {"id": np.arange(rows), "user": user, "label": [f"c{j}" for j in actual], "system": f"m{i}"}
+        shared = {
+            "id": np.arange(rows),
+            "user": user,
+            "label": [f"c{j}" for j in actual],
+            "system": f"m{i}",
+        }
         parts.append(pd.DataFrame(shared | {f"p_c{j}": p[:, j] for j in range(k)}))
     return pd.concat(parts, ignore_index=True)
 
@@ -47,7 +54,7 @@ def weighted_and_repeated(data: pd.DataFrame):
     return classification.read(data.assign(weight=times)), classification.read(again)
 
 
-# ---- weights ---------------------------------------------------------------------------------------------------------
+# ---- weights -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", [several, traits])
@@ -69,10 +76,12 @@ def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
         assert a[column].to_numpy() == pytest.approx(b[column].to_numpy())
     share = f"Always predicting the largest is right for {repeated.shares.max():.1%}"
     assert share in shown(weighted, "findings")
-    assert "weight of the rows by actual and predicted class (n = 240)" in shown(weighted, "confusion_plot")
+    assert "weight of the rows by actual and predicted class (n = 240)" in shown(
+        weighted, "confusion_plot"
+    )
 
 
-# ---- units -----------------------------------------------------------------------------------------------------------
+# ---- units ---------------------------------------------------------------------------------------
 
 
 def test_perfect_calibration_is_told_only_of_rows_that_vary_alone():
@@ -80,7 +89,8 @@ def test_perfect_calibration_is_told_only_of_rows_that_vary_alone():
     data = several(80)
     four = pd.concat([data.assign(id=data["id"] + 1000 * i) for i in range(4)])
     once, user, row = (
-        classification.read(d, unit=u).calibration for d, u in ((data, None), (four, "user"), (four, None))
+        classification.read(d, unit=u).calibration
+        for d, u in ((data, None), (four, "user"), (four, None))
     )
     assert user[["ece_10_expected", "ece_10_p"]].isna().all(axis=None)
     assert row["ece_10"].to_numpy() == pytest.approx(once["ece_10"].to_numpy())
@@ -97,17 +107,25 @@ def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
         plain, study = classification.read(data), classification.read(data, **given)
         assert plain.reliability[["low", "high"]].notna().all(axis=None)
         assert study.reliability[["low", "high"]].isna().all(axis=None)
-        assert "95% of such curves if the probabilities are right" in shown(plain, "calibration_plot")
+        assert "95% of such curves if the probabilities are right" in shown(
+            plain, "calibration_plot"
+        )
         assert "No bands, as rows are clustered or weighted" in shown(study, "calibration_plot")
         assert (plain.isotonic.bands is None, study.isotonic.bands is None) == (False, True)
 
 
-@pytest.mark.parametrize("data, right, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")])
+@pytest.mark.parametrize(
+    "data, right, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")]
+)
 def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mean):
     table = data().assign(user=lambda d: d["id"].factorize()[0] // 2, weight=1.5)
     plain, unit, weight = (
         shown(classification.read(d, unit=u), "definitions")
-        for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
+        for d, u in (
+            (table.drop(columns="weight"), None),
+            (table.drop(columns="weight"), "user"),
+            (table, None),
+        )
     )
     assert f"{right}: McNemar's test with Tango's interval; " in plain
     assert f"{mean}: sign flips, paired t above 20,000 rows;" in plain
@@ -119,7 +137,7 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mea
     assert "Wilson" not in unit + weight
 
 
-# ---- what tables can be like -----------------------------------------------------------------------------------------
+# ---- what tables can be like ---------------------------------------------------------------------
 
 
 def test_confidence_is_that_of_the_predicted_class():
@@ -130,7 +148,9 @@ def test_confidence_is_that_of_the_predicted_class():
     row = study.calibration.iloc[0]
     assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
     assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
-    assert "Rows whose predicted class does not have the highest score: system 1." in shown(study, "findings")
+    assert "Rows whose predicted class does not have the highest score: system 1." in shown(
+        study, "findings"
+    )
     assert "does not have the highest score" not in shown(
         classification.read(data.drop(columns="predicted")), "findings"
     )
@@ -138,15 +158,27 @@ def test_confidence_is_that_of_the_predicted_class():
 
 def test_without_two_classes_or_a_true_label_there_are_no_curves():
     every = classification.read(several().assign(label="c1"))
-    none = classification.read(traits().assign(**{name: 0 for name in traits() if name.startswith("y_")}))
+    none = classification.read(
+        traits().assign(**{name: 0 for name in traits() if name.startswith("y_")})
+    )
     for study in (every, none):
         assert shown(study, "curve_plot") == ""
-        for name in ("findings", "estimates", "curves", "threshold_plot", "calibration", "top", "confusion"):
+        for name in (
+            "findings",
+            "estimates",
+            "curves",
+            "threshold_plot",
+            "calibration",
+            "top",
+            "confusion",
+        ):
             assert getattr(classification_page, name)(study)
 
 
 def test_more_classes_than_curves_are_told():
-    assert "each class against the rest, 240 rows." in shown(classification.read(several()), "curve_plot")
+    assert "each class against the rest, 240 rows." in shown(
+        classification.read(several()), "curve_plot"
+    )
     assert "each class against the rest, the 8 most frequent, 240" in shown(
         classification.read(several(k=10)), "curve_plot"
     )
@@ -163,7 +195,9 @@ def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
 def test_what_a_slice_that_lacks_a_class_means_for_averages():
     study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
     assert study.by_segment["value"].isna().all()
-    assert "averages over classes cover fewer classes or are undefined there." in shown(study, "findings")
+    assert "averages over classes cover fewer classes or are undefined there." in shown(
+        study, "findings"
+    )
 
 
 def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
@@ -176,11 +210,15 @@ def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
         w = np.repeat(more.get("weight", np.ones(400)), 3)
         hits, size = w * true.ravel(), w
         f1 = {
-            t: 2 * (hits * (score.ravel() >= t)).sum() / (hits.sum() + (size * (score.ravel() >= t)).sum())
+            t: 2
+            * (hits * (score.ravel() >= t)).sum()
+            / (hits.sum() + (size * (score.ravel() >= t)).sum())
             for t in score.ravel()
         }
         best = max(f1, key=f1.get)
-        assert f"Best micro F1 over all thresholds: {f1[best]:.3f} at {best:.3f}." in shown(study, "threshold_plot")
+        assert f"Best micro F1 over all thresholds: {f1[best]:.3f} at {best:.3f}." in shown(
+            study, "threshold_plot"
+        )
         drawn = study.sweep[study.sweep["system"] == "micro_f1"]
         assert drawn["y"].max() == pytest.approx(f1[best], abs=1e-12)
         assert drawn.loc[drawn["y"].idxmax(), "x"] == best
@@ -215,8 +253,13 @@ def test_users_as_units_and_a_label_that_is_never_true_leave_its_average_undefin
 def test_a_class_that_only_one_system_predicts():
     label = np.array(["a", "b"] * 20)
     predicted = {"one": np.where(np.arange(40) < 3, "c", label), "other": np.roll(label, 1)}
-    rows = [pd.DataFrame({"id": range(40), "model": m, "label": label, "predicted": p}) for m, p in predicted.items()]
-    comparisons = classification.read(pd.concat(rows), metrics="macro_f1,macro_precision").comparisons
+    rows = [
+        pd.DataFrame({"id": range(40), "model": m, "label": label, "predicted": p})
+        for m, p in predicted.items()
+    ]
+    comparisons = classification.read(
+        pd.concat(rows), metrics="macro_f1,macro_precision"
+    ).comparisons
     assert np.isfinite(comparisons[["difference", "low", "high", "p"]].to_numpy()[0]).all()
     assert np.isnan(comparisons["p"][1])  # nobody knows how precise a class is that has no rows
 
@@ -227,7 +270,10 @@ def guesses(classes, n=4000):
     actual[:classes] = np.arange(classes)
     predicted = np.where(rng.random(n) < 0.7, actual, rng.integers(0, classes, n))
     return pd.DataFrame(
-        {"label": np.char.add("c", actual.astype(str)), "predicted": np.char.add("c", predicted.astype(str))}
+        {
+            "label": np.char.add("c", actual.astype(str)),
+            "predicted": np.char.add("c", predicted.astype(str)),
+        }
     )
 
 
@@ -235,8 +281,8 @@ def test_the_confusion_picture_of_four_hundred_classes_is_bounded_and_says_so():
     picture = classes_page.confusion_plot(classification.read(guesses(400)))
     assert len(picture.svg) < 1e6
     assert (
-        "Drawn: the 39 most frequent of 400 classes, and the others together; the JSON holds all classes."
-        in picture.caption
+        "Drawn: the 39 most frequent of 400 classes, and the others together; the JSON holds all "
+        "classes." in picture.caption
     )
     assert "(361 others)" in picture.svg
 
@@ -270,13 +316,19 @@ PICTURES = ("score_plot", "ks_plot", "class_calibration_plot", "decision_curve")
 @pytest.fixture(scope="module")
 def study():
     columns = {f"p_{name}": CHANCE[:, i] for i, name in enumerate(NAMES)}
-    return classification.read(pd.DataFrame({"label": np.array(NAMES)[ACTUAL]} | columns), metrics="accuracy")
+    return classification.read(
+        pd.DataFrame({"label": np.array(NAMES)[ACTUAL]} | columns), metrics="accuracy"
+    )
 
 
 @pytest.fixture(scope="module")
 def labels():
     even, low = CHANCE[:, ::2].sum(axis=1), CHANCE[:, :3].sum(axis=1)
-    frame = pd.DataFrame({"y_even": ACTUAL % 2 == 0, "y_low": ACTUAL < 3}).astype(int).assign(p_even=even, p_low=low)
+    frame = (
+        pd.DataFrame({"y_even": ACTUAL % 2 == 0, "y_low": ACTUAL < 3})
+        .astype(int)
+        .assign(p_even=even, p_low=low)
+    )
     return classification.read(frame, metrics="micro_f1")
 
 
@@ -285,8 +337,13 @@ def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
     assert len(drawn) == classes.MOST
     assert drawn == sorted(drawn)
     assert "kind 4" in drawn
-    picture, left = classification_page.score_plot(study), ", ".join(name for name in NAMES if name not in drawn)
-    assert f"the 6 of 9 classes with the largest miscalibration (not drawn: {left})" in picture.caption
+    picture, left = (
+        classification_page.score_plot(study),
+        ", ".join(name for name in NAMES if name not in drawn),
+    )
+    assert (
+        f"the 6 of 9 classes with the largest miscalibration (not drawn: {left})" in picture.caption
+    )
     assert picture.summary
     assert len(picture.svg) < 30_000
 
@@ -297,13 +354,17 @@ def test_their_numbers_are_those_of_the_rows(study):
     for row in recorded["scores"]["distances"]:
         i = NAMES.index(row["system"])
         own = i == ACTUAL
-        assert row["value"] == pytest.approx(ks_2samp(CHANCE[own, i], CHANCE[~own, i]).statistic, abs=1e-12)
+        assert row["value"] == pytest.approx(
+            ks_2samp(CHANCE[own, i], CHANCE[~own, i]).statistic, abs=1e-12
+        )
         points = benefit[benefit["system"] == row["system"]]
         expected = net_benefit(study.one_by_one[row["system"]], points["x"].to_numpy())
         np.testing.assert_allclose(points["y"], expected, atol=1e-12)
         at = points[np.isclose(points["x"], 0.5)].iloc[0]
         chosen = CHANCE[:, i] >= 0.5
-        assert at["y"] == pytest.approx((np.sum(chosen & own) - np.sum(chosen & ~own)) / ROWS, abs=1e-12)
+        assert at["y"] == pytest.approx(
+            (np.sum(chosen & own) - np.sum(chosen & ~own)) / ROWS, abs=1e-12
+        )
 
 
 def test_confused_pairs_are_the_largest_mistakes(study):
@@ -327,7 +388,9 @@ def test_labels_have_the_same_pictures(labels):
 
 
 def test_classes_alone_have_no_such_pictures():
-    study = classification.read(pd.DataFrame({"label": ["a", "b", "c"] * 4, "predicted": ["a", "b", "a"] * 4}))
+    study = classification.read(
+        pd.DataFrame({"label": ["a", "b", "c"] * 4, "predicted": ["a", "b", "a"] * 4})
+    )
     assert classes_page.recorded(study) == {}
     assert all(getattr(classification_page, name)(study).html == "" for name in PICTURES)
     assert study.confused[["actual", "predicted", "n"]].to_numpy().tolist() == [["c", "a", 4]]

@@ -1,10 +1,12 @@
-"""Tables as people and tools have them: each is the right page or one line, and `evalkit inspect` says the same.
+"""Tables as people and tools have them: each is the right page or one line, and `evalkit inspect`
+says the same.
 
-`shapes/REPORT.toml` has the tables with what an expert colleague would want of them, written before any was run. A
-line `[from:to] {Q},{A}` stands for one line per row, with that row's values of columns of `shape_columns.py`. A table
-is refused by a line that holds the pattern `refused`, or it has a page with these systems, this unit, the number n of
-units behind the primary metric, its value, and findings that hold the texts `told`. Where a table `may_refuse`, a
-refusal will do as well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`;
+`shapes/REPORT.toml` has the tables with what an expert colleague would want of them, written before
+any was run. A line `[from:to] {Q},{A}` stands for one line per row, with that row's values of
+columns of `shape_columns.py`. A table is refused by a line that holds the pattern `refused`, or it
+has a page with these systems, this unit, the number n of units behind the primary metric, its
+value, and findings that hold the texts `told`. Where a table `may_refuse`, a refusal will do as
+well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`;
 where a table is `uninspected`, inspect does not see what the report refuses.
 """
 
@@ -31,7 +33,10 @@ from evalkit.studies import inspection
 from evalkit.studies.paired import Significance
 
 BLOCKS = replace(SMALL, reading=replace(SMALL.reading, rows=5, shard=25))
-FILES = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in (Path(__file__).parent / "shapes").iterdir()}
+FILES = {
+    path.stem: tomllib.loads(path.read_text("utf-8"))
+    for path in (Path(__file__).parent / "shapes").iterdir()
+}
 COLUMNS = {report: shape_columns.columns(report) for report in FILES}
 COLUMN, ROWS = re.compile(r"\{([A-Z]\w*(?:\.\w+)?)\}"), re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
 
@@ -45,7 +50,9 @@ def text(table, columns):
             continue
         start, stop, row = template.groups()
         values = [columns[name] for name in COLUMN.findall(row)] or [[""] * int(stop)]
-        for cells in list(zip(*values, strict=False))[int(start or 0) : int(stop) if stop else None]:
+        for cells in list(zip(*values, strict=False))[
+            int(start or 0) : int(stop) if stop else None
+        ]:
             each = iter(cells)
             lines.append(COLUMN.sub(lambda _, each=each: next(each), row))
     return "".join(lines)
@@ -56,10 +63,14 @@ def write(path, content, case):
     if path.suffix == ".parquet":
         frame = pd.read_csv(io.StringIO(content))
         for name, kind in case.get("types", {}).items():
-            frame[name] = frame[name].map(str).map(Decimal) if kind == "decimal" else frame[name].astype(kind)
+            frame[name] = (
+                frame[name].map(str).map(Decimal) if kind == "decimal" else frame[name].astype(kind)
+            )
         frame.to_parquet(path, index=False)
     else:
-        written = content.replace("\n", case.get("newline", "\n")).encode(case.get("encoding", "utf-8"))
+        written = content.replace("\n", case.get("newline", "\n")).encode(
+            case.get("encoding", "utf-8")
+        )
         path.write_bytes(gzip.compress(written) if path.suffix == ".gz" else written)
 
 
@@ -68,8 +79,16 @@ def given(report, case, folder):
     files = case.get("files") or {"a.csv": case["table"]}
     for name, table in files.items():
         write(folder / name, text(table, COLUMNS[report]), case)
-    beside = {name.split(".")[0]: str(folder / name) for name in files if name.startswith(("qrels", "queries"))}
-    tops = list(dict.fromkeys(str(folder / name.split("/")[0]) for name in files if name.split(".")[0] not in beside))
+    beside = {
+        name.split(".")[0]: str(folder / name)
+        for name in files
+        if name.startswith(("qrels", "queries"))
+    }
+    tops = list(
+        dict.fromkeys(
+            str(folder / name.split("/")[0]) for name in files if name.split(".")[0] not in beside
+        )
+    )
     into = case.get("into", "log" if report == "interleaving" else "preds")
     return {into: tops if len(tops) > 1 else tops[0]} | beside | case.get("given", {})
 
@@ -84,7 +103,9 @@ def attempt(act, *arguments):
 
 def read(report, parameters, limits):
     """The study of a report within limits; of the interleaving report the one that it holds."""
-    study = import_module(f"evalkit.studies.{report}").study_of(REPORTS[report].of(parameters), limits)
+    study = import_module(f"evalkit.studies.{report}").study_of(
+        REPORTS[report].of(parameters), limits
+    )
     study = (study.log or study.users) if report == "interleaving" else study
     _ = study.estimates
     return study
@@ -104,11 +125,17 @@ def check(study, case):
         assert [text for text in case.get("told", ()) if text not in findings] == []
 
 
-CASES = [pytest.param(name, case, id=f"{name}: {case['name']}") for name in FILES for case in FILES[name]["case"]]
+CASES = [
+    pytest.param(name, case, id=f"{name}: {case['name']}")
+    for name in FILES
+    for case in FILES[name]["case"]
+]
 
 
 @pytest.mark.parametrize("report, case", CASES)
-def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(report, case, tmp_path, monkeypatch):
+def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
+    report, case, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     parameters, lines = given(report, case, tmp_path), []
     for limits in (USUAL, BLOCKS):

@@ -46,7 +46,7 @@ def agg(monkeypatch):
     pyplot.close("all")
 
 
-# Studies ------------------------------------------------------------------------------------------------------
+# Studies ------------------------------------------------------------------------------------------
 
 
 def test_a_study_shows_its_verdict_and_tables_escaped(study):
@@ -55,7 +55,8 @@ def test_a_study_shows_its_verdict_and_tables_escaped(study):
     assert '<tr class="better">' in shown
     assert not re.search("href=|evidence", shown)  # places of the page
     assert "<b>" in shown
-    assert shown.count("<table") == 5  # the strip, estimates without and with a threshold, comparisons by each metric
+    # the strip, estimates without and with a threshold, comparisons by each metric
+    assert shown.count("<table") == 5
     text = str(study)
     assert f"{EVIL} is better than old" in text
     assert "roc_auc\u00a0↑" in text
@@ -82,9 +83,13 @@ def test_findings_and_units_are_those_of_the_page(study, tmp_path):
 
 
 def test_a_study_lists_what_is_documented(study):
-    assert dir(study) == sorted(name for name in shown.DOCUMENTED if name not in ("log", "users", "planning"))
+    assert dir(study) == sorted(
+        name for name in shown.DOCUMENTED if name not in ("log", "users", "planning")
+    )
     assert all(
-        f"study.{name}`" in (ROOT / "docs/python.md").read_text("utf-8") for name in dir(study) if name[0] in "efo"
+        f"study.{name}`" in (ROOT / "docs/python.md").read_text("utf-8")
+        for name in dir(study)
+        if name[0] in "efo"
     )
 
 
@@ -101,11 +106,17 @@ def test_frames_of_an_ab_test_and_a_log_are_one():
 
 
 def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
-    """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last bits."""
+    """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last
+    bits.
+    """
     monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [*code[:4], code[7], code[-1]]  # parameters, title, verdict, leakage; a figure; the results
+    notebook.cells = [
+        *code[:4],
+        code[7],
+        code[-1],
+    ]  # parameters, title, verdict, leakage; a figure; the results
     first, second = running.execute(notebook, {}), running.run(notebook, ek.validation(), {})
     assert first.results == second.results
     assert outputs_of(first) == outputs_of(second)
@@ -115,9 +126,14 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
 
 def test_save_writes_page_notebook_and_results(study, tmp_path):
     sources = ("preds: str = None\nlimit = 3", "study = None", "limit + 1", "pages.results(study)")
-    cells = [new_code_cell(source, metadata={"tags": ["parameters"]} if ":" in source else {}) for source in sources]
+    cells = [
+        new_code_cell(source, metadata={"tags": ["parameters"]} if ":" in source else {})
+        for source in sources
+    ]
     cells[1].source = "from evalkit.pages import classification_page as pages\n"
-    cells[1].source += "from evalkit.studies import classification\nstudy = classification.read(preds)"
+    cells[
+        1
+    ].source += "from evalkit.studies import classification\nstudy = classification.read(preds)"
     nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
     new = tmp_path / "new" / "pages"
     for ending in (".html", ".json", ".ipynb"):
@@ -127,7 +143,9 @@ def test_save_writes_page_notebook_and_results(study, tmp_path):
     assert "<td" not in (new / "page.html").read_text(encoding="utf-8")
     executed = nbformat.read(new / "page.ipynb", as_version=4)
     assert executed.cells[2].outputs[0].data["text/plain"] == "4"
-    with pytest.raises(ParameterError, match=r"path must end in one of .html, .*, .units.parquet, got 'page.pdf'"):
+    with pytest.raises(
+        ParameterError, match=r"path must end in one of .html, .*, .units.parquet, got 'page.pdf'"
+    ):
         study.save(tmp_path / "page.pdf")
 
 
@@ -148,7 +166,7 @@ def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
     assert {"estimates", "experiment_estimates"} <= {*dir(tables)}
 
 
-# Figures ------------------------------------------------------------------------------------------------------
+# Figures ------------------------------------------------------------------------------------------
 
 
 def line(frame, ax, *, label):
@@ -157,7 +175,9 @@ def line(frame, ax, *, label):
 
 
 def picture(draw=line, panels=None):
-    return figures.picture(draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps")
+    return figures.picture(
+        draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps"
+    )
 
 
 def two(frame, axes, *, label):
@@ -171,14 +191,20 @@ def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
     assert (ax.get_xlabel(), len(ax.lines)) == ("steps", 1)
     assert picture()().figure in map(agg.figure, agg.get_fignums())
     assert picture(two, (1, 2))(agg.subplots(1, 2)[1]).shape == (1, 2)
-    with pytest.raises(ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"):
+    with pytest.raises(
+        ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"
+    ):
         picture(two, (1, 2))(ax)
-    with pytest.raises(ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"):
+    with pytest.raises(
+        ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"
+    ):
         picture()("roc")
 
 
 def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
-    """In a notebook pyplot turns interactive when it draws first; without it no later figure is shown."""
+    """In a notebook pyplot turns interactive when it draws first; without it no later figure is
+    shown.
+    """
 
     def switched(frame, ax, *, label):
         mpl.interactive(b=True)
@@ -203,7 +229,9 @@ def test_the_reader_sets_the_colours_of_the_systems():
         assert [plots.style_of(i)["color"] for i in range(3)] == ["k", "r", "k"]
 
 
-@pytest.mark.parametrize("ending, start", [("pdf", b"%PDF-"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+@pytest.mark.parametrize(
+    "ending, start", [("pdf", b"%PDF-"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
+)
 def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
     path = tmp_path / f"figure.{ending}"
     picture().save(path, size=(3, 2), dpi=100)
@@ -215,24 +243,35 @@ def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path, size", [(".", None), ("", None), *(("x", size) for size in (3, "3x2", (0, 1), (2, np.nan)))]
+    "path, size",
+    [(".", None), ("", None), *(("x", size) for size in (3, "3x2", (0, 1), (2, np.nan)))],
 )
 def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size):
-    message = "path must name a file" if size is None else r"size must be width and height in inches, .* got "
+    message = (
+        "path must name a file"
+        if size is None
+        else r"size must be width and height in inches, .* got "
+    )
     with pytest.raises(ParameterError, match=message):
         picture().save(path, size=size)
 
 
-# Tables -------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
 def test_tables_have_the_numbers_of_the_page(study):
     piece = study.tables.estimates
     first = piece.to_frames()[0]
     for name, value, low, high in first.iloc[:2, :4].itertuples(index=False):
-        row = study.estimates[(study.estimates["metric"] == "roc_auc") & (study.estimates["system"] == name)].iloc[0]
-        assert [row["value"], row["low"], row["high"]] == pytest.approx([value, low, high], abs=0.005)
-    cells = [cell for cell in re.split(r"[|\s]+", piece.to_markdown()) if re.fullmatch(r"0\.\d+", cell)]
+        row = study.estimates[
+            (study.estimates["metric"] == "roc_auc") & (study.estimates["system"] == name)
+        ].iloc[0]
+        assert [row["value"], row["low"], row["high"]] == pytest.approx(
+            [value, low, high], abs=0.005
+        )
+    cells = [
+        cell for cell in re.split(r"[|\s]+", piece.to_markdown()) if re.fullmatch(r"0\.\d+", cell)
+    ]
     assert len(cells) > 4
     assert all(f">{cell}" in piece.html for cell in cells)
     assert pd.read_csv(io.StringIO(piece.to_csv().split("\n\n")[0])).shape == first.shape
@@ -244,13 +283,14 @@ def test_latex_has_intervals_marks_and_escaped_names(study):
     assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
     assert r"$^{b}$ {\footnotesize [" in latex
     assert (
-        "A superscript letter marks a significant win over the system with that letter (adjusted p below 0.05)."
-        in latex
+        "A superscript letter marks a significant win over the system with that letter (adjusted p "
+        "below 0.05)." in latex
     )
     assert latex.count("{") == latex.count("}")
     alone = ek.classification(y_true=Y, y_score=Y + 0.1, metrics="accuracy")
     assert "$^{" not in alone.tables.estimates.to_latex()
-    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])  # a bracket is no option
+    # a bracket is no option
+    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])
     assert odd.to_latex().splitlines()[6:8] == [r"{}[new] & 0.8 \\", r"a $<$b$>$$|$ & -- \\"]
     comparisons = study.tables.comparisons.to_latex()
     assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons
@@ -280,11 +320,13 @@ def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_pat
     assert sum(path.is_file() for path in new.rglob("*")) == 2
     file.touch()
     for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
-        with pytest.raises(ParameterError, match=r"path: cannot write to .*file.*: (File exists|Not a directory)"):
+        with pytest.raises(
+            ParameterError, match=r"path: cannot write to .*file.*: (File exists|Not a directory)"
+        ):
             write(file / "more" / "x.html")
 
 
-# Results ------------------------------------------------------------------------------------------------------
+# Results ------------------------------------------------------------------------------------------
 
 
 ODD = {  # a name, and how a CSV file and Markdown hold it
@@ -306,7 +348,11 @@ ODD = {  # a name, and how a CSV file and Markdown hold it
 def _lines(texts):
     """What CSV and Markdown hold of a name, without what is around it."""
     rows = list(csv.reader(io.StringIO(texts["CSV"])))
-    marks = [line.removeprefix("| ").removesuffix(" |") for line in texts["Markdown"].splitlines() if "|" in line]
+    marks = [
+        line.removeprefix("| ").removesuffix(" |")
+        for line in texts["Markdown"].splitlines()
+        if "|" in line
+    ]
     return rows, [marks[0], *marks[2:]]
 
 
@@ -327,13 +373,20 @@ def test_a_name_runs_in_no_spreadsheet_and_no_renderer(name):
 @pytest.mark.parametrize("name", ODD)
 def test_the_buttons_of_a_page_write_names_as_python_does(name):
     """The page's own formats, without a browser."""
-    code = (ROOT / "evalkit" / "page" / "evalkit" / "tables.js").read_text(encoding="utf-8").split("all(")[0]
+    code = (
+        (ROOT / "evalkit" / "page" / "evalkit" / "tables.js")
+        .read_text(encoding="utf-8")
+        .split("all(")[0]
+    )
     rows = json.dumps([["system", name], [name, "−0.031"], ["[b]", "1"]])
     ask = f"{code}; const f = FORMATS; const t = f.LaTeX({rows}, () => false).join('\\n');"
     ask += (
-        f"console.log(JSON.stringify({{CSV: f.CSV({rows}).join('\\n'), Markdown: f.Markdown({rows}).join('\\n'), t}}))"
+        f"console.log(JSON.stringify({{CSV: f.CSV({rows}).join('\\n'), Markdown: "
+        f"f.Markdown({rows}).join('\\n'), t}}))"
     )
-    texts = json.loads(subprocess.run(["node", "-e", ask], capture_output=True, text=True, check=True).stdout)
+    texts = json.loads(
+        subprocess.run(["node", "-e", ask], capture_output=True, text=True, check=True).stdout
+    )
     (head, *_), (first, number, *_) = _lines(texts)[0][:2]
     assert (head, first, number) == ("system", ODD[name][0], "-0.031")
     assert _lines(texts)[1][:2] == [f"system | {ODD[name][1]}", f"{ODD[name][1]} | −0.031"]

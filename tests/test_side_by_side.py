@@ -1,4 +1,6 @@
-"""Threads: the same numbers to the last bit whatever their number, the same errors, and nothing that waits for ever."""
+"""Threads: the same numbers to the last bit whatever their number, the same errors, and nothing
+that waits for ever.
+"""
 
 import threading
 import time
@@ -29,10 +31,18 @@ def lists(rows=20_000):
         "tier": (query % 3).astype(str),
     }
     grade = np.where(rng.random(rows) < 0.5, np.nan, rng.integers(0, 3, rows))
-    return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
+    return pd.DataFrame(
+        data
+        | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade}
+    )
 
 
-KINDS = ("two classes, real weights", "two classes, users", "two classes, long", "several classes, users")
+KINDS = (
+    "two classes, real weights",
+    "two classes, users",
+    "two classes, long",
+    "several classes, users",
+)
 
 
 @pytest.fixture
@@ -81,7 +91,9 @@ def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
     data = lists()
     data.loc[len(data) - 1, ["query", "item", "tier"]] = data.loc[0, ["query", "item", "tier"]]
     data.to_parquet("rows.parquet", row_group_size=900, index=False)
-    with pytest.raises(InputError, match=r"^rows.parquet: query '.*' and item '.*' must appear once") as error:
+    with pytest.raises(
+        InputError, match=r"^rows.parquet: query '.*' and item '.*' must appear once"
+    ) as error:
         of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
     assert "\n" not in str(error.value)
 
@@ -129,11 +141,22 @@ def test_an_error_of_the_items_ends_the_work(threads):
 
 def test_threads_follow_the_settings_of_their_caller():
     with np.errstate(divide="ignore"):
-        assert list(system.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
+        assert (
+            list(system.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2))
+            == [np.inf] * 3
+        )
 
 
-@pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [(1_000, 1, 250_000, 1), (1_000, 8, 250_000, 2),
-    (250, 2, 100_000, 1), (12_000, 2, 2**19, 2), (12_000, 64, 2**19, 11)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("memory", "threads", "shard", "workers"),
+    [
+        (1_000, 1, 250_000, 1),
+        (1_000, 8, 250_000, 2),
+        (250, 2, 100_000, 1),
+        (12_000, 2, 2**19, 2),
+        (12_000, 64, 2**19, 11),
+    ],
+)
 def test_shards_in_flight_fit_into_half_of_the_memory(memory, threads, shard, workers):
     budget = backends.budget(memory * 10**6, threads)
     assert (budget.shard, budget.workers) == (shard, workers)

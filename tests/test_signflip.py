@@ -1,4 +1,6 @@
-"""Sign flips: enumeration, lattices, draws, limits; and the tail of small p-values by importance sampling."""
+"""Sign flips: enumeration, lattices, draws, limits; and the tail of small p-values by importance
+sampling.
+"""
 
 from itertools import product
 
@@ -17,7 +19,9 @@ from evalkit.studies import significance
 
 
 def by_hand(differences, tied=1.0):
-    """The two-sided p-value over all sign vectors, one at a time, in exact integers; the data's own count in full."""
+    """The two-sided p-value over all sign vectors, one at a time, in exact integers; the data's own
+    count in full.
+    """
     total = abs(sum(differences))
     every = [
         sum(s * d for s, d in zip(signs, differences, strict=True))
@@ -40,7 +44,9 @@ def test_exact_p_values_equal_enumeration(differences, tied):
     assert p == pytest.approx(expected, abs=1e-12)
     if np.any(d != 0):
         moved = d[d != 0]
-        by_fourier = signflip.lattice_p(np.array(differences), tied) + (1 - tied) * 2.0 ** (1 - moved.size)
+        by_fourier = signflip.lattice_p(np.array(differences), tied) + (1 - tied) * 2.0 ** (
+            1 - moved.size
+        )
         assert min(1, by_fourier) == pytest.approx(expected, abs=2e-12)
         ranged = ranges(moved, np.ones(moved.size), rng=rng(), draws=0)
         assert ranged.share(tied=tied) == pytest.approx(p, abs=1e-12)
@@ -64,7 +70,10 @@ def test_ties_survive_the_rounding_of_tenths(differences):
     assert ranged.share() == by_hand(differences)
 
 
-@given(st.lists(st.integers(-10, 10), min_size=2, max_size=60), st.sampled_from([1.0, 0.1, 1 / 3, 1e-9, 1 / 2520]))
+@given(
+    st.lists(st.integers(-10, 10), min_size=2, max_size=60),
+    st.sampled_from([1.0, 0.1, 1 / 3, 1e-9, 1 / 2520]),
+)
 @settings(max_examples=100, deadline=None)
 def test_a_lattice_is_found_whatever_its_step(steps, step):
     if not any(steps):
@@ -80,13 +89,19 @@ def test_a_lattice_is_not_found_in_continuous_values():
 
 def test_differences_of_rounded_metrics_are_a_lattice():
     tenths = rng().integers(0, 11, (2, 500)) / 10
-    assert signflip.lattice(tenths[0] - tenths[1]).tolist() == np.rint(10 * (tenths[0] - tenths[1])).tolist()
+    assert (
+        signflip.lattice(tenths[0] - tenths[1]).tolist()
+        == np.rint(10 * (tenths[0] - tenths[1])).tolist()
+    )
 
 
 def test_hits_are_the_binomial_test():
     d = np.repeat([1.0, -1.0, 0.0], [5210, 4967, 90_000])
     p, how = signflip.exact_p(d)
-    assert (p, how) == (pytest.approx(stats.binomtest(5210, 10177).pvalue, rel=1e-9), "exact binomial")
+    assert (p, how) == (
+        pytest.approx(stats.binomtest(5210, 10177).pvalue, rel=1e-9),
+        "exact binomial",
+    )
     assert signflip.lattice_p(d.astype(int)) == pytest.approx(p, abs=1e-11)
 
 
@@ -127,7 +142,9 @@ def test_limits_are_the_last_means_not_rejected():
 
 @pytest.mark.parametrize("units", range(5, 21))
 def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units):
-    """All differences are above 0, so that only the data's own signs are as extreme: p is 2 / 2^units, and never 0."""
+    """All differences are above 0, so that only the data's own signs are as extreme: p is 2 /
+    2^units, and never 0.
+    """
     for seed in range(50):
         d, c = np.abs(rng(seed).normal(1, 0.3, units)), rng(seed + 100).exponential(1, units)
         every = ranges(d, c, rng=rng(), draws=0)
@@ -138,9 +155,12 @@ def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units
 @pytest.mark.parametrize("arranged", ["drawn", "nearest first", "farthest first", "equal"])
 def test_limits_are_those_of_all_ranges_in_order_whatever_a_sample_says(arranged):
     far = np.abs(rng(7).normal(size=30_000))
-    far = {"drawn": far, "nearest first": np.sort(far), "farthest first": -np.sort(-far), "equal": np.ones(30_000)}[
-        arranged
-    ]
+    far = {
+        "drawn": far,
+        "nearest first": np.sort(far),
+        "farthest first": -np.sort(-far),
+        "equal": np.ones(30_000),
+    }[arranged]
     limits = Ranges(-far, 2 * far, 0.0).limits(0.9, 0.95, 0.2)
     for level, left in ((0.9, 3_000), (0.95, 1_500), (0.2, 24_000)):
         end = np.sort(far)[-left]
@@ -152,7 +172,9 @@ def test_sums_are_those_of_the_signs(n):
     values, bits = rng(8).normal(size=n), signflip.random_bits(n, rng(9), 20_000)
     drawn = np.concatenate(list(signflip.sums(values, bits)))
     points = drawn.size // (len(bits) // -(-n // 8))
-    flips = 1 - 2.0 * np.unpackbits(np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8)), axis=1, count=n)
+    flips = 1 - 2.0 * np.unpackbits(
+        np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8)), axis=1, count=n
+    )
     expected = (flips * values) @ hadamard(points)[:n]
     assert np.sort(drawn) == pytest.approx(np.sort(expected.ravel()))
 
@@ -220,11 +242,14 @@ def test_a_p_that_the_draws_can_tell_is_theirs():
 
 
 @pytest.mark.parametrize("systems", [101, 300])
-def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_over_all_pairs(systems):
+def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_over_all_pairs(
+    systems,
+):
     table = perfect_among_random(systems).set_index("query")
     d = (1 - table.drop(columns="perfect")).to_numpy()
     p = np.array([sig.sign_flip(column, rng=rng(0, 2)).p_value for column in d.T])
-    family = np.append(p, np.ones(systems * (systems - 1) // 2))  # no other pair differs more clearly
+    # no other pair differs more clearly
+    family = np.append(p, np.ones(systems * (systems - 1) // 2))
     assert (multiplicity.holm(family)[:systems] < 0.05).all()
 
 
@@ -257,11 +282,18 @@ def test_neither_the_order_of_units_nor_of_systems_changes_a_sign_flip(n, shift)
     assert again == first
     back = sig.sign_flip(-d, counts, rng=rng(1), draws=5000)
     assert back.p_value == first.p_value
-    assert (back.difference.low, back.difference.high) == (-first.difference.high, -first.difference.low)
+    assert (back.difference.low, back.difference.high) == (
+        -first.difference.high,
+        -first.difference.low,
+    )
 
 
 @pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-9, 2.0**-30])
 def test_one_far_larger_unit_leaves_the_p_of_the_others(small):
-    """As extreme are the observed signs and those with one small unit flipped: 41 of 2^40, and the same mirrored."""
+    """As extreme are the observed signs and those with one small unit flipped: 41 of 2^40, and the
+    same mirrored.
+    """
     d = np.array([1.0] + [small] * 39 + [-small])
-    assert signflip.tail_p(d, rng=np.random.default_rng(1)) == pytest.approx(41 * 2.0**-40, rel=0.05)
+    assert signflip.tail_p(d, rng=np.random.default_rng(1)) == pytest.approx(
+        41 * 2.0**-40, rel=0.05
+    )

@@ -1,4 +1,6 @@
-"""Tests of paired differences: duality, traps, families, verdicts, folds that share rows, reference values."""
+"""Tests of paired differences: duality, traps, families, verdicts, folds that share rows, reference
+values.
+"""
 
 import numpy as np
 import pytest
@@ -30,7 +32,9 @@ def test_darwin_by_t_and_by_all_sign_vectors_fall_on_opposite_sides():
 def test_the_lattice_of_darwin_thrice_is_near_its_t():
     tripled = flip(np.repeat(DARWIN, 3))
     assert tripled.method == "sign flip, exact by Fourier transform"
-    assert tripled.p_value == pytest.approx(stats.ttest_1samp(np.repeat(DARWIN, 3), 0).pvalue, rel=0.3)
+    assert tripled.p_value == pytest.approx(
+        stats.ttest_1samp(np.repeat(DARWIN, 3), 0).pvalue, rel=0.3
+    )
 
 
 def test_method_says_how():
@@ -72,7 +76,10 @@ def test_an_exact_p_decides_over_drawn_limits(wins):
         assert len({c.p_value for c in found}) == 1
         assert {outside(c) for c in found} == {wins == 40}
     ranged = [ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
-    assert {drawn.share() < 0.05 for drawn in ranged} == {True, False}  # the draws alone would waver
+    assert {drawn.share() < 0.05 for drawn in ranged} == {
+        True,
+        False,
+    }  # the draws alone would waver
 
 
 def test_the_seed_decides():
@@ -103,7 +110,9 @@ def test_repeating_the_rows_of_each_unit_leaves_the_clustered_test():
 def test_a_bootstrap_of_units_of_two_rows_each_is_that_of_their_means():
     d, options = rng(4).gamma(1, 1, 60) - 1, {"rng": rng(5), "resamples": 500}
     twice = sig.paired_bootstrap(2 * d, np.full(60, 2), **options)
-    assert twice.p_value == pytest.approx(sig.paired_bootstrap(d, **options | {"rng": rng(5)}).p_value, rel=1e-9)
+    assert twice.p_value == pytest.approx(
+        sig.paired_bootstrap(d, **options | {"rng": rng(5)}).p_value, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -122,7 +131,9 @@ def test_adjust_keeps_order_and_p():
     adjusted = sig.adjust(comparisons)
     assert [c.p_value for c in adjusted] == [c.p_value for c in comparisons]
     assert [c.adjusted for c in adjusted] == sig.holm([c.p_value for c in comparisons]).tolist()
-    assert [c.adjusted for c in sig.adjust(comparisons, sig.unadjusted)] == [c.p_value for c in comparisons]
+    assert [c.adjusted for c in sig.adjust(comparisons, sig.unadjusted)] == [
+        c.p_value for c in comparisons
+    ]
 
 
 # Verdicts
@@ -138,7 +149,9 @@ def test_verdicts():
     assert sig.verdict(close) == "cannot tell"
     assert sig.verdict(close, margin=0.05) == "equivalent"
     assert sig.verdict(close, margin=0.001) == "cannot tell"
-    assert sig.verdict(flip(np.ones(5))) == sig.verdict(sig.paired_t([0.4]), margin=9) == "cannot tell"
+    assert (
+        sig.verdict(flip(np.ones(5))) == sig.verdict(sig.paired_t([0.4]), margin=9) == "cannot tell"
+    )
 
 
 def test_equivalence_is_two_one_sided_tests():
@@ -147,9 +160,15 @@ def test_equivalence_is_two_one_sided_tests():
     for margin in (0.05, 0.1, 0.12, 0.13, 0.15, 0.2):
         upper = stats.ttest_1samp(d, margin, alternative="less").pvalue
         lower = stats.ttest_1samp(d, -margin, alternative="greater").pvalue
-        assert (max(upper, lower) < 0.05) == (-margin < equivalence.low and equivalence.high < margin)
-        assert (max(upper, lower) < 0.05) == (sig.verdict(sig.paired_t(d), margin=margin) == "equivalent")
-    assert (equivalence.low, equivalence.high) == pytest.approx((mean_t(d, level=0.9).low, mean_t(d, level=0.9).high))
+        assert (max(upper, lower) < 0.05) == (
+            -margin < equivalence.low and equivalence.high < margin
+        )
+        assert (max(upper, lower) < 0.05) == (
+            sig.verdict(sig.paired_t(d), margin=margin) == "equivalent"
+        )
+    assert (equivalence.low, equivalence.high) == pytest.approx(
+        (mean_t(d, level=0.9).low, mean_t(d, level=0.9).high)
+    )
     assert equivalence.level == 0.9
 
 
@@ -159,7 +178,12 @@ def test_few_skewed_differences_are_equivalent_only_within_limits_that_allow_for
     c, symmetric = flip(d), flip(np.concatenate([d[:10], -d[:10]]))
     limits = sorted([side * c.equivalence.low, side * c.equivalence.high])
     assert limits[1] > side * d.mean() + 1.2 * (side * d.mean() - limits[0])
-    assert symmetric.difference.low < symmetric.equivalence.low < symmetric.equivalence.high < symmetric.difference.high
+    assert (
+        symmetric.difference.low
+        < symmetric.equivalence.low
+        < symmetric.equivalence.high
+        < symmetric.difference.high
+    )
 
 
 # Reference values of the data sets
@@ -176,13 +200,20 @@ def test_reference_comparisons(name):
             t, c = sig.paired_t(d), flip(d, draws=20_000)
             where = (name, measure, row["a"], row["b"])
             assert t.p_value == pytest.approx(row["p_t"], rel=1e-6, abs=1e-9), where
-            assert [t.difference.low, t.difference.high] == pytest.approx(row["ci95"], abs=1e-9), where
-            # twice the smaller tail of 20,000 draws; scipy loses the ties of a sum that is 0 but for rounding
+            assert [t.difference.low, t.difference.high] == pytest.approx(row["ci95"], abs=1e-9), (
+                where
+            )
+            # twice the smaller tail of 20,000 draws; scipy loses the ties of a sum that is 0 but
+            # for rounding
             p = row["p_randomisation"] if c.difference.value else 1.0
-            assert c.p_value == pytest.approx(p, abs=4 * np.sqrt(2 * p * (2 - p) / 20_000) + 1e-4), where
+            assert c.p_value == pytest.approx(
+                p, abs=4 * np.sqrt(2 * p * (2 - p) / 20_000) + 1e-4
+            ), where
             assert (c.p_value < 0.05) == outside(c), where
             tests.append(t)
-        assert [c.adjusted for c in sig.adjust(tests)] == pytest.approx([r["p_holm"] for r in rows], rel=1e-6)
+        assert [c.adjusted for c in sig.adjust(tests)] == pytest.approx(
+            [r["p_holm"] for r in rows], rel=1e-6
+        )
         bh = sig.adjust(tests, sig.benjamini_hochberg)
         assert [c.adjusted for c in bh] == pytest.approx([r["p_bh"] for r in rows], rel=1e-6)
 
@@ -198,16 +229,21 @@ def test_correction_is_the_share_of_test_rows():
 
 
 def test_figures_of_the_scikit_learn_example():
-    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10%: their ratio is the correction
+    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10%: their ratio is the
+    # correction
     assert np.sqrt(1 + 100 * 10 / 90) == pytest.approx(2.611 / 0.750, abs=0.01)
     d = np.random.default_rng(1).normal(size=100)
     d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611
     assert paired_t(d).p_value == pytest.approx(0.0104, abs=1e-4)
-    assert significance.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(0.4550, abs=1e-3)
+    assert significance.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(
+        0.4550, abs=1e-3
+    )
 
 
 def test_the_variance_of_few_positives_is_pooled_over_the_folds():
-    """Cochran's Q of equal folds: of AUC, the positives' and the negatives' variance, each on one degree less."""
+    """Cochran's Q of equal folds: of AUC, the positives' and the negatives' variance, each on one
+    degree less.
+    """
     from evalkit.catalogue import lookup
     from evalkit.metrics.rows import Rows
     from evalkit.statistics.statistic import OfRows, pooled_variances
@@ -216,7 +252,9 @@ def test_the_variance_of_few_positives_is_pooled_over_the_folds():
     label = np.tile([1] * 4 + [0] * 36, 5)
     score = label + rng.normal(0, 1.5, 200)
     chosen = lookup.find("roc_auc", "counts")
-    parts = [OfRows(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40))) for i in range(5)]
+    parts = [
+        OfRows(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40))) for i in range(5)
+    ]
     variance, units = pooled_variances([part.moved_by_group() for part in parts])
     placed = [part.effects.rows[part.rows.actual == side] for side in (1, 0) for part in parts]
     pooled = [sum(np.sum((x * x.size) ** 2) for x in side) for side in (placed[:5], placed[5:])]

@@ -1,4 +1,6 @@
-"""The significance study and its page: the family, every kind of input, looks, pictures, lessons, any size."""
+"""The significance study and its page: the family, every kind of input, looks, pictures, lessons,
+any size.
+"""
 
 import json
 import tracemalloc
@@ -26,12 +28,17 @@ def sample():
 
 def test_the_family_is_counted_and_adjusted_as_one(sample):
     assert sample.family == "30 comparisons: 3 metrics × 10 pairs; Holm"
-    assert "Family: 30 comparisons: 3 metrics × 10 pairs; Holm." in first_screen.verdict(sample).text
+    assert (
+        "Family: 30 comparisons: 3 metrics × 10 pairs; Holm." in first_screen.verdict(sample).text
+    )
     rows = sample.comparisons
     assert len(rows) == 30
     assert rows["adjusted"].to_numpy() == pytest.approx(multiplicity.holm(rows["p"]))
     assert (rows["max_t"] >= rows["p"]).all()
-    assert significance.read(baseline="lda_cosine").family == "12 comparisons: 3 metrics × 4 candidates; Holm"
+    assert (
+        significance.read(baseline="lda_cosine").family
+        == "12 comparisons: 3 metrics × 4 candidates; Holm"
+    )
 
 
 def test_every_way_to_test_is_named():
@@ -48,14 +55,19 @@ def test_looks_cost_what_they_cost_and_stay_dual():
     for seed in range(8):
         d = rng(seed).normal(0.25, 1, 60)
         table = pd.DataFrame({"query": [f"q{i}" for i in range(60)], "a": d, "b": 0.0})
-        once, often = (significance.read(table, looks=k, baseline="b").comparisons.iloc[0] for k in (1, 5))
+        once, often = (
+            significance.read(table, looks=k, baseline="b").comparisons.iloc[0] for k in (1, 5)
+        )
         assert often["p"] >= once["p"]
         assert often["p"] <= 5 * once["p"] + 1e-12
         assert often["low"] <= once["low"]
         assert (often["p"] < 0.05) == (not often["low"] <= 0 <= often["high"])
     study = significance.read(table, looks=5)
     assert study.test_level == pytest.approx(1 - 0.0158, abs=1e-4)
-    assert "5 analyses of growing data: at 0.05 each, 14.2% of experiments without a difference" in told(study)
+    assert (
+        "5 analyses of growing data: at 0.05 each, 14.2% of experiments without a difference"
+        in told(study)
+    )
 
 
 def test_a_p_that_is_undefined_stays_so_over_looks():
@@ -65,14 +77,20 @@ def test_a_p_that_is_undefined_stays_so_over_looks():
         assert np.isnan(row["p"])
         assert np.isnan(row["adjusted"])
     study = significance.read(wide(gain=0.1), looks=5)
-    assert significance_page.null_distribution(study).caption.endswith("p 0.10, corrected for 5 analyses.")
+    assert significance_page.null_distribution(study).caption.endswith(
+        "p 0.10, corrected for 5 analyses."
+    )
     assert significance_page.duality(study).caption.endswith("p 0.10, corrected for 5 analyses.")
 
 
 def test_equivalence_and_non_inferiority_by_the_margin(sample):
     text = significance_page.equivalence(sample).text
     first = next(line for line in text.splitlines() if line.startswith("pixel_cosine − lda_cosine"))
-    assert first.split()[-3:] == ["not", "established", "yes"]  # up to .054: few queries are in the tail
+    assert first.split()[-3:] == [
+        "not",
+        "established",
+        "yes",
+    ]  # up to .054: few queries are in the tail
     without = significance.read(wide())
     assert significance_page.equivalence(without).html == ""
     assert "No margin was set" in first_screen.verdict(without).text
@@ -107,7 +125,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_where_there_are_no_ranks_their_section_is_empty():
-    folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
+    folds = pd.DataFrame(
+        {"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")}
+    )
     arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
     for table, more in [(folds, {"test_to_train": 0.2}), (arms, {}), (wide(), {})]:
         assert significance_page.ranks(significance.read(table, **more)).html == ""
@@ -115,7 +135,9 @@ def test_where_there_are_no_ranks_their_section_is_empty():
 
 def test_a_figure_of_many_systems_holds_the_best_mean_ranks():
     base, names = rng(1).normal(size=12), [f"s{i:02d}" for i in range(40)]
-    table = pd.DataFrame({"query": range(12)} | {name: base + i / 50 for i, name in enumerate(names)})
+    table = pd.DataFrame(
+        {"query": range(12)} | {name: base + i / 50 for i, name in enumerate(names)}
+    )
     figure = significance_page.ranks(significance.read(table, baseline="s00"))
     assert "k = 40 systems" in figure.caption
     assert "The figure shows the 30 best." in figure.caption
@@ -131,7 +153,9 @@ def axes(draw, monkeypatch, *data, **options):
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
     frame = paired.power_curve(sample)
-    ax = axes(plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
+    ax = axes(
+        plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference"
+    )
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert {"n = 25", "n = 100", "n = 400"} <= set(lines)
     assert lines["n = 100"].tolist() == frame[frame["units"] == 100]["power"].tolist()
@@ -148,8 +172,20 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
 @pytest.mark.parametrize("less_is_better", [False, True])
 def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
     d = np.array([-0.4, -0.3, -0.2, 0.1])
-    ax = axes(plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y", less_is_better=less_is_better)
-    green = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()]
+    ax = axes(
+        plots.histogram,
+        monkeypatch,
+        Counted.of(d),
+        xlabel="x",
+        ylabel="y",
+        less_is_better=less_is_better,
+    )
+    green = [
+        bar
+        for part in ax.containers
+        for bar in part
+        if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()
+    ]
     assert sum(bar.get_height() for bar in green) == (3 if less_is_better else 1)
 
 
@@ -160,11 +196,21 @@ def test_an_earlier_report_is_tested_anew(sample_reports):
     earlier = json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
     study = significance.read(str(sample_reports / "significance.json"), margin=0.06)
     row, before = study.headline.iloc[0], earlier["headline"][0]
-    assert [row["first"], row["second"], row["verdict"]] == [before["first"], before["second"], "equivalent"]
+    assert [row["first"], row["second"], row["verdict"]] == [
+        before["first"],
+        before["second"],
+        "equivalent",
+    ]
     assert row["p"] == pytest.approx(before["p"], abs=0.01)
     assert (row["difference"], row["n"]) == pytest.approx((before["difference"], before["n"]))
-    values = {one["system"]: one["value"] for one in earlier["estimates"] if one["metric"] == earlier["primary"]}
-    assert study.estimates.set_index("system")["value"].to_dict() == {k: values[k] for k in study.systems}
+    values = {
+        one["system"]: one["value"]
+        for one in earlier["estimates"]
+        if one["metric"] == earlier["primary"]
+    }
+    assert study.estimates.set_index("system")["value"].to_dict() == {
+        k: values[k] for k in study.systems
+    }
     assert "The mean of these differences" not in told(study)
 
 
@@ -175,19 +221,28 @@ def published(results) -> dict:
 def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
     study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
     (tmp_path / "earlier.json").write_text(json.dumps(published(ranking_page.results(study))))
-    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; use"):
+    with pytest.raises(
+        InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; use"
+    ):
         significance.read(str(tmp_path / "earlier.json"))
 
 
 def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
     users = [f"u{i}" for i in np.repeat(np.arange(20), rng(1).integers(1, 30, 20))]
-    table = pd.DataFrame({"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))})
+    table = pd.DataFrame(
+        {"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))}
+    )
     study = significance.read(table, unit="user")
     (tmp_path / "earlier.json").write_text(json.dumps(published(significance_page.results(study))))
     again = significance.read(str(tmp_path / "earlier.json"))
     assert again.comparisons.iloc[0]["n"] == 20
     assert "The mean of these differences is" in told(again)
-    for name, value in (("unit", "user"), ("systems", "a"), ("columns", "unit=user"), ("metrics", "loss")):
+    for name, value in (
+        ("unit", "user"),
+        ("systems", "a"),
+        ("columns", "unit=user"),
+        ("metrics", "loss"),
+    ):
         with pytest.raises(ParameterError, match=f"{name}: "):
             significance.read(str(tmp_path / "earlier.json"), **{name: value})
 
@@ -195,7 +250,10 @@ def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
 def test_the_simulations_claim_no_more_than_two_standard_errors():
     worst = 2 * np.sqrt(0.25 / lessons.RUNS)
     shown = significance_page.teaching(significance.read(wide())).html
-    assert f"300 runs (Wilcoxon 30): rates are accurate to about {100 * worst:.0f} percentage points." in shown
+    assert (
+        f"300 runs (Wilcoxon 30): rates are accurate to about {100 * worst:.0f} percentage points."
+        in shown
+    )
 
 
 def test_the_figures_of_the_lessons_are_in_the_results():
@@ -204,7 +262,10 @@ def test_the_figures_of_the_lessons_are_in_the_results():
     every = zip(recorded["hundred"]["method"], recorded["hundred"]["covers"], strict=True)
     missed = [method for method, covers in every if not covers]
     caption = lessons_page.hundred().caption
-    assert f"the {missed.count('t')} (t) and {missed.count('z with s')} (z with s) that miss" in caption
+    assert (
+        f"the {missed.count('t')} (t) and {missed.count('z with s')} (z with s) that miss"
+        in caption
+    )
     assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]
 
 
@@ -213,23 +274,38 @@ def uneven() -> pd.DataFrame:
     size = np.repeat([2, 40], 10)
     user = np.repeat(np.arange(20), size)
     return pd.DataFrame(
-        {"user": user, "a": np.where(size[user] > 2, 1.0, -1.0) + rng(6).normal(0, 0.1, user.size), "b": 0.0}
+        {
+            "user": user,
+            "a": np.where(size[user] > 2, 1.0, -1.0) + rng(6).normal(0, 0.1, user.size),
+            "b": 0.0,
+        }
     )
 
 
 def test_other_tests_are_of_the_same_mean_and_sizes_are_of_units():
     study = significance.read(uneven(), unit="user")
-    row, others, d = study.comparisons.iloc[0], paired.other_tests(study).iloc[0], study.differences()
+    row, others, d = (
+        study.comparisons.iloc[0],
+        paired.other_tests(study).iloc[0],
+        study.differences(),
+    )
     assert row["difference"] > 0.8 > 0.1 > abs(d.mean())
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
     measured = [study.measure(study.primary, name) for name in study.opponents]
-    assert others["t"] == pytest.approx(methods.t_test(*measured, study.inference_options(2)).p_value)
-    assert "t and bootstrap take whole users, the other" in significance_page.other_tests(study).html
+    assert others["t"] == pytest.approx(
+        methods.t_test(*measured, study.inference_options(2)).p_value
+    )
+    assert (
+        "t and bootstrap take whole users, the other" in significance_page.other_tests(study).html
+    )
     sizes = paired.effects(study).iloc[0]
     assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
     assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
     assert sizes["difference"] == pytest.approx(row["difference"])
-    assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
+    assert (
+        "Mean over rows, whole users as units, with its 95% interval"
+        in significance_page.estimates(study).text
+    )
 
 
 def predictions(users=30, each=8) -> pd.DataFrame:
@@ -239,12 +315,17 @@ def predictions(users=30, each=8) -> pd.DataFrame:
     better = rng(9).normal(0, 0.2, users)[user]
     sides = {"a": 0.5 + (2 * label - 1) * np.clip(better, -0.4, 0.4), "b": np.full(rows.size, 0.5)}
     shared = {"id": rows, "user": user, "label": label}
-    return pd.concat([pd.DataFrame(shared | {"system": name, "score": p}) for name, p in sides.items()])
+    return pd.concat(
+        [pd.DataFrame(shared | {"system": name, "score": p}) for name, p in sides.items()]
+    )
 
 
 def test_chances_of_one_unit_are_flipped_together():
     table = predictions()
-    row, user = (significance.read(table, metrics="brier", unit=u).comparisons.iloc[0] for u in (None, "user"))
+    row, user = (
+        significance.read(table, metrics="brier", unit=u).comparisons.iloc[0]
+        for u in (None, "user")
+    )
     assert (row["n"], row["unit"], user["n"], user["unit"]) == (240, "row", 30, "user")
     assert user["difference"] == pytest.approx(row["difference"])
     assert "score = score, unit = user." in told(significance.read(table, unit="user"))
@@ -262,7 +343,9 @@ def test_queries_that_a_run_lacks_are_told(tmp_path):
     (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(9)))
     (tmp_path / "a.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 a\n" for i in range(9)))
     (tmp_path / "b.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 b\n" for i in range(4, 10)))
-    study = significance.read(f"{tmp_path}/a.run,{tmp_path}/b.run", str(tmp_path / "qrels.txt"), metrics="mrr")
+    study = significance.read(
+        f"{tmp_path}/a.run,{tmp_path}/b.run", str(tmp_path / "qrels.txt"), metrics="mrr"
+    )
     assert study.comparisons.iloc[0]["difference"] == pytest.approx(4 / 9)
     assert "Judged queries missing from a run count as 0: b 4." in told(study)
     assert "Queries without judgements are left out: b 1." in told(study)
@@ -272,14 +355,19 @@ def test_metrics_of_chances_are_defined_as_the_catalogue_has_them():
     shown = significance_page.definitions(significance.read(predictions())).text
     assert "brier: mean (probability − label)²" in shown
     assert "the mean of the values in the input" not in shown
-    assert "the mean of the values in the input" in significance_page.definitions(significance.read(wide())).text
+    assert (
+        "the mean of the values in the input"
+        in significance_page.definitions(significance.read(wide())).text
+    )
 
 
 OF_DATA = [piece for piece in significance_page.PIECES if piece is not significance_page.teaching]
 
 
 def counts(n, *more):
-    return pd.DataFrame({"arm": list("AB"), "successes": [n // 2 + more[0], n // 2], "trials": [n, n]})
+    return pd.DataFrame(
+        {"arm": list("AB"), "successes": [n // 2 + more[0], n // 2], "trials": [n, n]}
+    )
 
 
 def pieces(study):
@@ -295,7 +383,9 @@ def pieces(study):
 GREATER = {"null": 0.5, "alternative": "greater"}
 
 
-@pytest.mark.parametrize("n, more", [(10**8, {}), (10**15, {}), (10**15, {"null": 0.5}), (10**15, GREATER)])
+@pytest.mark.parametrize(
+    "n, more", [(10**8, {}), (10**15, {}), (10**15, {"null": 0.5}), (10**15, GREATER)]
+)
 def test_a_page_of_very_many_trials_is_bounded(n, more):
     held, shown = pieces(significance.read(counts(n, 3 * int(n**0.5)), **more))
     assert held < 200e6
@@ -306,16 +396,26 @@ def test_the_page_says_where_the_score_test_stands_in():
     note = "Above 1,000,000,000 trials the score test replaces Fisher's test"
     assert note in significance_page.findings(significance.read(counts(10**9, 40_000))).text
     assert note not in significance_page.findings(significance.read(counts(10**8, 40_000))).text
-    exact = "replaces the exact binomial test, from which it differs by less than 0.1%: A − null 0.5, B − null"
-    assert exact in significance_page.findings(significance.read(counts(10**10, 40_000), null=0.5)).text
+    exact = (
+        "replaces the exact binomial test, from which it differs by less than 0.1%: A − null 0.5, "
+        "B − null"
+    )
+    assert (
+        exact
+        in significance_page.findings(significance.read(counts(10**10, 40_000), null=0.5)).text
+    )
 
 
 def test_the_picture_of_a_null_says_how_many_numbers_it_draws():
-    caption = significance_page.null_distribution(significance.read(counts(10**8, 12_000), null=0.5)).caption
+    caption = significance_page.null_distribution(
+        significance.read(counts(10**8, 12_000), null=0.5)
+    ).caption
     assert "One outcome in " in caption
     assert (
         "One outcome in "
-        not in significance_page.null_distribution(significance.read(counts(1000, 20), null=0.5)).caption
+        not in significance_page.null_distribution(
+            significance.read(counts(1000, 20), null=0.5)
+        ).caption
     )
 
 

@@ -1,4 +1,6 @@
-"""Sources: where a path is looked for, what a folder or pattern stands for, and what every kind of file refuses."""
+"""Sources: where a path is looked for, what a folder or pattern stands for, and what every kind of
+file refuses.
+"""
 
 import gzip
 import hashlib
@@ -30,7 +32,9 @@ def here(tmp_path, monkeypatch):
 def load(data: object) -> dict[str, list]:
     """Query, item and score of a one-part source."""
     (part,) = sources.parts(data)
-    return {role: column.to_pylist() for role, column in part.load(TEXT, {"score": "score"}).items()}
+    return {
+        role: column.to_pylist() for role, column in part.load(TEXT, {"score": "score"}).items()
+    }
 
 
 def refused(data: object) -> str:
@@ -42,7 +46,7 @@ def refused(data: object) -> str:
     return str(error.value)
 
 
-# ---- paths ----------------------------------------------------------------------------------------------------------
+# ---- paths ---------------------------------------------------------------------------------------
 
 
 def test_finds_the_working_directory_first_then_the_checkout(here):
@@ -76,7 +80,9 @@ def test_folders_patterns_and_lists(here):
     assert [part.name for part in sources.parts([here / "sub", "c.txt"])] == ["sub/d.csv", "c.txt"]
 
 
-@pytest.mark.parametrize("name", ["a b.csv", "it's.csv", "x[1].csv", "star*.csv", 'quo"te.csv', "ü.csv", "a;b.csv"])
+@pytest.mark.parametrize(
+    "name", ["a b.csv", "it's.csv", "x[1].csv", "star*.csv", 'quo"te.csv', "ü.csv", "a;b.csv"]
+)
 def test_hostile_file_names(here, name):
     (here / name).write_text(GOOD)
     (here / "x1.csv").write_text("other\n")
@@ -91,7 +97,7 @@ def test_refuses_a_folder_without_files(here, name):
     assert refused("folder") == "folder: the folder holds no file"
 
 
-# ---- CSV ------------------------------------------------------------------------------------------------------------
+# ---- CSV -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", FILES["csv_forms"])
@@ -101,7 +107,20 @@ def test_csv_in_its_many_forms(here, text):
 
 
 def test_csv_ids_are_never_guessed(here):
-    ids = ["007", "7", "18446744073709551617", "NA", "null", "NULL", "nan", "1.0", "1e3", "true", "2024-01-02", " x "]
+    ids = [
+        "007",
+        "7",
+        "18446744073709551617",
+        "NA",
+        "null",
+        "NULL",
+        "nan",
+        "1.0",
+        "1e3",
+        "true",
+        "2024-01-02",
+        " x ",
+    ]
     ids += ["naïve", "日本", 'say "hi"', "two\nlines", "a,b", "'", "#x"]
     rows = "".join('"' + one.replace('"', '""') + '",i,1\n' for one in ids)
     (here / "x.csv").write_text(HEADER + rows)
@@ -109,11 +128,15 @@ def test_csv_ids_are_never_guessed(here):
 
 
 def test_a_quoted_newline_late_in_the_file(here):
-    (here / "x.csv").write_text(HEADER + "".join(f"1,i{n},1\n" for n in range(40000)) + '1,"a\nb",2\n')
+    (here / "x.csv").write_text(
+        HEADER + "".join(f"1,i{n},1\n" for n in range(40000)) + '1,"a\nb",2\n'
+    )
     assert load("x.csv")["item"][-1] == "a\nb"
 
 
-@pytest.mark.parametrize("cell", ["high", "NULL", "NA", "0x10", '"1,5"', "true", "50%", "1f", "--1", "1 2", "١"])
+@pytest.mark.parametrize(
+    "cell", ["high", "NULL", "NA", "0x10", '"1,5"', "true", "50%", "1f", "--1", "1 2", "١"]
+)
 def test_refuses_text_for_a_number(here, cell):
     (here / "x.csv").write_text(HEADER + "1,a,.5\n1,b," + cell + "\n")
     got = cell.strip('"')
@@ -123,14 +146,19 @@ def test_refuses_text_for_a_number(here, cell):
 MANY = "".join(f"1,i{n},.5\n" for n in range(30000))
 
 
-@pytest.mark.parametrize("text, message, encoding", [(*case, "utf-8")[:3] for case in FILES["broken_csv"]])
+@pytest.mark.parametrize(
+    "text, message, encoding", [(*case, "utf-8")[:3] for case in FILES["broken_csv"]]
+)
 def test_refuses_broken_csv(here, text, message, encoding):
     (here / "x.csv").write_bytes(text.replace("{many}", MANY).encode(encoding))
     assert refused("x.csv") == f"x.csv: {message}"
 
 
 def test_refuses_long_cells_and_lines(here):
-    number, line = f"score must be a number, got {'z' * 80!r}", "a line must not be longer than 2 MB"
+    number, line = (
+        f"score must be a number, got {'z' * 80!r}",
+        "a line must not be longer than 2 MB",
+    )
     for row, message in ((f"1,a,{'z' * 5000}\n", number), (f"1,{'x' * 3_000_000},1\n", line)):
         (here / "x.csv").write_text(HEADER + row)
         assert refused("x.csv") == f"x.csv: {message} (line 2)"
@@ -148,7 +176,9 @@ def test_refuses_a_truncated_gzip(here, rows):
 @pytest.mark.parametrize("suffix", ["csv.bz2", "jsonl.lz4", "csv.gz.bz2"])
 def test_refuses_tables_that_are_packed_otherwise(here, suffix):
     (here / f"x.{suffix}").write_bytes(b"anything")
-    assert refused(f"x.{suffix}").endswith(f"a compressed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}")
+    assert refused(f"x.{suffix}").endswith(
+        f"a compressed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}"
+    )
 
 
 @pytest.mark.parametrize("text, message", FILES["no_tables"])
@@ -158,7 +188,7 @@ def test_refuses_a_text_file_that_is_neither(here, text, message):
     assert refused("README").endswith(message)
 
 
-# ---- Parquet, JSON lines --------------------------------------------------------------------------------------------
+# ---- Parquet, JSON lines -------------------------------------------------------------------------
 
 
 def parquet(**columns: object) -> str:
@@ -173,7 +203,11 @@ def parquet(**columns: object) -> str:
     [
         ("query", [1.0, 2.0], "query must hold ids as text or whole numbers, got DOUBLE"),
         ("query", [["a"], ["b"]], "query must hold ids as text or whole numbers, got VARCHAR[]"),
-        ("item", [{"a": 1}, {"a": 2}], "item must hold ids as text or whole numbers, got STRUCT(a BIGINT)"),
+        (
+            "item",
+            [{"a": 1}, {"a": 2}],
+            "item must hold ids as text or whole numbers, got STRUCT(a BIGINT)",
+        ),
         ("score", ["0.5", "x"], "score must be a number, got 'x' (row 2)"),
         ("score", [[1.0], [2.0]], "score must hold numbers, got DOUBLE[]"),
         ("score", pa.array([1, 2], pa.timestamp("s")), "score must hold numbers, got TIMESTAMP"),
@@ -192,9 +226,17 @@ def test_refuses_a_truncated_parquet_file(here, part):
 
 
 def test_parquet_ids_of_every_type(here):
-    for ids in ([7, 8], pa.array([7, 8], pa.uint8()), ["7", "8"], pa.array(["7", "8"]).dictionary_encode()):
+    for ids in (
+        [7, 8],
+        pa.array([7, 8], pa.uint8()),
+        ["7", "8"],
+        pa.array(["7", "8"]).dictionary_encode(),
+    ):
         assert load(parquet(query=ids))["query"] == ["7", "8"]
-    assert load(parquet(query=pa.array([2**64 - 1, 2**63], pa.uint64())))["query"] == [str(2**64 - 1), str(2**63)]
+    assert load(parquet(query=pa.array([2**64 - 1, 2**63], pa.uint64())))["query"] == [
+        str(2**64 - 1),
+        str(2**63),
+    ]
 
 
 LINE = '{"query": "1", "item": "a", "score": 0.5}\n'
@@ -221,7 +263,7 @@ def test_json_forms(here):
     assert load("x.json") == load("y.jsonl") == load("z.ndjson") == expected
 
 
-# ---- frames ---------------------------------------------------------------------------------------------------------
+# ---- frames --------------------------------------------------------------------------------------
 
 
 def frame(**columns: object) -> pd.DataFrame:
@@ -268,30 +310,46 @@ def test_half_floats():
 @pytest.mark.parametrize(
     "data, message",
     [
-        (frame(query=[1.0, 2.0]), "data frame: query must hold ids as text or whole numbers, got DOUBLE"),
+        (
+            frame(query=[1.0, 2.0]),
+            "data frame: query must hold ids as text or whole numbers, got DOUBLE",
+        ),
         (
             frame(item=pd.Series(["a", 7], dtype=object)),
             "data frame: item must hold ids as text or whole numbers, got both in one column",
         ),
-        (frame(item=pd.Series([2**70, 7], dtype=object)), "the frame cannot be read: Python int too large"),
+        (
+            frame(item=pd.Series([2**70, 7], dtype=object)),
+            "the frame cannot be read: Python int too large",
+        ),
         (frame(score=[1j, 2j]), "the frame cannot be read: Unsupported numpy type"),
         (frame(score=["x", "y"]), "data frame: score must be a number, got 'x' (row 1)"),
-        (frame().set_axis(["query", "item", "item"], axis=1), "the frame cannot be read: Duplicate column names found"),
-        (pa.table([["1"], ["a"], [1]] * 2, names=["query", "item", "score"] * 2), "data frame: column names must be"),
+        (
+            frame().set_axis(["query", "item", "item"], axis=1),
+            "the frame cannot be read: Duplicate column names found",
+        ),
+        (
+            pa.table([["1"], ["a"], [1]] * 2, names=["query", "item", "score"] * 2),
+            "data frame: column names must be",
+        ),
         (pd.Series([1]), "the frame cannot be read: Cannot import schema"),
         ({"query": ["1"], "item": []}, "1: no such file or folder"),
         ({}, "data must name at least one column or table, got an empty dict"),
         ({"query": ["1", 2]}, "query must be values of one type, one per row: "),
         ({"query": [["1"]]}, "1: no such file or folder"),
         ({"query": ["1"], "item": ["a", "b"]}, "item must have as many values as query, 1, got 2"),
-        (None, "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got NoneType"),
+        (
+            None,
+            "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), "
+            "got NoneType",
+        ),
     ],
 )
 def test_refuses_frames(data, message):
     assert refused(data).startswith(message)
 
 
-# ---- fingerprints ---------------------------------------------------------------------------------------------------
+# ---- fingerprints --------------------------------------------------------------------------------
 
 
 def test_fingerprint_is_the_files_sha256(here):
@@ -326,7 +384,9 @@ def test_the_sha256_of_another_file_than_was_read_is_refused(here, how):
 def test_names_of_json_that_differ_in_their_case_alone_are_refused_and_numbered_ones_kept(here):
     (here / "x.json").write_text('[{"a": 1, "A": 2, "id": 3}]')
     (here / "y.json").write_text('[{"b": 1, "A_1": 2, "a": 3}]')
-    with pytest.raises(InputError, match=r"^x.json: column names must be distinct, got 'A' and 'a'$"):
+    with pytest.raises(
+        InputError, match=r"^x.json: column names must be distinct, got 'A' and 'a'$"
+    ):
         sources.parts("x.json")
     assert sources.parts("y.json")[0].columns == ("b", "A_1", "a")
 
@@ -334,6 +394,10 @@ def test_names_of_json_that_differ_in_their_case_alone_are_refused_and_numbered_
 @pytest.mark.parametrize("name", ["nope.run", "data frame"])
 def test_an_error_that_names_its_input_names_no_other(here, name):
     (here / "glue.q").write_text("q1 0 d1 1\n")
-    preds = "nope.run" if name == "nope.run" else pd.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [0.5]})
+    preds = (
+        "nope.run"
+        if name == "nope.run"
+        else pd.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [0.5]})
+    )
     with pytest.raises(InputError, match=f"^{name}: "):
         ek.ranking(preds, "glue.q")

@@ -1,4 +1,6 @@
-"""Studies compute, pages speak: pages do no arithmetic and no statistics, studies hold no sentences."""
+"""Studies compute, pages speak: pages do no arithmetic and no statistics, studies hold no
+sentences.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -9,12 +11,33 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 PAGES = sorted((PACKAGE / "pages").glob("*.py"))
 STUDIES = sorted((PACKAGE / "studies").glob("*.py"))
-COMPUTING = ("evalkit.statistics", "evalkit.metrics", "evalkit.online", "evalkit.offline", "scipy", "numpy")
+COMPUTING = (
+    "evalkit.statistics",
+    "evalkit.metrics",
+    "evalkit.online",
+    "evalkit.offline",
+    "scipy",
+    "numpy",
+)
 OPERATORS = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
-REDUCTIONS = "sum mean std var median quantile cumsum corr argmax argmin idxmax idxmin argsort round prod diff dot"
+REDUCTIONS = (
+    "sum mean std var median quantile cumsum corr argmax argmin idxmax idxmin argsort round prod "
+    "diff dot"
+)
 LONGEST = 11  # words of a literal in a study: a label or the name of a method, and no sentence
-DEFINITIONS = ("formula", "undefined", "equals", "holds")  # what a metric of a study is, what a column of a file holds
-METHODS = ("intervals_are", "tests_are", "bands_are")  # the words of the methods, until they stand with the methods
+# what a metric of a study is, what a column of a file holds
+DEFINITIONS = (
+    "formula",
+    "undefined",
+    "equals",
+    "holds",
+)
+# the words of the methods, until they stand with the methods
+METHODS = (
+    "intervals_are",
+    "tests_are",
+    "bands_are",
+)
 
 
 def tree(path: Path) -> ast.Module:
@@ -22,22 +45,31 @@ def tree(path: Path) -> ast.Module:
 
 
 def computing(path: Path) -> Iterator[str]:
-    """What a module computes: imports of what computes, operators on numbers, reductions of columns."""
+    """What a module computes: imports of what computes, operators on numbers, reductions of
+    columns.
+    """
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(COMPUTING):
             yield f"line {node.lineno}: imports {node.module}"
-        if isinstance(node, ast.Import) and any(alias.name.startswith(COMPUTING) for alias in node.names):
+        if isinstance(node, ast.Import) and any(
+            alias.name.startswith(COMPUTING) for alias in node.names
+        ):
             yield f"line {node.lineno}: imports {', '.join(alias.name for alias in node.names)}"
         if isinstance(node, ast.BinOp) and isinstance(node.op, OPERATORS):
             yield f"line {node.lineno}: {ast.unparse(node)}"
         if isinstance(node, ast.AugAssign) and isinstance(node.op, OPERATORS):
             yield f"line {node.lineno}: {ast.unparse(node)}"
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in REDUCTIONS.split():
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).rpartition(".")[2] in REDUCTIONS.split()
+        ):
             yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
 def sentences(path: Path) -> Iterator[str]:
-    """The long literals of a module, but docstrings, errors, definitions of metrics and words of methods."""
+    """The long literals of a module, but docstrings, errors, definitions of metrics and words of
+    methods.
+    """
     module = tree(path)
     free = {id(part) for node in ast.walk(module) if spoken(node) for part in ast.walk(node)}
     joined = [node for node in ast.walk(module) if isinstance(node, ast.JoinedStr)]
@@ -64,7 +96,9 @@ def spoken(node: ast.AST) -> bool:
 def literal(node: ast.AST) -> str:
     """The text of a string, each hole of an f-string as one word; empty for anything else."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        return "".join(
+            str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values
+        )
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
@@ -82,7 +116,9 @@ def test_the_rules_see_what_they_forbid(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text('import numpy\ntotal = 100 * frame["n"].sum()\ntotal /= 2\n')
     assert len(list(computing(bad))) == 4
-    bad.write_text('text = f"{n} rows of the table have no value and are left out"\nname = "left out"\n')
+    bad.write_text(
+        'text = f"{n} rows of the table have no value and are left out"\nname = "left out"\n'
+    )
     assert len(list(sentences(bad))) == 1
     bad.write_text('"""A docstring, which may be as long as its module needs it to be."""\n')
     assert not list(sentences(bad))

@@ -16,7 +16,11 @@ from evalkit.reading.tables.table import Coded
 def dated(draw):
     rows = draw(st.integers(20, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return rng.integers(0, draw(st.sampled_from([12, 200])), rows), rng.integers(0, 6, rows), rng.integers(0, 2, rows)
+    return (
+        rng.integers(0, draw(st.sampled_from([12, 200])), rows),
+        rng.integers(0, 6, rows),
+        rng.integers(0, 2, rows),
+    )
 
 
 def partition(folds):
@@ -70,7 +74,10 @@ def test_forward_refuses_groups_of_another_length():
 
 def test_forward_by_hand():
     folds = splits.forward([1, 1, 2, 3, 3, 4, 5, 6], k=2, gap=1)
-    assert [(a.tolist(), b.tolist()) for a, b in folds.pairs] == [([0, 1], [3, 4, 5]), ([0, 1, 2, 3, 4], [6, 7])]
+    assert [(a.tolist(), b.tolist()) for a, b in folds.pairs] == [
+        ([0, 1], [3, 4, 5]),
+        ([0, 1, 2, 3, 4], [6, 7]),
+    ]
     short = splits.forward([1, 1, 2, 3, 3, 4, 5, 6], k=2, window=2)
     assert [a.tolist() for a, _ in short.pairs] == [[0, 1, 2], [3, 4, 5]]
 

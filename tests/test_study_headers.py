@@ -1,4 +1,6 @@
-"""Columns that are missing or unclear are told before a kernel starts, all in one message, by the headers alone."""
+"""Columns that are missing or unclear are told before a kernel starts, all in one message, by the
+headers alone.
+"""
 
 import subprocess
 import sys
@@ -28,8 +30,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def values(reader: Reader, second: pd.DataFrame) -> dict:
-    """The parameters of a report on two files, and on one more for each table that goes with them."""
-    tables = {name: table for name, table in reader.others.items() if isinstance(table, pd.DataFrame)}
+    """The parameters of a report on two files, and on one more for each table that goes with
+    them.
+    """
+    tables = {
+        name: table for name, table in reader.others.items() if isinstance(table, pd.DataFrame)
+    }
     for name, table in ({"first": reader.first, "second": second} | tables).items():
         table.to_csv(f"{name}.csv", index=False)
     named = {name: f"{name}.csv" for name in tables}
@@ -51,11 +57,15 @@ def test_every_report_has_its_inputs_checked():
 
 @pytest.mark.parametrize("reader", TABLES, ids=lambda reader: reader.name)
 def test_good_headers_are_not_refused(reader):
-    inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].of(values(reader, reader.second)))
+    inspection.check_headers(
+        REPORTS[reader.study.__name__.split(".")[-1]].of(values(reader, reader.second))
+    )
 
 
 @pytest.mark.parametrize(
-    "reader", [r for r in TABLES if r.columns(WITHOUT.role) and r.name not in BY_CELLS], ids=lambda reader: reader.name
+    "reader",
+    [r for r in TABLES if r.columns(WITHOUT.role) and r.name not in BY_CELLS],
+    ids=lambda reader: reader.name,
 )
 def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
     lacking = reader.columns(WITHOUT.role)
@@ -65,19 +75,35 @@ def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
 
 
 @pytest.mark.parametrize(
-    "reader", [r for r in TABLES if r.columns(TWINS.role) and r.name not in BY_CELLS], ids=lambda reader: reader.name
+    "reader",
+    [r for r in TABLES if r.columns(TWINS.role) and r.name not in BY_CELLS],
+    ids=lambda reader: reader.name,
 )
 def test_unclear_columns_are_refused_in_the_words_of_the_study(reader):
-    before, read = refusal(reader, values(reader, TWINS.change(reader.second, *reader.columns(TWINS.role))))
+    before, read = refusal(
+        reader, values(reader, TWINS.change(reader.second, *reader.columns(TWINS.role)))
+    )
     assert before == read
     assert "both" in before
 
 
 NAMED = {
-    "significance": ({"preds": "t.csv", "columns": "value=x,unit=y"}, "t.csv has no columns 'x' and 'y', it has a, b"),
-    "validation": ({"features": "t.csv", "target": "z", "categorical": "q"}, "t.csv has no columns 'q' and 'z'"),
-    "interleaving": ({"users": "t.csv", "metrics": "x/y"}, "no column 'x' (metrics or before); no column 'y'"),
-    "ranking": ({"preds": "t.csv", "unit": "u"}, "no column 'u' (segments or unit); no column for the query"),
+    "significance": (
+        {"preds": "t.csv", "columns": "value=x,unit=y"},
+        "t.csv has no columns 'x' and 'y', it has a, b",
+    ),
+    "validation": (
+        {"features": "t.csv", "target": "z", "categorical": "q"},
+        "t.csv has no columns 'q' and 'z'",
+    ),
+    "interleaving": (
+        {"users": "t.csv", "metrics": "x/y"},
+        "no column 'x' (metrics or before); no column 'y'",
+    ),
+    "ranking": (
+        {"preds": "t.csv", "unit": "u"},
+        "no column 'u' (segments or unit); no column for the query",
+    ),
 }
 
 
@@ -96,7 +122,10 @@ def test_the_refusal_starts_nothing_heavy():
     Path("t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     code = "import sys; from evalkit.__main__ import main\n"
     code += "status = main(['report', 'classification', '-p', 'preds', 't.csv', '-o', 'out'])\n"
-    code += "heavy = {'papermill', 'jupyter_client', 'pandas', 'duckdb', 'scipy', 'matplotlib', 'sklearn'}\n"
+    code += (
+        "heavy = {'papermill', 'jupyter_client', 'pandas', 'duckdb', 'scipy', 'matplotlib', "
+        "'sklearn'}\n"
+    )
     code += "print(status, sorted(heavy & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "2 []\n"

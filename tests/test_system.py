@@ -11,7 +11,10 @@ import pytest
 
 from evalkit import system
 
-ZEN_4 = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: {model}\nmodel name\t: AMD EPYC\n"
+ZEN_4 = (
+    "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: {model}\nmodel "
+    "name\t: AMD EPYC\n"
+)
 FEATURES = system.dispatched()
 
 
@@ -51,11 +54,15 @@ def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatc
     assert system.SWITCH not in os.environ
 
 
-@pytest.mark.skipif(not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it")
+@pytest.mark.skipif(
+    not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it"
+)
 def test_numpy_takes_the_remedy_without_a_warning():
     code = "from evalkit import system; print(system.dispatched())"
     environment = os.environ | {system.SWITCH: " ".join(FEATURES)}
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
+    )
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 
@@ -65,7 +72,9 @@ class Terminal(io.StringIO):
 
 
 def watched(monkeypatch) -> Terminal:
-    """A terminal in place of the error stream; not in a fixture, after which pytest sets the stream anew."""
+    """A terminal in place of the error stream; not in a fixture, after which pytest sets the stream
+    anew.
+    """
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     return stream
@@ -103,16 +112,24 @@ def test_no_terminal_sees_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-DRAWN = "from evalkit.system import progress\nwith progress('reading', 9, patience=0) as draw:\n    draw(3)"
+DRAWN = (
+    "from evalkit.system import progress\nwith progress('reading', 9, patience=0) as draw:\n    "
+    "draw(3)"
+)
 
 
 @pytest.mark.parametrize("watched", [True, False])
 def test_a_notebook_draws_only_for_a_person(watched):
-    """Who runs a cell by hand can be asked for input; papermill, nbconvert and nbval, which store outputs, cannot."""
+    """Who runs a cell by hand can be asked for input; papermill, nbconvert and nbval, which store
+    outputs, cannot.
+    """
     with jupyter_client.run_kernel(kernel_name="python3") as kernel:
         shown: list[str] = []
         kernel.execute_interactive(
-            DRAWN, allow_stdin=watched, output_hook=lambda message: shown.append(message["msg_type"]), timeout=60
+            DRAWN,
+            allow_stdin=watched,
+            output_hook=lambda message: shown.append(message["msg_type"]),
+            timeout=60,
         )
     assert bool(set(shown) & {"display_data", "update_display_data"}) is watched
     assert "error" not in shown

@@ -1,4 +1,6 @@
-"""TREC text: what is a run and what are judgements, white space, comments, and refusals with the line."""
+"""TREC text: what is a run and what are judgements, white space, comments, and refusals with the
+line.
+"""
 
 import gzip
 
@@ -16,7 +18,9 @@ EXPECTED = {
 }
 
 
-def read(tmp_path, data: str | bytes, name: str = "x.run", shape: trec.Layout = trec.RUN) -> dict[str, list]:
+def read(
+    tmp_path, data: str | bytes, name: str = "x.run", shape: trec.Layout = trec.RUN
+) -> dict[str, list]:
     """The columns of a file with this content."""
     path = tmp_path / name
     path.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -63,7 +67,8 @@ def test_ids_are_text(tmp_path):
     ids = ["007", "7", "NA", "null", "NaN", '"q"', "18446744073709551617", "é", "1e3", "#x"]
     data = "".join(f"{i} Q0 {i} 1 .5 t\n" for i in ids)
     assert read(tmp_path, "0 Q0 0 1 .5 t\n" + data)["query"][1:8] == ids[:7]
-    assert read(tmp_path, "0  Q0 0 1 .5 t\n" + data)["item"][1:] == ids[:-1]  # a line that begins with # is a comment
+    # a line that begins with # is a comment
+    assert read(tmp_path, "0  Q0 0 1 .5 t\n" + data)["item"][1:] == ids[:-1]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +94,16 @@ def test_layout_by_the_first_line(tmp_path, line, shape):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("1 Q0 b 2 .4", r"line 2 must be a run line, 'query Q0 item rank score tag', got 5 fields: '1 Q0 b 2 .4'"),
+        (
+            "1 Q0 b 2 .4",
+            r"line 2 must be a run line, 'query Q0 item rank score tag', got 5 fields: '1 Q0 b 2 "
+            r".4'",
+        ),
         ("1", "line 2 must be a run line, .* got 1 fields: '1'"),
-        ("1 Q0 b 2 .4 t2 Q0 a 1 .5 t", "line 2 must be .*, got another after it: '1 .* t'; begin a new line for each"),
+        (
+            "1 Q0 b 2 .4 t2 Q0 a 1 .5 t",
+            "line 2 must be .*, got another after it: '1 .* t'; begin a new line for each",
+        ),
         ("1 Q0 b 2 high t", r"score must be a number, got 'high' \(line 2\)"),
         ("1 Q0 b 2 1_000 t", r"score must be a number, got '1_000' \(line 2\)"),
         ("1 Q0 b 2 0x10 t", r"score must be a number, got '0x10' \(line 2\)"),
@@ -108,7 +120,9 @@ def test_refuses_other_encodings_and_broken_files(tmp_path):
     with pytest.raises(InputError, match=r"x\.run: must be UTF-8 text, got byte 0xe9 \(line 2\)"):
         read(tmp_path, "1 Q0 a 1 .5 t\n1 Q0 é 2 .4 t\n".encode("latin-1"))
     packed = gzip.compress("".join(f"1 Q0 a{i} 1 .{i} t\n" for i in range(20000)).encode())
-    with pytest.raises(InputError, match=r"x\.run\.gz: cannot be read, Truncated compressed stream"):
+    with pytest.raises(
+        InputError, match=r"x\.run\.gz: cannot be read, Truncated compressed stream"
+    ):
         read(tmp_path, packed[:-2000], "x.run.gz")
 
 

@@ -1,4 +1,6 @@
-"""`make trust` and its worlds of every metric; levels and coverage in brief; the order of rows and systems."""
+"""`make trust` and its worlds of every metric; levels and coverage in brief; the order of rows and
+systems.
+"""
 
 import sys
 from functools import cache
@@ -15,7 +17,14 @@ from evalkit.catalogue.lookup import find
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import REPORTS
-from evalkit.statistics import closed_forms, inference, intervals, multiplicity, proportions, significance as sig
+from evalkit.statistics import (
+    closed_forms,
+    inference,
+    intervals,
+    multiplicity,
+    proportions,
+    significance as sig,
+)
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows
 from evalkit.studies import lessons, ranking
@@ -50,13 +59,19 @@ METRICS = [metric for table in lookup.TABLES.values() for metric in table.values
 
 def test_every_metric_is_of_a_kind_that_a_world_tries():
     """Add a metric of a new kind to a world of benchmarks/trust/worlds.py."""
-    untried = [metric for metric in METRICS if (metric.structure, type(metric.kind)) not in tried()[0]]
+    untried = [
+        metric for metric in METRICS if (metric.structure, type(metric.kind)) not in tried()[0]
+    ]
     assert not [f"{metric.structure} {metric.name}" for metric in untried]
 
 
 @pytest.mark.parametrize("layout", [Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED])
 def test_every_kind_of_rows_is_tried_by_unit_and_with_weights_too(layout):
-    rows = {type(metric.kind) for metric in METRICS if metric.structure in ("counts", "classes", "labels", "forecasts")}
+    rows = {
+        type(metric.kind)
+        for metric in METRICS
+        if metric.structure in ("counts", "classes", "labels", "forecasts")
+    }
     missing = {kind.__name__ for kind in rows if (layout, kind) not in tried()[1]}
     assert missing <= {"Calibration"}, missing  # has no interval and no test there
 
@@ -70,7 +85,7 @@ def test_a_sample_of_every_frame_has_numbers():
     assert read == set(numbers_of.VALUES | numbers_of.TESTS)
 
 
-# What a cell counts ---------------------------------------------------------------------------------------------------
+# What a cell counts -------------------------------------------------------------------------------
 
 
 def world(name="a world"):
@@ -110,8 +125,14 @@ def test_an_exception_covers_what_is_no_worse_than_it_says():
     from declared import Declared
 
     declared = (Declared("a world", "mae", "few rows", "The page says so.", least=0.85, most=0.1),)
-    assert [cell("INTERVAL", share, exceptions=declared).state for share in (0.86, 0.84)] == ["declared", "outside"]
-    assert [cell("TEST", share, exceptions=declared).state for share in (0.09, 0.11)] == ["declared", "outside"]
+    assert [cell("INTERVAL", share, exceptions=declared).state for share in (0.86, 0.84)] == [
+        "declared",
+        "outside",
+    ]
+    assert [cell("TEST", share, exceptions=declared).state for share in (0.09, 0.11)] == [
+        "declared",
+        "outside",
+    ]
 
 
 def test_a_tally_counts_each_side_and_the_power_at_what_would_show():
@@ -145,7 +166,9 @@ def test_every_exception_says_why_and_what_the_page_says():
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_random_inputs_do_not_contradict_themselves(report):
-    """`benchmarks/trust/consistent.py` with few inputs: limits in range, p below α where the interval excludes 0."""
+    """`benchmarks/trust/consistent.py` with few inputs: limits in range, p below α where the
+    interval excludes 0.
+    """
     import consistent
 
     tally, larger = consistent.of_report(report, 3)
@@ -165,7 +188,7 @@ def test_contradictions_are_seen():
     assert len(list(consistent._of_difference(row, 0.0, 1.0))) == 1
 
 
-# A whole run ----------------------------------------------------------------------------------------------------------
+# A whole run --------------------------------------------------------------------------------------
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
@@ -174,7 +197,9 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     import page
     import run
 
-    name = next(name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40)
+    name = next(
+        name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40
+    )
     folder = run.Folder(tmp_path)
     true = run.kept_truth(name, folder)
     first = [run.kept_batch(name, number, true, folder, 4) for number in range(2)]
@@ -192,7 +217,9 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert "1 of 1 5% tests reject" in text
     assert run.so_far([name], folder)[name]["value: share of successes"].runs == 8
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text("Before\n" + "old".join(page.BOUNDS) + "\nafter", encoding="utf-8")
+    (tmp_path / "README.md").write_text(
+        "Before\n" + "old".join(page.BOUNDS) + "\nafter", encoding="utf-8"
+    )
     page.write(tmp_path, every, seed=1)
     assert (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8") == text
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
@@ -206,12 +233,18 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert sys.prefix not in text
 
 
-def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(tmp_path, monkeypatch):
+def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(
+    tmp_path, monkeypatch
+):
     import run
 
     monkeypatch.setattr(run.batch, "__defaults__", (4,))
-    name = next(name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40)
-    earlier, folder, other = (run.Folder(tmp_path / part) for part in ("earlier", "same", "changed"))
+    name = next(
+        name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40
+    )
+    earlier, folder, other = (
+        run.Folder(tmp_path / part) for part in ("earlier", "same", "changed")
+    )
     true = run.kept_truth(name, earlier)
     for number in range(3):
         run.kept_batch(name, number, true, earlier, 4)
@@ -226,12 +259,20 @@ TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 
 
 def lists(rng):
-    """Ranked lists of graded items, with ties of scores, by systems whose names do not sort as they are made."""
+    """Ranked lists of graded items, with ties of scores, by systems whose names do not sort as they
+    are made.
+    """
     systems = rng.permutation(["zeta", "beta", "mu", "alpha"])[: rng.integers(2, 5)]
     queries, depth = int(rng.integers(6, 25)), int(rng.integers(3, 9))
     grades = rng.integers(0, 3, (queries, depth))
     rows = [
-        (system, f"q{q}", f"d{i}", round(float(rng.normal() + skill * grades[q, i]), 1), int(grades[q, i]))
+        (
+            system,
+            f"q{q}",
+            f"d{i}",
+            round(float(rng.normal() + skill * grades[q, i]), 1),
+            int(grades[q, i]),
+        )
         for skill, system in enumerate(systems)
         for q in range(queries)
         for i in range(depth)
@@ -241,13 +282,20 @@ def lists(rng):
 
 def reordered(table, rng):
     """The same rows and columns in another order."""
-    return table.iloc[rng.permutation(len(table))][list(rng.permutation(table.columns))].reset_index(drop=True)
+    return table.iloc[rng.permutation(len(table))][
+        list(rng.permutation(table.columns))
+    ].reset_index(drop=True)
 
 
 def numbers(study):
-    """Every number of estimates and comparisons, and the words beside them, by what they are about."""
+    """Every number of estimates and comparisons, and the words beside them, by what they are
+    about.
+    """
     kept = {}
-    for frame, keys in ((study.estimates, ["metric", "system"]), (study.comparisons, ["metric", "first", "second"])):
+    for frame, keys in (
+        (study.estimates, ["metric", "system"]),
+        (study.comparisons, ["metric", "first", "second"]),
+    ):
         for row in frame.to_dict("records"):
             values = [v for v in row.values() if isinstance(v, int | float | np.number)]
             texts = [str(v) for name, v in row.items() if isinstance(v, str) and name not in keys]
@@ -275,7 +323,10 @@ def test_the_order_of_rows_and_columns_changes_no_number(report, seed, monkeypat
     worlds = [world for world in WORLDS if world.report == report and "differences" in world.frames]
     world = worlds[rng.integers(len(worlds))]
     tables = world.draw(rng, min(world.n, 200))
-    check(study(world, tables), study(world, {name: reordered(table, rng) for name, table in tables.items()}))
+    check(
+        study(world, tables),
+        study(world, {name: reordered(table, rng) for name, table in tables.items()}),
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -283,7 +334,9 @@ def test_the_order_of_lists_with_ties_and_of_judgements_changes_no_number(seed):
     rng = np.random.default_rng(seed)
     table = lists(rng)
     grades = table[["query", "item", "grade"]].drop_duplicates()
-    whole, again = (ranking.read(one, metrics="ndcg@3,map") for one in (table, reordered(table, rng)))
+    whole, again = (
+        ranking.read(one, metrics="ndcg@3,map") for one in (table, reordered(table, rng))
+    )
     run = reordered(table.drop(columns="grade"), rng)
     check(whole, again)
     check(whole, ranking.read(run, reordered(grades, rng), metrics="ndcg@3,map"))
@@ -326,7 +379,10 @@ def of_two_models(g, name):
     """The p of a metric of two equally good models of the same rows."""
     label = (g.random(200) < 0.4).astype(np.int64)
     base = g.normal(size=200) + label
-    first, second = (OfRows(find(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5)) for _ in range(2))
+    first, second = (
+        OfRows(find(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5))
+        for _ in range(2)
+    )
     return inference.compare(first, second, Options(0.95, g)).p_value
 
 
@@ -336,10 +392,14 @@ SIMULATED = {
     "Wilcoxon, symmetric": lambda g: multiplicity.wilcoxon(skewless(g, 40)),
     "two-sided sign test": lambda g: proportions.sign_test(skewless(g, 200)).p_value,
     "Friedman": lambda g: ranked(g, lambda values: multiplicity.ranked(values).friedman),
-    "Iman–Davenport": lambda g: ranked(g, lambda values: multiplicity.ranked(values).iman_davenport),
+    "Iman–Davenport": lambda g: ranked(
+        g, lambda values: multiplicity.ranked(values).iman_davenport
+    ),
     "Nadeau–Bengio": lambda g: sig.nadeau_bengio(cross_validated(g), train=9, test=1).p_value,
     "five looks, corrected": corrected_for_looks,
-    "any of five columns": lambda g: multiplicity.max_t(g.normal(size=(12, 5)), rng=g, draws=1).min(),
+    "any of five columns": lambda g: multiplicity.max_t(
+        g.normal(size=(12, 5)), rng=g, draws=1
+    ).min(),
     "flips of whole users": lambda g: sig.sign_flip(*users(g), rng=g, draws=1000).p_value,
     "DeLong": lambda g: of_two_models(g, "roc_auc"),
     "influence of rows": lambda g: of_two_models(g, "f1"),
@@ -365,14 +425,19 @@ def area(g):
 def coverage_of_items(g):
     """The share of 300 items that 100 lists of 8 show; a popularity that falls as 1 / rank."""
     item = np.argsort(np.log(np.arange(1, 301)) - g.gumbel(size=(100, 300)), axis=1)[:, :8]
-    by_list = diversity.catalogue_coverage_by_list(diversity.Items(item.ravel(), np.arange(101) * 8, 300))
+    by_list = diversity.catalogue_coverage_by_list(
+        diversity.Items(item.ravel(), np.arange(101) * 8, 300)
+    )
     return intervals.mean_t(by_list)
 
 
 HELD = {  # a sample's interval, and the truth
     "Hall, lognormal": (lambda g: intervals.mean(g.lognormal(0, 1, 50)), np.exp(0.5)),
     "bounded mean": (lambda g: intervals.mean(g.beta(0.3, 3, 10), ends=(0, 1)), 0.3 / 3.3),
-    "BCa": (lambda g: sig.paired_bootstrap(g.gamma(2, 1, 60), rng=g, resamples=1000).difference, 2.0),
+    "BCa": (
+        lambda g: sig.paired_bootstrap(g.gamma(2, 1, 60), rng=g, resamples=1000).difference,
+        2.0,
+    ),
     "sign flip": (lambda g: sig.sign_flip(g.normal(0.7, 1, 30), rng=g, draws=500).difference, 0.7),
     "users": (lambda g: intervals.ratio_delta(*users(g)), 0.0),
     "AUC": (area, 0.95),

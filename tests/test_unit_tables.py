@@ -1,4 +1,6 @@
-"""Tables of values per unit as people have them: each is understood rightly, or refused in one line."""
+"""Tables of values per unit as people have them: each is understood rightly, or refused in one
+line.
+"""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,19 @@ def first(table, **parameters):
 
 @pytest.mark.parametrize(
     "name",
-    ["sample", "repeat", "seed", "fold", "trial", "id", "user_id", "rank", "position", "Unnamed: 0", "questionId"],
+    [
+        "sample",
+        "repeat",
+        "seed",
+        "fold",
+        "trial",
+        "id",
+        "user_id",
+        "rank",
+        "position",
+        "Unnamed: 0",
+        "questionId",
+    ],
 )
 def test_ids_repetitions_and_positions_are_no_systems(name):
     study = significance.read(wide().assign(**{name: np.arange(60) * 10.0}))
@@ -30,14 +44,26 @@ def test_ids_repetitions_and_positions_are_no_systems(name):
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
 def test_questions_numbered_anew_in_each_data_set_are_not_taken_for_draws(shape):
-    rows = [(name, i, rng(i + 7).random(), rng(i).random()) for name in ("arc", "mmlu") for i in range(10)]
+    rows = [
+        (name, i, rng(i + 7).random(), rng(i).random())
+        for name in ("arc", "mmlu")
+        for i in range(10)
+    ]
     table = pd.DataFrame(rows, columns=["dataset", "question_id", "a", "b"])
     if shape == "long":
-        table = table.melt(id_vars=["dataset", "question_id"], var_name="model", value_name="correct")
-    with pytest.raises(InputError, match=r"rows of one question_id differ in 'dataset': .* columns='unit=question_id'"):
+        table = table.melt(
+            id_vars=["dataset", "question_id"], var_name="model", value_name="correct"
+        )
+    with pytest.raises(
+        InputError,
+        match=r"rows of one question_id differ in 'dataset': .* columns='unit=question_id'",
+    ):
         significance.read(table)
     assert first(table, columns="unit=question_id")["n"] == 10
-    assert first(table.assign(question_id=table["dataset"] + table["question_id"].astype(str)))["n"] == 20
+    assert (
+        first(table.assign(question_id=table["dataset"] + table["question_id"].astype(str)))["n"]
+        == 20
+    )
     assert first(table, unit="dataset")["n"] == 2
     assert first(table[table["dataset"] == "arc"])["n"] == 10
 
@@ -46,12 +72,19 @@ def test_questions_numbered_anew_in_each_data_set_are_not_taken_for_draws(shape)
 @pytest.mark.parametrize("unit", ["question_id", "task"])
 @pytest.mark.parametrize("of", [int, str])
 def test_questions_numbered_anew_in_each_subject_are_not_taken_for_draws(shape, unit, of):
-    rows = [(of(s), i, rng(i + 7 * s).random(), rng(i + s).random()) for s in range(4) for i in range(10)]
+    rows = [
+        (of(s), i, rng(i + 7 * s).random(), rng(i + s).random())
+        for s in range(4)
+        for i in range(10)
+    ]
     table = pd.DataFrame(rows, columns=["subject", unit, "a", "b"])
     if shape == "long":
         table = table.melt(id_vars=["subject", unit], var_name="model", value_name="correct")
     for read in (significance.read, compared):
-        with pytest.raises(InputError, match=f"rows of one {unit} differ in 'subject': .* set unit=subject to compare"):
+        with pytest.raises(
+            InputError,
+            match=f"rows of one {unit} differ in 'subject': .* set unit=subject to compare",
+        ):
             read(table)
     assert first(table, unit="subject")["n"] == 4
     assert first(table, columns=f"unit={unit}")["n"] == 10
@@ -68,7 +101,9 @@ def test_a_row_of_means_is_no_unit(name):
 
 
 @pytest.mark.parametrize("shape", ["wide", "long"])
-@pytest.mark.parametrize("name", ["Total", " Grand total:", "Durchschnitt", "std", "25%", "weighted avg", "mean"])
+@pytest.mark.parametrize(
+    "name", ["Total", " Grand total:", "Durchschnitt", "std", "25%", "weighted avg", "mean"]
+)
 def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape):
     table = pd.concat([wide(), pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})])
     data, row = (table, 61) if shape == "wide" else (long(table, "gain"), 61)
@@ -76,26 +111,37 @@ def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape)
         with pytest.raises(InputError) as refusal:
             read(data)
         said = (
-            f"data frame: query must name a unit in each row, got {name!r} (row {row}), which summarises the others; "
+            f"data frame: query must name a unit in each row, got {name!r} (row {row}), which "
+            f"summarises the others; "
         )
         assert str(refusal.value).startswith(said)
 
 
-@pytest.mark.parametrize("form", ["{}**", "{}±0.02", "{} (0.02)", "{} [0.7, 0.9]", "{} ms", "**{}**", "{}† "])
+@pytest.mark.parametrize(
+    "form", ["{}**", "{}±0.02", "{} (0.02)", "{} [0.7, 0.9]", "{} ms", "**{}**", "{}† "]
+)
 def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form):
     table = wide().round(3)
     table["b"] = [form.format(value) for value in table["b"]]
     for data in (table, long(table, "gain")):
         for read in (significance.read, compared):
-            with pytest.raises(InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"):
+            with pytest.raises(
+                InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"
+            ):
                 read(data)
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *((name, "columns of a tracker") for name in ("Step", "run - acc__MIN", "param_C", "params_lr", "fit_time")),
-        *((name, "columns of a tracker") for name in ("rank_test_score", "learning_rate", "split0_test_score")),
+        *(
+            (name, "columns of a tracker")
+            for name in ("Step", "run - acc__MIN", "param_C", "params_lr", "fit_time")
+        ),
+        *(
+            (name, "columns of a tracker")
+            for name in ("rank_test_score", "learning_rate", "split0_test_score")
+        ),
         ("days", "dates"),
         ("rounds", "a running number"),
     ],
@@ -106,11 +152,15 @@ def test_columns_that_are_plainly_no_systems_are_refused_unless_they_are_named(n
     for read in (significance.read, compared):
         with pytest.raises(InputError) as refusal:
             read(table.sample(frac=1, random_state=2))
-        assert f"every column of numbers must be a system, got {kind}: {name}; name" in str(refusal.value)
+        assert f"every column of numbers must be a system, got {kind}: {name}; name" in str(
+            refusal.value
+        )
         assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
 
 
-@pytest.mark.parametrize("name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"])
+@pytest.mark.parametrize(
+    "name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"]
+)
 def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name):
     table = wide().assign(**{name: rng(4).integers(1, 9000, 60)})
     for read in (significance.read, compared):
@@ -123,8 +173,12 @@ def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(nam
 def test_totals_of_an_ab_test_are_no_values_but_successes_and_trials(label):
     table = pd.DataFrame({label: ["a", "b"], "users": [1000, 1010], "conversions": [100, 130]})
     columns = f"system={label},successes=conversions,trials=users"
-    with pytest.raises(InputError, match=f"look like totals of each {label}; for shares set columns='{columns}'"):
+    with pytest.raises(
+        InputError, match=f"look like totals of each {label}; for shares set columns='{columns}'"
+    ):
         significance.read(table)
     assert significance.read(table, columns=columns).systems == ("a", "b")
-    with pytest.raises(InputError, match=f"users must have one row per user, got one per {label}; for totals use"):
+    with pytest.raises(
+        InputError, match=f"users must have one row per user, got one per {label}; for totals use"
+    ):
         interleaving.read(users=table, columns=f"arm={label}", metrics="conversions/users")

@@ -1,4 +1,6 @@
-"""The file of the units: every number of a report follows from it alone, and it is the same on the same input."""
+"""The file of the units: every number of a report follows from it alone, and it is the same on the
+same input.
+"""
 
 import hashlib
 import json
@@ -62,7 +64,7 @@ STUDIES = {  # beside the cases of test_frozen.py, which looks at their files to
 each = pytest.mark.parametrize("name", STUDIES)
 
 
-# Every number again ---------------------------------------------------------------------------------------------------
+# Every number again -------------------------------------------------------------------------------
 
 
 @each
@@ -95,7 +97,9 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
 def test_two_reports_are_paired_by_unit(tmp_path):
     frame = engine_samples.binary(400)
     both = [
-        written(tmp_path / f"{i}.parquet", **{"": classification.read(part, metrics="brier,roc_auc")}).rows
+        written(
+            tmp_path / f"{i}.parquet", **{"": classification.read(part, metrics="brier,roc_auc")}
+        ).rows
         for i, part in enumerate((frame, frame.sample(frac=1, random_state=2)))
     ]
     key = ["system", "metric", "unit"]
@@ -105,7 +109,7 @@ def test_two_reports_are_paired_by_unit(tmp_path):
         assert np.array_equal(paired[f"{column}_x"], paired[f"{column}_y"], equal_nan=True)
 
 
-# What a file is -------------------------------------------------------------------------------------------------------
+# What a file is -----------------------------------------------------------------------------------
 
 
 def digest(path):
@@ -132,7 +136,10 @@ def test_the_types_are_those_that_the_docs_list(tmp_path):
     study = binary(metrics="brier,roc_auc")
     units.write(tmp_path / "one", "made", {"": study})
     schema = pq.read_schema(tmp_path / "one")
-    types = {"text": "string", "text, dictionary": "dictionary<values=string, indices=int32, ordered=0>"}
+    types = {
+        "text": "string",
+        "text, dictionary": "dictionary<values=string, indices=int32, ordered=0>",
+    }
     wanted = [(column.name, types.get(column.type, "double")) for column in units.COLUMNS]
     wanted += [(f"segment_{name}", types[units.SEGMENTS.type]) for name in ("country", "age")]
     assert [(field.name, str(field.type)) for field in schema] == wanted
@@ -149,7 +156,9 @@ def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
     assert groups.num_row_groups > 5
     assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) < 300
     order = ["system", "metric", "unit", "class"]
-    sides = [side.rows.sort_values(order, kind="stable", ignore_index=True) for side in (again, whole)]
+    sides = [
+        side.rows.sort_values(order, kind="stable", ignore_index=True) for side in (again, whole)
+    ]
     pd.testing.assert_frame_equal(*sides)
 
 
@@ -157,7 +166,7 @@ def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
     assert not tables.GAUC.kind.termed
 
 
-# Whether it is written ------------------------------------------------------------------------------------------------
+# Whether it is written ----------------------------------------------------------------------------
 
 
 def test_no_file_where_it_is_not_wanted(tmp_path):
@@ -200,11 +209,13 @@ def test_a_study_without_units_saves_none(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# By the command -------------------------------------------------------------------------------------------------------
+# By the command -----------------------------------------------------------------------------------
 
 
 def test_alone_it_has_the_bytes_of_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path):
-    """In processes of their own: where `system.remedy` applies, numpy's last bits depend on how the process started."""
+    """In processes of their own: where `system.remedy` applies, numpy's last bits depend on how the
+    process started.
+    """
     names = [f"validation.{ending}" for ending in ("html", "ipynb", "json", "units.parquet")]
     made_once.report("validation", "-o", str(tmp_path))
     for name in names:
@@ -213,7 +224,7 @@ def test_alone_it_has_the_bytes_of_a_batch_and_a_stale_file_is_taken_away(sample
     assert sorted(path.name for path in tmp_path.iterdir()) == names[:3]
 
 
-# The docs -------------------------------------------------------------------------------------------------------------
+# The docs -----------------------------------------------------------------------------------------
 
 
 def test_the_docs_list_the_columns():
@@ -227,7 +238,10 @@ def test_the_examples_of_the_docs_compute_the_metrics_again(sample_reports, monk
     section = DOCS.split("## Units\n")[1].split("\n## ")[0]
     for source in section.split("```python\n")[1:]:
         exec(source.split("```")[0], variables)
-    for name, metric, values in (("rating", "mae", variables["mae"]), ("classification", "roc_auc", variables["auc"])):
+    for name, metric, values in (
+        ("rating", "mae", variables["mae"]),
+        ("classification", "roc_auc", variables["auc"]),
+    ):
         estimates = json.loads((sample_reports / f"{name}.json").read_text("utf-8"))["estimates"]
         wanted = {row["system"]: row["value"] for row in estimates if row["metric"] == metric}
         assert dict(values) == pytest.approx(wanted, rel=1e-12)

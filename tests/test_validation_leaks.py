@@ -1,4 +1,6 @@
-"""Planted leaks, and none; holdouts, repeated folds, ids in two folds: as the validation study finds them."""
+"""Planted leaks, and none; holdouts, repeated folds, ids in two folds: as the validation study
+finds them.
+"""
 
 import json
 
@@ -30,7 +32,9 @@ from evalkit.studies import validation
 
 
 def test_copied_rows_fail():
-    study = labelled(pd.concat([cancer(), cancer().iloc[:60]]).drop(columns="id"), target="diagnosis")
+    study = labelled(
+        pd.concat([cancer(), cancer().iloc[:60]]).drop(columns="id"), target="diagnosis"
+    )
     assert study.word == "fail"
     assert severe(study)["duplicate rows"].count >= 90
     assert "cannot be trusted" in validation_page.verdict(study).text
@@ -50,14 +54,22 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
 
 def test_copies_that_their_group_keeps_together_are_no_leak():
     rng = np.random.default_rng(14)
-    frame = pd.DataFrame(rng.integers(0, 3, (300, 3))).rename(columns=str).assign(label=rng.integers(0, 2, 300))
+    frame = (
+        pd.DataFrame(rng.integers(0, 3, (300, 3)))
+        .rename(columns=str)
+        .assign(label=rng.integers(0, 2, 300))
+    )
     frame = frame.assign(group=np.arange(300))
     assert not severe(labelled(pd.concat([frame, frame], ignore_index=True)))
 
 
 def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     rng = np.random.default_rng(12)
-    frame = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str).assign(label=rng.integers(0, 2, 600))
+    frame = (
+        pd.DataFrame(rng.integers(0, 3, (600, 4)))
+        .rename(columns=str)
+        .assign(label=rng.integers(0, 2, 600))
+    )
     study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
     found = {one.name: one for one in study.audited}
@@ -74,7 +86,9 @@ def test_unlike_labels_of_equal_measurements_are_a_warning():
 
 def test_the_target_as_a_feature_fails():
     frame = cancer()
-    study = labelled(frame.assign(code=np.where(frame["diagnosis"] == "benign", "B", "M")), target="diagnosis")
+    study = labelled(
+        frame.assign(code=np.where(frame["diagnosis"] == "benign", "B", "M")), target="diagnosis"
+    )
     assert "code alone predicts the label" in severe(study)["single feature"].message
 
 
@@ -88,7 +102,9 @@ def test_a_user_in_two_folds_fails():
 
 def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
     groups = [f"g{i % 40}" if i in (45, 50, 85, 90) else f"own {i}" for i in range(120)]
-    frame = pd.DataFrame({"label": np.arange(120) % 2, "score": np.linspace(0, 1, 120), "group": groups})
+    frame = pd.DataFrame(
+        {"label": np.arange(120) % 2, "score": np.linspace(0, 1, 120), "group": groups}
+    )
     study = validation.read(frame.assign(fold=np.repeat(["valid", "train", "test"], 40)))
     (finding,) = (finding for finding in study.audited if finding.name == "group on both sides")
     assert study.examples_of(finding, 3) == ["row 86", "row 91"]
@@ -103,7 +119,12 @@ def test_an_id_in_two_folds_fails():
 
 
 def test_training_on_the_future_fails_and_blocks_of_time_do_not():
-    frame = pd.DataFrame({"label": np.arange(100) % 2, "score": np.linspace(0.2, 0.8, 100) * (np.arange(100) % 7) / 7})
+    frame = pd.DataFrame(
+        {
+            "label": np.arange(100) % 2,
+            "score": np.linspace(0.2, 0.8, 100) * (np.arange(100) % 7) / 7,
+        }
+    )
     day = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
     study = validation.read(frame.assign(fold=np.arange(100) % 5, time=day))
     assert severe(study)["time travel"].count > 50
@@ -116,7 +137,11 @@ def test_training_on_the_future_fails_and_blocks_of_time_do_not():
 def test_a_score_that_is_the_label_and_scores_on_other_scales():
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(
-        {"label": np.arange(400) % 2, "fold": rng.permutation(np.arange(400) % 4), "id": np.arange(400)}
+        {
+            "label": np.arange(400) % 2,
+            "fold": rng.permutation(np.arange(400) % 4),
+            "id": np.arange(400),
+        }
     )
     assert "score is the label" in severe(validation.read(frame.assign(score=frame["label"])))
     score = rng.uniform(0, 0.2, 400) + 0.1 * frame["label"] + 0.15 * frame["fold"]
@@ -130,7 +155,9 @@ def test_one_bad_fold_is_heterogeneous():
     fold, label = np.arange(500) % 5, rng.integers(2, size=500)
     right = np.where(fold == 4, 0.4, 0.8)
     score = np.where(rng.uniform(size=500) < right, label, 1 - label) * 0.6 + 0.2
-    study = validation.read(pd.DataFrame({"label": label, "score": score, "fold": fold, "id": np.arange(500)}))
+    study = validation.read(
+        pd.DataFrame({"label": label, "score": score, "fold": fold, "id": np.arange(500)})
+    )
     assert study.unlike["p"] < 1e-6
     assert not study.intervals.iloc[0]["honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
@@ -139,14 +166,20 @@ def test_one_bad_fold_is_heterogeneous():
 
     table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
     # The pooled variance is over n − 1 rows, chi-square's over n.
-    assert study.unlike["q"] == pytest.approx(chi2_contingency(table, correction=False).statistic * 499 / 500)
+    assert study.unlike["q"] == pytest.approx(
+        chi2_contingency(table, correction=False).statistic * 499 / 500
+    )
 
 
 def test_only_a_fold_column_can_prove_nothing():
     rng = np.random.default_rng(4)
     label = np.arange(200) % 2
     frame = pd.DataFrame(
-        {"label": label, "score": 0.3 * label + rng.uniform(0, 0.7, 200), "fold": np.arange(200) // 40}
+        {
+            "label": label,
+            "score": 0.3 * label + rng.uniform(0, 0.7, 200),
+            "fold": np.arange(200) // 40,
+        }
     )
     study = validation.read(frame)
     assert study.word == "cannot tell"
@@ -163,8 +196,12 @@ def test_noise_raises_nothing_severe(seed):
 # A selection outside the folds
 
 
-def planted(*, seed: int, rows: int = 100, columns: int = 1000, kept: int = 10) -> tuple[pd.DataFrame, list[str]]:
-    """Noise with labels of two equal classes, and the columns whose class means lie furthest apart on all rows."""
+def planted(
+    *, seed: int, rows: int = 100, columns: int = 1000, kept: int = 10
+) -> tuple[pd.DataFrame, list[str]]:
+    """Noise with labels of two equal classes, and the columns whose class means lie furthest apart
+    on all rows.
+    """
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(rows, columns)), np.arange(rows) % 2
     apart = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
@@ -215,7 +252,12 @@ def test_columns_named_without_a_look_at_the_label_are_no_leak():
     [
         {"features": CANCER, "target": "diagnosis", "selected": "worst_*"},
         {"features": applicants(), "selected": "housing,credit_amount", "metrics": "roc_auc"},
-        {"features": visits(1500), "target": "mdvis", "columns": {"group": "person"}, "selected": "disea,physlm"},
+        {
+            "features": visits(1500),
+            "target": "mdvis",
+            "columns": {"group": "person"},
+            "selected": "disea,physlm",
+        },
     ],
 )
 def test_a_selection_on_clean_data_is_no_severe_finding(asked):
@@ -228,13 +270,21 @@ def test_a_selection_on_clean_data_is_no_severe_finding(asked):
 
 
 BUNDLED = examples("bundled")
-NO_TARGET = {"digits_retrieval/queries.csv"}  # queries and what they show: nothing to predict it from
-OF_UNITS = {f"two_days/{day}/classification.units.parquet" for day in ("old", "new")}  # what reports were computed from
+NO_TARGET = {
+    "digits_retrieval/queries.csv"
+}  # queries and what they show: nothing to predict it from
+OF_UNITS = {
+    f"two_days/{day}/classification.units.parquet" for day in ("old", "new")
+}  # what reports were computed from
 
 
 def test_every_bundled_table_is_looked_at():
     data = ROOT / "data"
-    tables = {str(path.relative_to(data)) for path in data.rglob("*") if path.suffix in (".csv", ".parquet")}
+    tables = {
+        str(path.relative_to(data))
+        for path in data.rglob("*")
+        if path.suffix in (".csv", ".parquet")
+    }
     assert tables == set(BUNDLED) | NO_TARGET | OF_UNITS
 
 
@@ -254,7 +304,8 @@ def test_a_bundled_set_raises_no_severe_finding(name):
 
 
 @pytest.mark.parametrize(
-    "name, column", [("digit_traits/predictions.csv", "digit"), ("interleaving/sessions.parquet", "hours")]
+    "name, column",
+    [("digit_traits/predictions.csv", "digit"), ("interleaving/sessions.parquet", "hours")],
 )
 def test_a_column_that_tells_the_target_is_found_until_it_is_ignored(name, column):
     ignored = ",".join(one for one in BUNDLED[name]["ignore"].split(",") if one != column)
@@ -298,8 +349,16 @@ def whole_page(study) -> str:
     json.dumps(published, allow_nan=False)
     for draw in (validation_page.fold_map, validation_page.folds, validation_page.interval_plot):
         assert draw(study).svg
-    of_page = [getattr(validation_page, name) for name in ("title", "verdict", "findings", "leakage", "definitions")]
-    of_folds = [validation_page.intervals, validation_page.by_fold, validation_page.paired, validation_page.estimates]
+    of_page = [
+        getattr(validation_page, name)
+        for name in ("title", "verdict", "findings", "leakage", "definitions")
+    ]
+    of_folds = [
+        validation_page.intervals,
+        validation_page.by_fold,
+        validation_page.paired,
+        validation_page.estimates,
+    ]
     return "\n".join(part(study).html for part in [*of_page, *of_folds])
 
 
@@ -308,7 +367,13 @@ def whole_page(study) -> str:
 
 @pytest.mark.parametrize(
     "train, test",
-    [("train", "test"), ("training", "testing"), ("Train", "Holdout"), ("train", "held-out"), ("train", "valid")],
+    [
+        ("train", "test"),
+        ("training", "testing"),
+        ("Train", "Holdout"),
+        ("train", "held-out"),
+        ("train", "valid"),
+    ],
 )
 def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
     frame = held_out(train, test)
@@ -331,7 +396,9 @@ def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
 
 def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
     frame = held_out()
-    frame["label"] = np.where(np.arange(200) < 120, np.arange(200) % 3 > 0, np.arange(200) % 3 == 0).astype(int)
+    frame["label"] = np.where(
+        np.arange(200) < 120, np.arange(200) % 3 > 0, np.arange(200) % 3 == 0
+    ).astype(int)
     study = validation.read(frame)
     tests = frame[frame["fold"] == "test"]
     assert study.estimate(study.primary, "majority").value == tests["label"].mean()
@@ -339,14 +406,23 @@ def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
 
 def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
     frame = held_out()
-    three = pd.concat([frame, scored(50, seed=9).assign(id=[f"v{i}" for i in range(50)], fold="dev")])
+    three = pd.concat(
+        [frame, scored(50, seed=9).assign(id=[f"v{i}" for i in range(50)], fold="dev")]
+    )
     study = validation.read(three)
     assert study.training_gap == validation.read(frame).training_gap
     assert "50 rows of the fold dev: a validation set" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(
-    "train, test", [("tr", "te"), ("in-sample", "out-of-sample"), ("train", "OOT"), ("seen", "unseen"), ("fit", "oos")]
+    "train, test",
+    [
+        ("tr", "te"),
+        ("in-sample", "out-of-sample"),
+        ("train", "OOT"),
+        ("seen", "unseen"),
+        ("fit", "oos"),
+    ],
 )
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
     frame = held_out()
@@ -362,8 +438,15 @@ def test_folds_drawn_several_times_under_another_name_are_refused_by_name(name):
     assert validation.read(frame).examples.repeats > 1
     with pytest.raises(InputError, match=f"columns='repeat={name}'"):
         validation.read(frame.rename(columns={"repeat": name}))
-    assert validation.read(frame.rename(columns={"repeat": name}), columns={"repeat": name}).examples.repeats > 1
-    leak = scored().assign(id=[f"i{max(i, 1)}" for i in range(200)], fold=np.arange(200) % 4, **{name: 0})
+    assert (
+        validation.read(
+            frame.rename(columns={"repeat": name}), columns={"repeat": name}
+        ).examples.repeats
+        > 1
+    )
+    leak = scored().assign(
+        id=[f"i{max(i, 1)}" for i in range(200)], fold=np.arange(200) % 4, **{name: 0}
+    )
     assert "id on both sides" in severe(validation.read(leak))
 
 
@@ -405,7 +488,8 @@ def test_repeated_folds_count_each_id_once(name):
     assert pooled["value"] == pytest.approx(right.groupby(frame["id"]).mean().mean())
     naive = by_what(study).loc["pooled, as if each repeat of an id were another row"]
     assert not naive["honest"]
-    assert pooled["high"] - pooled["low"] > 1.8 * (naive["high"] - naive["low"])  # √5 = 2.2 for copies
+    # √5 = 2.2 for copies
+    assert pooled["high"] - pooled["low"] > 1.8 * (naive["high"] - naive["low"])
     assert len(study.tests) == 20
     assert study.paired.iloc[0][["n", "unit"]].tolist() == [20, "fold"]
     text = whole_page(study)
@@ -435,14 +519,26 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda d: d.drop(columns="id"), "the column 'repeat' numbers repeats of rows, so an id column must"),
+        (
+            lambda d: d.drop(columns="id"),
+            "the column 'repeat' numbers repeats of rows, so an id column must",
+        ),
         (
             lambda d: d.assign(label=np.where(d.index == 200, 1 - d["label"], d["label"])),
             "row 201: label must have one value",
         ),
-        (lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")), "got the holdout 'test' and 'train'"),
-        (lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])), "in each repeat, got only '0' in repeat"),
-        (lambda d: pd.concat([d, d.iloc[[7]]]), "id 'r0007' must occur once per repeat and fold, got it again"),
+        (
+            lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")),
+            "got the holdout 'test' and 'train'",
+        ),
+        (
+            lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])),
+            "in each repeat, got only '0' in repeat",
+        ),
+        (
+            lambda d: pd.concat([d, d.iloc[[7]]]),
+            "id 'r0007' must occur once per repeat and fold, got it again",
+        ),
     ],
 )
 def test_repeats_that_cannot_be_meant_are_refused(change, message):
@@ -452,7 +548,9 @@ def test_repeats_that_cannot_be_meant_are_refused(change, message):
 
 def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
     frame = scored().assign(fold=np.arange(200) % 4)
-    with pytest.raises(InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"):
+    with pytest.raises(
+        InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"
+    ):
         validation.read(pd.concat([frame, frame]))
     assert len(validation.read(pd.concat([frame, frame]), columns="group=id").examples) == 400
 
@@ -460,7 +558,9 @@ def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
 def test_features_that_are_repeated_are_refused_by_name():
     frame = noise(60).assign(id=np.arange(60), fold=np.arange(60) % 3)
     both = pd.concat([frame.assign(repeat=0), frame.assign(repeat=1)])
-    with pytest.raises(InputError, match="must hold each row once, got the column 'repeat' beside id and fold"):
+    with pytest.raises(
+        InputError, match="must hold each row once, got the column 'repeat' beside id and fold"
+    ):
         validation.read(features=both, **FAST)
 
 
@@ -480,5 +580,7 @@ def test_an_id_in_two_folds_is_the_severe_finding_with_a_system_column_too():
 def test_systems_with_other_folds_are_refused():
     frame = scored().assign(fold=np.arange(200) % 4)
     moved = frame.assign(system="b", fold=np.where(np.arange(200) == 5, 0, frame["fold"]))
-    with pytest.raises(InputError, match="id 'r0005' must be in the same folds in every system, got fold '1'"):
+    with pytest.raises(
+        InputError, match="id 'r0005' must be in the same folds in every system, got fold '1'"
+    ):
         validation.read(pd.concat([frame.assign(system="a"), moved]))

@@ -1,4 +1,6 @@
-"""The validation study: the answer on real data, its verdict, other splits, budgets, input that cannot be validated."""
+"""The validation study: the answer on real data, its verdict, other splits, budgets, input that
+cannot be validated.
+"""
 
 import json
 import re
@@ -47,8 +49,12 @@ def test_predictions_with_a_fold_column(given):
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert "8 of 18 checks could be run; important checks are missing: group on both sides, time travel" in shown.text
-    assert not re.search('can be trusted|class="verdict pass"|<s>', shown.html)  # what is crossed out has its section
+    assert (
+        "8 of 18 checks could be run; important checks are missing: group on both sides, time "
+        "travel" in shown.text
+    )
+    # what is crossed out has its section
+    assert not re.search('can be trusted|class="verdict pass"|<s>', shown.html)
     assert "<s>0.771 " in validation_page.intervals(given).html
     assert "[0.746, 0.796]" in validation_page.intervals(given).text
 
@@ -59,14 +65,20 @@ def test_pooled_rows_equal_cross_val_predict():
     study = validation.read(features=CANCER, target="diagnosis", k=5, **FAST)
     model = fitting.prepared(fitting.usual("classes"), study.examples.features, 0)
     e = study.examples
-    probability = cross_val_predict(model, e.features, e.label, cv=study.folds, method="predict_proba")
+    probability = cross_val_predict(
+        model, e.features, e.label, cv=study.folds, method="predict_proba"
+    )
     assert study.pooled[study.subject].score == pytest.approx(probability[:, 1])
     from sklearn import metrics
 
     value = study.estimates.set_index(["metric", "system"])["value"]
-    assert value["roc_auc", study.subject] == pytest.approx(metrics.roc_auc_score(e.label, probability[:, 1]))
+    assert value["roc_auc", study.subject] == pytest.approx(
+        metrics.roc_auc_score(e.label, probability[:, 1])
+    )
     assert value["log_loss", study.subject] == pytest.approx(metrics.log_loss(e.label, probability))
-    assert value["brier", study.subject] == pytest.approx(metrics.brier_score_loss(e.label, probability[:, 1]))
+    assert value["brier", study.subject] == pytest.approx(
+        metrics.brier_score_loss(e.label, probability[:, 1])
+    )
 
 
 def test_several_classes_and_numbers():
@@ -80,7 +92,9 @@ def test_several_classes_and_numbers():
     error = p.actual - p.score
     value = study.estimates.set_index(["metric", "system"])["value"]
     assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(np.mean(error**2)))
-    assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].score).mean())
+    assert value["mae", "median"] == pytest.approx(
+        np.abs(target - study.pooled["median"].score).mean()
+    )
 
 
 # The verdict claims no more than what was checked
@@ -89,7 +103,9 @@ def test_several_classes_and_numbers():
 def checked(**columns):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(900, 2))
-    frame = pd.DataFrame(x, columns=["a", "b"]).assign(label=(x.sum(axis=1) + rng.normal(size=900) > 0).astype(int))
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(
+        label=(x.sum(axis=1) + rng.normal(size=900) > 0).astype(int)
+    )
     frame = frame.assign(group=np.arange(900) // 3, time=np.arange(900) // 3)
     return labelled(frame.drop(columns=[name for name, there in columns.items() if not there]))
 
@@ -109,7 +125,9 @@ def test_pass_needs_groups_time_and_copies_to_be_checked():
 
 def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
     rng = np.random.default_rng(6)
-    coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"]).assign(group=np.arange(900) // 3)
+    coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"]).assign(
+        group=np.arange(900) // 3
+    )
     label = (coarse["a"] + coarse["b"] + rng.normal(size=900) > 3).astype(int)
     study = labelled(coarse.assign(label=label, time=coarse["group"]))
     assert study.word == "cannot tell"
@@ -121,14 +139,22 @@ def test_the_gate_trusted_asks_for_what_could_not_be_checked(rule, passed):
     assert validation.read(gate=rule).gate.passed is passed
 
 
-@pytest.mark.parametrize(("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)])
+@pytest.mark.parametrize(
+    ("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)]
+)
 def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
     rng = np.random.default_rng(5)
     label = np.tile(rng.integers(0, 2, rows), 2)
-    table = {"label": label, "score": label + rng.normal(0, 1, 2 * rows), "fold": np.tile(np.arange(rows) % 5, 2)}
+    table = {
+        "label": label,
+        "score": label + rng.normal(0, 1, 2 * rows),
+        "fold": np.tile(np.arange(rows) % 5, 2),
+    }
     table |= {"id": np.tile(np.arange(rows), 2), "model": np.repeat(["a", "b"], rows)}
     study = validation.read(pd.DataFrame(table), metrics="roc_auc")
-    assert study.paired["adjusted"].tolist() == pytest.approx(np.clip(holm(study.paired[decides]), 0, 1))
+    assert study.paired["adjusted"].tolist() == pytest.approx(
+        np.clip(holm(study.paired[decides]), 0, 1)
+    )
     assert study.paired["p_pooled"].notna().all() == honest
     assert set(study.paired[decides]) <= set(study.comparisons["p"])
     assert study.answer["what"].startswith("pooled") is honest
@@ -162,13 +188,19 @@ FEW = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
     study = validated(FEW, features=noise(40), estimator=DUMMY, k=5)
     assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
-    assert "its own class is the rarer one among the others" in validation_page.other_splits(study).html
+    assert (
+        "its own class is the rarer one among the others"
+        in validation_page.other_splits(study).html
+    )
 
 
 def test_rows_at_random_flatter_where_groups_repeat():
     rng = np.random.default_rng(5)
     person = np.repeat(np.arange(40), 6)
-    frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
+    frame = pd.DataFrame(
+        rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)),
+        columns=list("abc"),
+    )
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
     study = validated(FEW, features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
     blind = study.primary.value(study.other.ignoring)
@@ -183,7 +215,9 @@ def test_dates_split_forward_beside_rows_at_random():
     frame = noise(n).assign(time=pd.date_range("2025-01-01", periods=n).strftime("%Y-%m-%d"))
     frame["label"] = (rng.normal(size=n) + np.sin(np.arange(n) / 25) * 3 > 0).astype(int)
     frame["x0"] = np.arange(n) / 25
-    study = validation.read(features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3)
+    study = validation.read(
+        features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3
+    )
     for train, test in study.folds.pairs:
         assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
@@ -194,14 +228,21 @@ def test_dates_split_forward_beside_rows_at_random():
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
     assert study.other.points.empty
-    assert "5-fold: 0 of 50 fits completed in the time allowed" in validation_page.findings(study).text
+    assert (
+        "5-fold: 0 of 50 fits completed in the time allowed" in validation_page.findings(study).text
+    )
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
+    assert (
+        "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
+    )
 
 
 def test_the_split_follows_the_columns():
     frame = noise(60).assign(group=np.arange(60) // 4, time=np.arange(60))
-    rules = [labelled(frame[["x0", "label", *more]]).folds.rule for more in ([], ["group"], ["group", "time"])]
+    rules = [
+        labelled(frame[["x0", "label", *more]]).folds.rule
+        for more in ([], ["group"], ["group", "time"])
+    ]
     assert [rule.split(":")[0] for rule in rules] == [
         "stratified 5-fold",
         "stratified 5-fold of groups",
@@ -217,12 +258,16 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     model = fitting.prepared(fitting.usual("classes"), e.features, 0)
-    pairs = list(RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1).split(e.features, e.label))
+    pairs = list(
+        RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1).split(e.features, e.label)
+    )
     draws = []
     for i in range(0, 30, 5):
         score = np.zeros(60)
         for train, test in pairs[i : i + 5]:
-            score[test] = model.fit(e.features.iloc[train], e.label[train]).predict_proba(e.features.iloc[test])[:, 1]
+            score[test] = model.fit(e.features.iloc[train], e.label[train]).predict_proba(
+                e.features.iloc[test]
+            )[:, 1]
         draws.append(roc_auc_score(e.label, score))
     points = study.other.points
     assert points[points["way"] == "mean of 2 × 5-fold"]["value"].tolist() == pytest.approx(
@@ -233,7 +278,10 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert "one holdout of 30%: share must leave a row for each of 27 classes" in validation_page.findings(study).text
+    assert (
+        "one holdout of 30%: share must leave a row for each of 27 classes"
+        in validation_page.findings(study).text
+    )
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other.summary["way"].tolist() == made
 
@@ -246,7 +294,9 @@ def two_fits():
         frame["label"].to_numpy(float),
         2,
     )
-    return learner, resplits.jobs_of(splits.k_fold(len(frame), seed=0, k=8, label=frame["label"]), "tree", "fold")
+    return learner, resplits.jobs_of(
+        splits.k_fold(len(frame), seed=0, k=8, label=frame["label"]), "tree", "fold"
+    )
 
 
 def test_two_processes_give_what_one_gives():
@@ -259,7 +309,11 @@ def test_two_processes_give_what_one_gives():
 def test_the_clock_stops_what_is_not_required():
     learner, jobs = two_fits()
     ticks = iter(range(100))
-    assert 2 <= len(fitting.run(learner, jobs, required=2, seconds=3, clock=lambda: next(ticks) * 0.5)) < 8
+    assert (
+        2
+        <= len(fitting.run(learner, jobs, required=2, seconds=3, clock=lambda: next(ticks) * 0.5))
+        < 8
+    )
     assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
 
 
@@ -267,7 +321,9 @@ def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypat
     learner, jobs = two_fits()
     monkeypatch.setattr("joblib.Parallel", None)  # to call it is an error
     ticks = iter(range(100))
-    assert len(fitting.run(learner, jobs, required=4, seconds=7, clock=lambda: next(ticks) * 6.0)) == 4
+    assert (
+        len(fitting.run(learner, jobs, required=4, seconds=7, clock=lambda: next(ticks) * 6.0)) == 4
+    )
 
 
 def test_holdouts_of_groups_keep_groups_whole():
@@ -324,9 +380,13 @@ def test_parts_whose_columns_have_other_roles_are_refused():
 
 
 def test_a_system_may_be_called_as_the_baseline():
-    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3})
+    frame = pd.DataFrame(
+        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
+    )
     frame = frame.assign(id=range(60))
-    both = pd.concat([frame.assign(system="majority", score=1 - frame["score"]), frame.assign(system="a")])
+    both = pd.concat(
+        [frame.assign(system="majority", score=1 - frame["score"]), frame.assign(system="a")]
+    )
     study = validation.read(both)
     assert study.systems == ("a", "majority", "majority (baseline)")
     assert study.pooled["majority"].score.max() == 1.0
@@ -334,20 +394,30 @@ def test_a_system_may_be_called_as_the_baseline():
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "batches"])
 def test_more_rows_than_are_held_are_refused_by_name_and_number(kind, tmp_path):
-    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3})
+    frame = pd.DataFrame(
+        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
+    )
     frame.to_csv(tmp_path / "made.csv", index=False)
     frame.to_parquet(tmp_path / "made.parquet", index=False)
     table = pa.Table.from_pandas(frame)
-    preds = {"frame": frame, "batches": table.to_batches(7)}.get(kind, str(tmp_path / f"made.{kind}"))
+    preds = {"frame": frame, "batches": table.to_batches(7)}.get(
+        kind, str(tmp_path / f"made.{kind}")
+    )
     preds = iter(preds) if kind == "batches" else preds
     where = "" if kind in ("frame", "batches") else f"made.{kind}: "
-    with pytest.raises(InputError, match=rf"{where}60 rows are more than the 59 that .* holds; .* classification"):
-        validation.study_of(Validation.of({"preds": preds}), Limits(reading=Reading(rows=10, held=59)))
+    with pytest.raises(
+        InputError, match=rf"{where}60 rows are more than the 59 that .* holds; .* classification"
+    ):
+        validation.study_of(
+            Validation.of({"preds": preds}), Limits(reading=Reading(rows=10, held=59))
+        )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
-    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3})
+    frame = pd.DataFrame(
+        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
+    )
     getattr(frame, f"to_{kind}")(tmp_path / f"made.{kind}", index=False)
     given = Validation.of({"preds": str(tmp_path / f"made.{kind}"), "memory": "250MB"})
     study = validation.study_of(given, Limits(reading=Reading(rows=10, held=60)))
@@ -357,7 +427,9 @@ def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
 def test_draws_of_the_folds_that_no_role_names_are_refused():
     frame = pd.DataFrame({"id": range(60), "label": [0, 1] * 30, "score": np.linspace(0, 1, 60)})
     drawn = pd.concat([frame.assign(fold=np.arange(60) % (3 + i), iteration=i) for i in range(2)])
-    with pytest.raises(InputError, match="iteration may number repeated draws of the folds; set columns='repeat="):
+    with pytest.raises(
+        InputError, match="iteration may number repeated draws of the folds; set columns='repeat="
+    ):
         validation.read(drawn)
 
 
@@ -365,7 +437,12 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
     frame = pd.DataFrame(
-        {"label": label, "score": rng.uniform(size=120), "fold": np.arange(120) // 30, "id": range(120)}
+        {
+            "label": label,
+            "score": rng.uniform(size=120),
+            "fold": np.arange(120) // 30,
+            "id": range(120),
+        }
     )
     study = validation.read(frame, metrics="roc_auc")
     assert np.isnan(study.fold_values("system")[0])
@@ -380,7 +457,9 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
     frame.to_csv(tmp_path / "leaky.csv", index=False)
     asked = ["-p", "preds", str(tmp_path / "leaky.csv"), "-p", "gate", "no severe finding"]
     assert cli.main(["report", "validation", *asked, "-o", str(tmp_path / "out")]) == 3
-    assert json.loads((tmp_path / "out" / "validation.json").read_text())["verdict"]["word"] == "fail"
+    assert (
+        json.loads((tmp_path / "out" / "validation.json").read_text())["verdict"]["word"] == "fail"
+    )
 
 
 @pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])

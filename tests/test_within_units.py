@@ -1,4 +1,6 @@
-"""AUC within units: three weights, rows with weights, what is refused, and the finding where all rows say otherwise."""
+"""AUC within units: three weights, rows with weights, what is refused, and the finding where all
+rows say otherwise.
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,9 @@ def table(n=600, users=30, lean=0.0):
     user = RNG.integers(0, users, n)
     level = RNG.normal(0, 1, users)[user]
     label = (RNG.random(n) < 1 / (1 + np.exp(-lean * level))).astype(int)
-    scores = {name: 0.8 * label + lean * level + RNG.normal(0, 1, n) for name in ("score_a", "score_b")}
+    scores = {
+        name: 0.8 * label + lean * level + RNG.normal(0, 1, n) for name in ("score_a", "score_b")
+    }
     return pd.DataFrame({"id": np.arange(n), "user": user.astype(str), "label": label} | scores)
 
 
@@ -26,7 +30,11 @@ def by_user(frame):
     """AUC, rows and positives of every user that has both classes, by scikit-learn."""
     parts = [part for _, part in frame.groupby("user") if part["label"].nunique() == 2]
     areas = [roc_auc_score(part["label"], part["score_a"]) for part in parts]
-    return np.array(areas), np.array([len(part) for part in parts]), np.array([part["label"].sum() for part in parts])
+    return (
+        np.array(areas),
+        np.array([len(part) for part in parts]),
+        np.array([part["label"].sum() for part in parts]),
+    )
 
 
 def values(frame, metrics="gauc,gauc_positives,gauc_uniform"):
@@ -71,7 +79,9 @@ def test_rows_of_weight_are_read():
 
 
 def test_a_page_tells_where_users_carry_the_area():
-    lean = ek.classification(table(3_000, 100, lean=2.0), unit="user", metrics="roc_auc", threshold=0.5)
+    lean = ek.classification(
+        table(3_000, 100, lean=2.0), unit="user", metrics="roc_auc", threshold=0.5
+    )
     c = binary_diagnostics.within_units(lean)
     (finding,) = [one for one in binary_page.every_finding(lean) if one.kind.code == "EK341"]
     assert c.p_value < 0.05
@@ -81,4 +91,9 @@ def test_a_page_tells_where_users_carry_the_area():
     assert finding in binary_page.every_finding(lean)
     even = ek.classification(table(), unit="user", metrics="roc_auc", threshold=0.5)
     assert binary_diagnostics.within_units(even).p_value > 0.01
-    assert binary_diagnostics.within_units(ek.classification(table(), metrics="roc_auc", threshold=0.5)) is None
+    assert (
+        binary_diagnostics.within_units(
+            ek.classification(table(), metrics="roc_auc", threshold=0.5)
+        )
+        is None
+    )

@@ -1,4 +1,6 @@
-"""Words beside numbers: nouns agree, every n is of what stands beside it, costs, calibration, slices."""
+"""Words beside numbers: nouns agree, every n is of what stands beside it, costs, calibration,
+slices.
+"""
 
 import re
 
@@ -7,7 +9,14 @@ import pandas as pd
 from hypothesis import given, strategies as st
 
 import evalkit as ek
-from evalkit.pages import binary_page, classification_page, page, ranking_page, rating_page, significance_page
+from evalkit.pages import (
+    binary_page,
+    classification_page,
+    page,
+    ranking_page,
+    rating_page,
+    significance_page,
+)
 from evalkit.reading.tables.table import slices
 from evalkit.studies import classification, ranking, rating, significance
 from evalkit.studies.binary_diagnostics import Miscalibration, miscalibrated
@@ -41,9 +50,15 @@ def test_one_positive_and_one_query_are_singular():
     text = binary_page.curve_plot(study).caption + page.findings(study).text
     assert "1 positive, 3 negatives" in text
     assert "Only 1 row of the smaller class" in text
-    run = pd.DataFrame({"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]})
+    run = pd.DataFrame(
+        {"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]}
+    )
     alone = ranking.read(run)
-    words = ranking_page.title(alone).text + ranking_page.estimates(alone).text + ranking_page.curves(alone).caption
+    words = (
+        ranking_page.title(alone).text
+        + ranking_page.estimates(alone).text
+        + ranking_page.curves(alone).caption
+    )
     assert "on 1 judged query?" in words
     assert "over 1 query" in words
     assert "1 queries" not in words
@@ -53,14 +68,20 @@ def test_captions_say_the_units_that_the_intervals_are_over():
     rng = np.random.default_rng(1)
     user = np.repeat([f"u{i}" for i in range(40)], 5)
     actual = rng.random(200)
-    table = pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(0, 0.1, 200), "user_id": user})
+    table = pd.DataFrame(
+        {"actual": actual, "forecast": actual + rng.normal(0, 0.1, 200), "user_id": user}
+    )
     study = rating.read(table, unit="user_id")
     assert set(study.estimates["n"]) == {40}
     assert "n = 40 users with 200 rows" in rating_page.estimates(study).html
     assert "n = 200 rows" in rating_page.estimates(rating.read(table)).html
     label = rng.integers(0, 2, 200)
     scores = pd.DataFrame(
-        {"label": label, "score": np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1), "user_id": user}
+        {
+            "label": label,
+            "score": np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1),
+            "user_id": user,
+        }
     )
     clustered = classification.read(scores, unit="user_id")
     n = int(clustered.estimates["n"].max())
@@ -71,8 +92,16 @@ def misjudged():
     rng = np.random.default_rng(1)
     logit = rng.normal(0, 1.5, 400)
     label = (rng.random(400) < 1 / (1 + np.exp(-logit))).astype(int)
-    several = {"right": logit, "extreme": 3 * logit, "timid": logit / 3, "high": logit + 1, "low": logit - 1}
-    return pd.DataFrame({"label": label} | {f"score_{k}": 1 / (1 + np.exp(-v)) for k, v in several.items()})
+    several = {
+        "right": logit,
+        "extreme": 3 * logit,
+        "timid": logit / 3,
+        "high": logit + 1,
+        "low": logit - 1,
+    }
+    return pd.DataFrame(
+        {"label": label} | {f"score_{k}": 1 / (1 + np.exp(-v)) for k, v in several.items()}
+    )
 
 
 def test_each_kind_of_miscalibration_is_named():
@@ -83,19 +112,26 @@ def test_each_kind_of_miscalibration_is_named():
     assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (["high"], ["low"])
     assert right == ["right"]
     text = binary_page.calibration(study).text
-    assert text.startswith("Over-confident, with probabilities too close to 0 and 1 (slope below 1): extreme.")
+    assert text.startswith(
+        "Over-confident, with probabilities too close to 0 and 1 (slope below 1): extreme."
+    )
     assert "Neither slope nor intercept shows miscalibration: right." in text
 
 
 def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
     frame = misjudged()[["label", "score_right"]]
-    assert classification.read(frame).costs.said.startswith("No costs were set, so a false positive and a false neg")
+    assert classification.read(frame).costs.said.startswith(
+        "No costs were set, so a false positive and a false neg"
+    )
     asked = classification.read(frame, costs="fp=1,fn=1")
     assert asked.costs.said == "Costs: false positive 1, false negative 1."
 
 
 def test_rounding_wins_no_unit():
-    off = {"forecast_a": [0.1, 0.2], "forecast_b": [0.3, 0.0]}  # of the first user 0.30000000000000004 and 0.3
+    off = {
+        "forecast_a": [0.1, 0.2],
+        "forecast_b": [0.3, 0.0],
+    }  # of the first user 0.30000000000000004 and 0.3
     frame = pd.concat([pd.DataFrame({"actual": 0.0, "user": user, **off}) for user in "uvw"])
     users = rating.read(frame, unit="user").comparisons.iloc[0]
     assert (users["wins"], users["ties"], users["losses"]) == (0, 3, 0)
@@ -103,7 +139,9 @@ def test_rounding_wins_no_unit():
 
 def test_wins_are_of_units():
     actual = np.zeros(6)
-    frame = pd.DataFrame({"actual": actual, "forecast_a": [0, 0, 5, 1, 1, 1], "forecast_b": [1, 1, 1, 1, 1, 1]})
+    frame = pd.DataFrame(
+        {"actual": actual, "forecast_a": [0, 0, 5, 1, 1, 1], "forecast_b": [1, 1, 1, 1, 1, 1]}
+    )
     rows = rating.read(frame).comparisons.set_index("first").iloc[0]
     study = rating.read(frame.assign(user=["u", "u", "u", "v", "v", "w"]), unit="user")
     users = study.comparisons.iloc[0]
@@ -117,12 +155,20 @@ def test_systems_with_the_same_best_printed_value_are_both_bold():
     rng = np.random.default_rng(2)
     actual = rng.normal(0, 1, 50)
     error = rng.normal(0, 1, 50)
-    frame = pd.DataFrame({"actual": actual, "forecast_a": actual + error, "forecast_b": actual + error * 1.00001})
-    html = rating_page.estimates(rating.read(frame.assign(forecast_c=actual + 2 * error), metrics="mae")).html
+    frame = pd.DataFrame(
+        {"actual": actual, "forecast_a": actual + error, "forecast_b": actual + error * 1.00001}
+    )
+    html = rating_page.estimates(
+        rating.read(frame.assign(forecast_c=actual + 2 * error), metrics="mae")
+    ).html
     assert len(re.findall('class="lead"', html)) == 2
 
 
-@given(st.lists(st.one_of(st.integers(0, 40).map(str), st.sampled_from("abcxyz")), min_size=1, max_size=80))
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 40).map(str), st.sampled_from("abcxyz")), min_size=1, max_size=80
+    )
+)
 def test_every_unit_lies_in_one_slice(values):
     members = np.array([one.member for one in slices("c", values, most=5)])
     assert (members.sum(axis=0) == 1).all()
@@ -142,7 +188,11 @@ def test_many_whole_numbers_that_are_one_double_are_sliced_as_texts():
 def test_of_many_texts_the_frequent_stay():
     values = ["a"] * 9 + ["b"] * 5 + list("cdefg")
     found = slices("country", values, most=3)
-    assert [(one.label, int(one.member.sum())) for one in found] == [("a", 9), ("b", 5), ("(5 other values)", 5)]
+    assert [(one.label, int(one.member.sum())) for one in found] == [
+        ("a", 9),
+        ("b", 5),
+        ("(5 other values)", 5),
+    ]
 
 
 def test_numbers_sort_as_numbers():
@@ -155,7 +205,9 @@ def test_p_values_of_slices_are_adjusted_by_holm_over_all_slices():
     noise = np.repeat([0.5, 0.8, 1.0, 1.1], 100)
     values["forecast_x"] = values["actual"] + rng.normal(size=400) * noise
     values["forecast_y"] = values["actual"] + rng.normal(size=400)
-    tested = ek.rating(values, segments="where").by_segment.drop_duplicates("slice").sort_values("p")
+    tested = (
+        ek.rating(values, segments="where").by_segment.drop_duplicates("slice").sort_values("p")
+    )
     p, by_hand = tested["p"].to_numpy(), []
     for rank, value in enumerate(p):
         by_hand.append(min(1.0, max([(4 - rank) * value, *by_hand])))

@@ -1,8 +1,12 @@
-"""Build the wheel, install it as a user does, and use it from an empty folder: `make test-wheel`, `make release`.
+"""Build the wheel, install it as a user does, and use it from an empty folder: `make test-wheel`,
+`make release`.
 
-python tests/try_wheel.py                one report and one run of papermill, with the dependencies of this environment
-python tests/try_wheel.py --release      all reports, with dependencies of their own, on each Python from 3.11 that is
-                                         there, and with the oldest versions that pyproject.toml allows
+python tests/try_wheel.py            one report and one run of papermill, with the dependencies of
+this
+                                     environment
+python tests/try_wheel.py --release  all reports, with dependencies of their own, on each Python
+                                     from 3.11 that is there, and with the oldest versions that
+                                     pyproject.toml allows
 """
 
 import os
@@ -23,11 +27,23 @@ QUICKEST = ("validation",)
 PYTHONS = tuple(f"3.{minor}" for minor in range(11, 20))
 LARGEST = 3_000_000  # bytes of the wheel
 OWN = "id,model,y_true,y_score\n" + "".join(
-    f"{i},{model},{i % 2},{(i * step) % 97 / 97}\n" for i in range(60) for model, step in (("a", 53), ("b", 31))
+    f"{i},{model},{i % 2},{(i * step) % 97 / 97}\n"
+    for i in range(60)
+    for model, step in (("a", 53), ("b", 31))
 )
 BESIDE = ("polars",)  # whose frames are read too
 USED = (
-    *("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert"),
+    *(
+        "numpy",
+        "pandas",
+        "scipy",
+        "matplotlib",
+        "duckdb",
+        "pyarrow",
+        "scikit-learn",
+        "papermill",
+        "nbconvert",
+    ),
     *("nbclient", "ipykernel", "jupyter_client", "psutil", "pyyaml"),
 )
 IN_PYTHON = """
@@ -44,7 +60,8 @@ study.save("mine.html")
 frame = polars.DataFrame({"label": label, "score_a": a, "score_b": b})
 frame.write_parquet("polars.parquet")
 columns = {"y_true": frame["label"], "y_score": {"a": frame["score_a"], "b": frame["score_b"]}}
-for other in (ek.classification(frame), ek.classification("polars.parquet"), ek.classification(**columns)):
+others = ek.classification(frame), ek.classification("polars.parquet"), ek.classification(**columns)
+for other in others:
     assert other.estimates.equals(study.estimates)
     assert other.comparisons.equals(study.comparisons)
 """
@@ -68,7 +85,9 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def build(place: Path) -> Path:
-    """The wheel of the files as they are; folders of an earlier build would bring files that are gone."""
+    """The wheel of the files as they are; folders of an earlier build would bring files that are
+    gone.
+    """
     for leftover in ("build", "evalkit_reports.egg-info"):
         shutil.rmtree(ROOT / leftover, ignore_errors=True)
     run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(place), str(ROOT)])
@@ -79,7 +98,9 @@ def build(place: Path) -> Path:
 
 
 def borrow(place: Path, wheel: Path) -> None:
-    """Use the wheel in a new environment that sees the packages of this one, but not its evalkit."""
+    """Use the wheel in a new environment that sees the packages of this one, but not its
+    evalkit.
+    """
     environment, folder = place / "venv", place / "work"
     run([sys.executable, "-m", "venv", str(environment)])
     python = str(environment / "bin" / "python")
@@ -88,14 +109,19 @@ def borrow(place: Path, wheel: Path) -> None:
     run([*pip, "install", "-q", "--only-binary", ":all:", *BESIDE])
     library = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
     (Path(library) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    os.environ["JUPYTER_PATH"] = str(Path(sys.prefix) / "share" / "jupyter")  # templates of nbconvert, kernels
+    # templates of nbconvert, kernels
+    os.environ["JUPYTER_PATH"] = str(Path(sys.prefix) / "share" / "jupyter")
     run([*pip, "check"])
     folder.mkdir()
     use(environment / "bin", folder, QUICKEST)
 
 
-def attempt(place: Path, wheel: Path, name: str, python: str, constraints: Path | None = None) -> None:
-    """Install the wheel and what it needs into a new environment, then use it in an empty folder."""
+def attempt(
+    place: Path, wheel: Path, name: str, python: str, constraints: Path | None = None
+) -> None:
+    """Install the wheel and what it needs into a new environment, then use it in an empty
+    folder.
+    """
     start, environment, folder = time.perf_counter(), place / f"venv {name}", place / f"work {name}"
     run([python, "-m", "venv", str(environment)])
     options = ["-c", str(constraints)] if constraints else []
@@ -104,15 +130,27 @@ def attempt(place: Path, wheel: Path, name: str, python: str, constraints: Path 
     installed = time.perf_counter()
     folder.mkdir()
     use(environment / "bin", folder, REPORTS)
-    print(f"{name}: installed in {installed - start:.0f} s, tried in {time.perf_counter() - installed:.0f} s")
+    print(
+        f"{name}: installed in {installed - start:.0f} s, tried in "
+        f"{time.perf_counter() - installed:.0f} s"
+    )
     listed = run([*pip, "freeze"]).lower()
-    print("  " + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in (*USED, *BESIDE)))
+    print(
+        "  "
+        + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in (*USED, *BESIDE))
+    )
     shutil.rmtree(environment)
 
 
 def use(programs: Path, folder: Path, reports: Sequence[str]) -> None:
-    """The reports on the samples, papermill on a copied notebook and data of the user's own, and Python."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    """The reports on the samples, papermill on a copied notebook and data of the user's own, and
+    Python.
+    """
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
     environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
     (folder / "own.csv").write_text(OWN)
 
@@ -122,8 +160,21 @@ def use(programs: Path, folder: Path, reports: Sequence[str]) -> None:
     try_it("evalkit", "report", *reports)
     made = {path.stem for path in (folder / "reports").glob("*.html")}
     assert made == set(reports), made
-    (folder / "mine.ipynb").write_text(try_it("evalkit", "notebook", "classification"), encoding="utf-8")
-    try_it("python", "-m", "papermill", "--engine", "evalkit", "mine.ipynb", "out.ipynb", "-p", "preds", "own.csv")
+    (folder / "mine.ipynb").write_text(
+        try_it("evalkit", "notebook", "classification"), encoding="utf-8"
+    )
+    try_it(
+        "python",
+        "-m",
+        "papermill",
+        "--engine",
+        "evalkit",
+        "mine.ipynb",
+        "out.ipynb",
+        "-p",
+        "preds",
+        "own.csv",
+    )
     assert (folder / "out.html").is_file()
     try_it("python", "-c", IN_PYTHON)
     assert (folder / "mine.html").is_file()
@@ -143,16 +194,25 @@ def _pythons(version: str) -> Iterator[str]:
 
 def lowest() -> list[str]:
     """The lower bound of each dependency as a constraint."""
-    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     bounds = [re.fullmatch(r"([\w-]+)>=([\w.]+)", dependency) for dependency in dependencies]
     return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
 
 
-def run(command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None) -> str:
+def run(
+    command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None
+) -> str:
     """The output of a program; one that fails ends this one with what it printed."""
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     if ended.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-4000:]}")
+        sys.exit(
+            f"{' '.join(command)}\nended with "
+            f"{ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-4000:]}"
+        )
     return ended.stdout
 
 

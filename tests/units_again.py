@@ -34,7 +34,9 @@ class Again:
         return {(row["table"], row["metric"]): row["structure"] for row in self.about["metrics"]}
 
     def value(self, metric, system, table="", segment=None, label=None):
-        """A metric of a system: the ratio of the sums of its terms, or the catalogue's function on the rows."""
+        """A metric of a system: the ratio of the sums of its terms, or the catalogue's function on
+        the rows.
+        """
         if self.structure[table, metric] == "interleaving" and segment:
             rows = self.rows[(self.rows["table"] == table) | (table == "")]
             return self.of_sessions(metric, system, rows[rows[f"segment_{segment}"] == label])
@@ -48,7 +50,9 @@ class Again:
         credit = rows[rows["metric"].isna()]
         arms = list(dict.fromkeys(credit["system"]))
         wide = [credit[credit["system"] == arm] for arm in arms]
-        sides = sessions.sides(wide[0]["cluster"].to_numpy(), np.column_stack([of["score"] for of in wide]))
+        sides = sessions.sides(
+            wide[0]["cluster"].to_numpy(), np.column_stack([of["score"] for of in wide])
+        )
         return lookup.find(metric, "interleaving").sums(sides[arms.index(system)]).value
 
 
@@ -77,9 +81,21 @@ def check(study, again, table=""):
 
 
 def follows(path, results, table=""):
-    """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
-    again, slices = Again.of(path), [row | {"metric": results["primary"]} for row in results["segments"]]
+    """Every value of the JSON of a report, or of one of its tables, again from the file beside
+    it.
+    """
+    again, slices = (
+        Again.of(path),
+        [row | {"metric": results["primary"]} for row in results["segments"]],
+    )
     assert results["estimates"]
     for row in results["estimates"] + slices:
-        if again.structure[table, row["metric"]] != "own":  # which the catalogue cannot compute again
-            equal(again.value(row["metric"], row["system"], table, row.get("segment"), row.get("slice")), row["value"])
+        if (
+            again.structure[table, row["metric"]] != "own"
+        ):  # which the catalogue cannot compute again
+            equal(
+                again.value(
+                    row["metric"], row["system"], table, row.get("segment"), row.get("slice")
+                ),
+                row["value"],
+            )

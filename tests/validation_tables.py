@@ -29,7 +29,9 @@ def applicants() -> pd.DataFrame:
 
 
 def visits(rows: int) -> pd.DataFrame:
-    """Visits to a doctor with a column for the person: consecutive rows that agree in all that is constant."""
+    """Visits to a doctor with a column for the person: consecutive rows that agree in all that is
+    constant.
+    """
     frame = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet").iloc[:rows]
     key = frame.drop(columns=["id", "mdvis"]).astype(str).agg("|".join, axis=1)
     return frame.assign(person=(key != key.shift()).cumsum().astype(str))

@@ -9,13 +9,17 @@ from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.pages import classification_page
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8")))
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+)
 
 
 def told(study) -> str:
     """The findings of a study, each with its code."""
     module, *_ = classification_page.KINDS.get(type(study), [shown.page(study.report)])
-    return "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in module.every_finding(study))
+    return "\n".join(
+        f"{finding.message} [{finding.kind.code}]" for finding in module.every_finding(study)
+    )
 
 
 def whole(study) -> tuple[str, str]:
@@ -27,7 +31,9 @@ def whole(study) -> tuple[str, str]:
 
 def results(study) -> dict:
     """The JSON of a study, which holds no NaN."""
-    made = shown.page(study.report).results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    made = (
+        shown.page(study.report).results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    )
     return json.loads(json.dumps(made, allow_nan=False))
 
 

@@ -1,4 +1,6 @@
-"""What came of the simulation: cells, each one interval, one test or one planned difference in one world."""
+"""What came of the simulation: cells, each one interval, one test or one planned difference in one
+world.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +19,9 @@ ERRORS = 2  # standard errors of the simulation that a cell may lie outside
 
 @dataclass(frozen=True)
 class Kind:
-    """What a cell counts. held: in a table; bounds: beyond which it errs too often; wide: beyond which too rarely."""
+    """What a cell counts. held: in a table; bounds: beyond which it errs too often; wide: beyond
+    which too rarely.
+    """
 
     name: str
     held: str
@@ -29,7 +33,11 @@ class Kind:
 
     def no_worse(self, share: float, exception: Declared) -> bool:
         """Whether a share is within what an exception says of such cells."""
-        return exception.most >= share >= exception.least if self is POWER else self._no_worse(share, exception)
+        return (
+            exception.most >= share >= exception.least
+            if self is POWER
+            else self._no_worse(share, exception)
+        )
 
     def _no_worse(self, share: float, exception: Declared) -> bool:
         return share <= exception.most if self is TEST else share >= exception.least
@@ -37,10 +45,32 @@ class Kind:
 
 NEVER, ALWAYS = -1.0, 2.0
 INTERVAL = Kind(
-    "interval", "95% intervals", "covers", "Intervals: coverage in percent", 0.95, (LEAST, ALWAYS), (NEVER, MOST)
+    "interval",
+    "95% intervals",
+    "covers",
+    "Intervals: coverage in percent",
+    0.95,
+    (LEAST, ALWAYS),
+    (NEVER, MOST),
 )
-TEST = Kind("test", "5% tests", "rejects", "Tests: rejected in percent", 0.05, (NEVER, MOST_SIZE), (LEAST_SIZE, ALWAYS))
-POWER = Kind("power", "80% power", "shows", "Planned differences: shown in percent", 0.8, (0.75, 0.85), (NEVER, ALWAYS))
+TEST = Kind(
+    "test",
+    "5% tests",
+    "rejects",
+    "Tests: rejected in percent",
+    0.05,
+    (NEVER, MOST_SIZE),
+    (LEAST_SIZE, ALWAYS),
+)
+POWER = Kind(
+    "power",
+    "80% power",
+    "shows",
+    "Planned differences: shown in percent",
+    0.8,
+    (0.75, 0.85),
+    (NEVER, ALWAYS),
+)
 KINDS = (INTERVAL, TEST, POWER)
 
 
@@ -82,7 +112,9 @@ class Cell:
     def declared(self) -> Declared | None:
         """The exception that covers it: named so, and no worse than it says."""
         for exception in self.exceptions:
-            if exception.names(self.where, self.number) and self.kind.no_worse(self.share, exception):
+            if exception.names(self.where, self.number) and self.kind.no_worse(
+                self.share, exception
+            ):
                 return exception
         return None
 
@@ -102,7 +134,10 @@ class Cell:
 def cells(worlds: Mapping[str, World], tallies: Mapping[str, Mapping[str, Any]]) -> list[Cell]:
     """Every interval, every test and every planned difference of every world."""
     return [
-        cell for name, world in worlds.items() for key, t in tallies[name].items() for cell in _cells(world, key, t)
+        cell
+        for name, world in worlds.items()
+        for key, t in tallies[name].items()
+        for cell in _cells(world, key, t)
     ]
 
 
@@ -118,7 +153,9 @@ def _cells(world: World, key: str, t: Any) -> Iterator[Cell]:
 
 
 def _at_planned(t: Any) -> float:
-    """The power at the difference that "would show", from that at the world's own, which is close to it."""
+    """The power at the difference that "would show", from that at the world's own, which is close
+    to it.
+    """
     z = ndtri(0.975)
     seen = ndtri(np.clip(t.rejected / t.tests, 1e-6, 1 - 1e-6))
     return float(ndtr((seen + z) * t.shows / t.differences - z))
@@ -140,4 +177,7 @@ STATES = ("inside", "conservative", "declared", "outside")
 def _line(cell: Cell) -> str:
     sides = f" (below {cell.below:.3f}, above {cell.above:.3f})" if cell.kind is INTERVAL else ""
     state = ", declared" if cell.declared else ""
-    return f"{cell.where}: {cell.number} {cell.kind.verb} {cell.share:.3f}{sides} of {cell.runs:,}{state}"
+    return (
+        f"{cell.where}: {cell.number} {cell.kind.verb} {cell.share:.3f}{sides} of "
+        f"{cell.runs:,}{state}"
+    )

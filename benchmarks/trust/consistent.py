@@ -1,8 +1,9 @@
-"""Random inputs of each report: every limit in range, the value between its limits, test and interval of one mind.
+"""Random inputs of each report: every limit in range, the value between its limits, test and
+interval of one mind.
 
-`python benchmarks/trust/consistent.py [inputs]`: so many inputs of each report, 1,000 if nothing is said; prints what
-contradicts itself, and exits 1 where anything does. A difference larger than the one that "would show with 80% power"
-may be "cannot tell" in at most 20% of such cases.
+`python benchmarks/trust/consistent.py [inputs]`: so many inputs of each report, 1,000 if nothing is
+said; prints what contradicts itself, and exits 1 where anything does. A difference larger than the
+one that "would show with 80% power" may be "cannot tell" in at most 20% of such cases.
 """
 
 import sys
@@ -25,7 +26,9 @@ LARGEST = 200  # units of an input
 
 def contradictions(of: Any) -> Iterator[str]:
     """What a study says that cannot be true together."""
-    ranges = {chosen.label: (chosen.metric.low, chosen.metric.high) for chosen in of.settings.metrics}
+    ranges = {
+        chosen.label: (chosen.metric.low, chosen.metric.high) for chosen in of.settings.metrics
+    }
     for row in of.estimates.itertuples():
         low, high = ranges[row.metric]
         if row.low < low - ROUNDING or row.high > high + ROUNDING:
@@ -46,7 +49,9 @@ def _of_difference(row: Any, low: float, high: float) -> Iterator[str]:
 
 
 def worsened(inputs: Any, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
-    """The inputs, with the numbers of system "b" mixed up in a random share of its rows; of an arm, set to 0."""
+    """The inputs, with the numbers of system "b" mixed up in a random share of its rows; of an arm,
+    set to 0.
+    """
     return {name: _worsened(table.copy(), rng) for name, table in inputs.items()}
 
 
@@ -60,7 +65,11 @@ def _worsened(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
         return table
     mixed = rng.permutation(rows)
     for name in numbers:
-        if name == "b" or name.endswith("_b") or (column and (name == "score" or name.startswith("p_"))):
+        if (
+            name == "b"
+            or name.endswith("_b")
+            or (column and (name == "score" or name.startswith("p_")))
+        ):
             table.loc[rows, name] = table[name].to_numpy()[mixed]
     return table
 
@@ -69,7 +78,9 @@ PAID = ("revenue", "bought", "clicks")
 
 
 def random_input(worlds: list[World], number: int) -> tuple[World, int, Any]:
-    """One of the worlds with another number of units, and its input; every second with a system made worse."""
+    """One of the worlds with another number of units, and its input; every second with a system
+    made worse.
+    """
     rng = np.random.default_rng([SEED, number])
     world = worlds[rng.integers(len(worlds))]
     n = int(np.exp(rng.uniform(np.log(8), np.log(min(world.n, LARGEST) + 1))))
@@ -98,8 +109,14 @@ class Larger:
 
 
 def of_report(report: str, inputs: int) -> tuple[Counter[str], Larger]:
-    """What the inputs of a report are said to be: how often each contradiction came; and the larger differences."""
-    worlds = [world for world in WORLDS if world.report == report and {"differences", "power"} & set(world.frames)]
+    """What the inputs of a report are said to be: how often each contradiction came; and the larger
+    differences.
+    """
+    worlds = [
+        world
+        for world in WORLDS
+        if world.report == report and {"differences", "power"} & set(world.frames)
+    ]
     tally, larger = Counter[str](), Larger()
     for number in range(inputs):
         world, n, drawn = random_input(worlds, number)
@@ -119,8 +136,17 @@ def main() -> int:
         tally, larger = of_report(report, inputs)
         texts = [text for text, times in tally.items() if times]
         errors += len(texts) + larger.too_many
-        print(f"{report}: {inputs} inputs, {len(texts)} contradictions", *texts[:20], sep="\n  ", flush=True)
-        print(f"  {larger.every} differences above what would show, {larger.untold} of them cannot tell", flush=True)
+        print(
+            f"{report}: {inputs} inputs, {len(texts)} contradictions",
+            *texts[:20],
+            sep="\n  ",
+            flush=True,
+        )
+        print(
+            f"  {larger.every} differences above what would show, {larger.untold} of them cannot "
+            f"tell",
+            flush=True,
+        )
     return int(errors > 0)
 
 

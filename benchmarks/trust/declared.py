@@ -1,4 +1,5 @@
-"""The cells that leave their bounds, each with its reason and the sentence by which the page tells it.
+"""The cells that leave their bounds, each with its reason and the sentence by which the page tells
+it.
 
 And what makes others err less often than they say.
 """
@@ -23,38 +24,87 @@ class Named:
 
 @dataclass(frozen=True)
 class Declared(Named):
-    """An exception. least: coverage, most: rejections that are expected. told: by what sentence of the page."""
+    """An exception. least: coverage, most: rejections that are expected. told: by what sentence of
+    the page.
+    """
 
     told: str
     least: float = 0.93
     most: float = 0.06
 
 
-FEW_ROWS = "a few rows make up most of the squared error; a sample of this size does not show how many there are"
+FEW_ROWS = (
+    "a few rows make up most of the squared error; a sample of this size does not show how many "
+    "there are"
+)
 OUTLIER = "the largest errors dominate, and most samples of 50 rows do not contain them"
-FOUR = "a class of about four rows: shares of so few rows take few values, and their variance is poorly estimated"
-TWENTY = "a class of about twenty rows that is rarely predicted: the variance of its precision is poorly estimated"
-NEGATIVES = "average precision depends on the few highest-scoring negatives, which most samples do not contain"
-LABELS = "labels with about twenty positives: the standard error of their average precision is a tenth too small"
+FOUR = (
+    "a class of about four rows: shares of so few rows take few values, and their variance is "
+    "poorly estimated"
+)
+TWENTY = (
+    "a class of about twenty rows that is rarely predicted: the variance of its precision is "
+    "poorly estimated"
+)
+NEGATIVES = (
+    "average precision depends on the few highest-scoring negatives, which most samples do not "
+    "contain"
+)
+LABELS = (
+    "labels with about twenty positives: the standard error of their average precision is a tenth "
+    "too small"
+)
 DENSITY = "the standard error of a median depends on the density there, which ten rows do not show"
 CHOSEN = "the system is picked by the same value that the interval is for (selection bias)"
-ONE_ERROR = "about one false positive is expected: the count is discrete, so the coverage oscillates with the share"
-FAR = "a few unexpected rows make up a third of the log loss; a sample of 160 does not show how many there are"
-FEW_BUYERS = "an arm of 22 users, one in ten of whom buys: about two buyers do not show how much amounts vary"
+ONE_ERROR = (
+    "about one false positive is expected: the count is discrete, so the coverage oscillates with "
+    "the share"
+)
+FAR = (
+    "a few unexpected rows make up a third of the log loss; a sample of 160 does not show how many "
+    "there are"
+)
+FEW_BUYERS = (
+    "an arm of 22 users, one in ten of whom buys: about two buyers do not show how much amounts "
+    "vary"
+)
 REFITTED = "each fold has its own model, fitted on few rows; the interval takes the models as fixed"
 TAIL = "20 differences rarely include the tail, so their sample skewness is far too small"
-SYMMETRIC = "sign flips assume symmetric differences, and no closed-form test keeps its level on skewed ones"
-OPTIMISTIC = "the value at a threshold chosen on the rows is too high, and bootstrap samples do not show by how much"
-NO_VARIANCE = "squared errors have no finite variance, so no interval of their mean is valid at any sample size"
-LATTICE = "the error of a median depends on the density there; for whole numbers two or three values determine it"
-ZIPF = "a few users have a third of all orders; a sample of this size does not show how many others may have"
+SYMMETRIC = (
+    "sign flips assume symmetric differences, and no closed-form test keeps its level on skewed "
+    "ones"
+)
+OPTIMISTIC = (
+    "the value at a threshold chosen on the rows is too high, and bootstrap samples do not show by "
+    "how much"
+)
+NO_VARIANCE = (
+    "squared errors have no finite variance, so no interval of their mean is valid at any sample "
+    "size"
+)
+LATTICE = (
+    "the error of a median depends on the density there; for whole numbers two or three values "
+    "determine it"
+)
+ZIPF = (
+    "a few users have a third of all orders; a sample of this size does not show how many others "
+    "may have"
+)
 HEAVY_UNITS = "the largest users dominate, and there are too few of them to estimate their variance"
-SPREAD = "the difference comes from larger errors of one system, which vary more than the observed ones"
+SPREAD = (
+    "the difference comes from larger errors of one system, which vary more than the observed ones"
+)
 TIES = "how many of the now tied units would differ depends on what causes the difference"
 DECLARED: tuple[Declared, ...] = (
     *(
-        Declared(f"threshold of {rule}", f"value: {metric}", OPTIMISTIC, measured.CHOICE_INCLUDED, least)
-        for rule, least in (("best F1, 30%", 0.89), ("least cost", 0.88), ("best F1, weights", 0.83))
+        Declared(
+            f"threshold of {rule}", f"value: {metric}", OPTIMISTIC, measured.CHOICE_INCLUDED, least
+        )
+        for rule, least in (
+            ("best F1, 30%", 0.89),
+            ("least cost", 0.88),
+            ("best F1, weights", 0.83),
+        )
         for metric in ("accuracy", "mcc")
     ),
     *(
@@ -68,15 +118,44 @@ DECLARED: tuple[Declared, ...] = (
         for number in ("mae", "wape", "bias", "pinball")
     ),
     Declared("skewed differences", "difference", SYMMETRIC, measured.SKEWED, least=0.9, most=0.1),
-    Declared("lognormal differences at the margin, n = 20", "equivalence", TAIL, measured.SKEWED, most=0.1),
-    Declared("two classes, 2% positive, n = 1,000", "specificity", ONE_ERROR, measured.RARE, least=0.84),
+    Declared(
+        "lognormal differences at the margin, n = 20",
+        "equivalence",
+        TAIL,
+        measured.SKEWED,
+        most=0.1,
+    ),
+    Declared(
+        "two classes, 2% positive, n = 1,000", "specificity", ONE_ERROR, measured.RARE, least=0.84
+    ),
     *(
-        Declared(f"large: {rate} positive", "value: average_precision", NEGATIVES, measured.RARE_POSITIVES, least)
+        Declared(
+            f"large: {rate} positive",
+            "value: average_precision",
+            NEGATIVES,
+            measured.RARE_POSITIVES,
+            least,
+        )
         for rate, least in (("0.1%", 0.84), ("0.01%", 0.74))
     ),
-    Declared("five classes, one rare, n = 200", "precision of c4", FOUR, measured.SMALL_CLASS, least=0.75),
-    Declared("five classes, one rare, n = 1,000", "macro_precision", TWENTY, measured.SMALL_CLASS, least=0.89),
-    Declared("normal errors, n = 10", "difference: median_absolute_error", DENSITY, measured.MEDIAN, 0.9, 0.1),
+    Declared(
+        "five classes, one rare, n = 200", "precision of c4", FOUR, measured.SMALL_CLASS, least=0.75
+    ),
+    Declared(
+        "five classes, one rare, n = 1,000",
+        "macro_precision",
+        TWENTY,
+        measured.SMALL_CLASS,
+        least=0.89,
+    ),
+    Declared(
+        "normal errors, n = 10",
+        "difference: median_absolute_error",
+        DENSITY,
+        measured.MEDIAN,
+        0.9,
+        0.1,
+    ),
     *(
         Declared(f"validation, {folds}, n = {n}", number, REFITTED, measured.POOLED, least, most)
         for folds, n, least, most in (
@@ -92,11 +171,15 @@ DECLARED: tuple[Declared, ...] = (
         for number in ("roc_auc", "log_loss", "brier")
     ),
     *(
-        Declared(f"Pareto's errors, n = {n}", f"value: {number}", NO_VARIANCE, measured.HEAVY, least=0.72)
+        Declared(
+            f"Pareto's errors, n = {n}", f"value: {number}", NO_VARIANCE, measured.HEAVY, least=0.72
+        )
         for n in ("200", "2,000")
         for number in ("rmse", "r2")
     ),
-    Declared("whole errors", "difference: median_absolute_error", LATTICE, measured.WHOLE, 0.88, 0.12),
+    Declared(
+        "whole errors", "difference: median_absolute_error", LATTICE, measured.WHOLE, 0.88, 0.12
+    ),
     Declared("Zipf sessions", "value: orders", ZIPF, measured.ZIPF, least=0.88),
     Declared("ten columns", "test that decides", REFITTED, measured.POOLED, most=0.1),
     Declared("power, errors", "planned", SPREAD, measured.SHOWN, least=0.45, most=0.85),
@@ -104,14 +187,18 @@ DECLARED: tuple[Declared, ...] = (
         Declared(world, "planned", TIES, measured.SHOWN, least=0.75, most=0.9)
         for world in ("power, 0 and 1, n = 100", "power, reciprocal ranks, n = 50")
     ),
-    Declared("users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9),
+    Declared(
+        "users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9
+    ),
     *(
         Declared(f"fresh: {world}", f"value: {number}", HEAVY_UNITS, measured.UNEQUAL, least=0.87)
         for world in ("heavier Zipf visitors", "500 heavy Zipf visitors")
         for number in ("roc_auc", "f1", "recall")
     ),
     *(
-        Declared(f"fresh: {world}", f"value: {number}", OPTIMISTIC, measured.CHOICE_INCLUDED, least=0.88)
+        Declared(
+            f"fresh: {world}", f"value: {number}", OPTIMISTIC, measured.CHOICE_INCLUDED, least=0.88
+        )
         for world, number in (
             ("best F1, n = 260", "f1"),
             ("best F1, n = 260", "mcc"),
@@ -120,8 +207,17 @@ DECLARED: tuple[Declared, ...] = (
             ("a miss costs two", "mcc"),
         )
     ),
-    Declared("fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84),
-    Declared("fresh: four tags", "difference: map_classes", LABELS, measured.SMALL_CLASS, least=0.92, most=0.09),
+    Declared(
+        "fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84
+    ),
+    Declared(
+        "fresh: four tags",
+        "difference: map_classes",
+        LABELS,
+        measured.SMALL_CLASS,
+        least=0.92,
+        most=0.09,
+    ),
     Declared("fresh: errors of t(3.5)", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.88),
     Declared("fresh: prices, some far off", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.87),
     Declared("fresh: prices, some far off", "value: r2", FEW_ROWS, measured.HEAVY, least=0.85),
@@ -130,13 +226,37 @@ DECLARED: tuple[Declared, ...] = (
     Declared("nine systems", "picked: the", CHOSEN, measured.BEST, least=0.82),
 )
 EXACT = "the test is exact, and so few units have few values of p"
-STEPS = "the test is exact, and values of few steps have few sums; docs/trust.md says what other tests would do"
+STEPS = (
+    "the test is exact, and values of few steps have few sums; docs/trust.md says what other tests "
+    "would do"
+)
 CAUSES: tuple[Named, ...] = (
-    Named("largest distance", "ks", "the largest of many distances is biased upward: the limits are never short"),
-    Named("", "nadeau", "ten folds: the correction for shared training rows is larger than what learners here share"),
-    Named("", "mean of folds", "the correction for shared training rows is larger than what these learners share"),
-    Named("", "by fold", "the correction for shared training rows is larger than what these learners share"),
-    Named("", "any of the family", "Holm's adjustment knows nothing of how the comparisons go together"),
+    Named(
+        "largest distance",
+        "ks",
+        "the largest of many distances is biased upward: the limits are never short",
+    ),
+    Named(
+        "",
+        "nadeau",
+        "ten folds: the correction for shared training rows is larger "
+        "than what learners here share",
+    ),
+    Named(
+        "",
+        "mean of folds",
+        "the correction for shared training rows is larger than what these learners share",
+    ),
+    Named(
+        "",
+        "by fold",
+        "the correction for shared training rows is larger than what these learners share",
+    ),
+    Named(
+        "",
+        "any of the family",
+        "Holm's adjustment knows nothing of how the comparisons go together",
+    ),
     Named("", "any position, adjusted", "positions 1 and 2 are one coin and count as two"),
     Named("questions by task", "difference", STEPS),
     Named("n = 10", "difference", EXACT),
@@ -144,7 +264,15 @@ CAUSES: tuple[Named, ...] = (
     Named("", "other test: sign", EXACT),
     Named("", "other test: wilcoxon", EXACT),
     Named("", "other test: tukey", "Tukey's adjustment for all pairs beside one pair"),
-    Named("by user", "", "t on Kish's degrees of freedom, which are few where users are of unlike size"),
+    Named(
+        "by user",
+        "",
+        "t on Kish's degrees of freedom, which are few where users are of unlike size",
+    ),
     Named("weights", "", "t on Kish's degrees of freedom, which are few where weights are unlike"),
-    Named("heavy users", "", "t on Kish's degrees of freedom, which are few where users are of unlike size"),
+    Named(
+        "heavy users",
+        "",
+        "t on Kish's degrees of freedom, which are few where users are of unlike size",
+    ),
 )

@@ -1,4 +1,6 @@
-"""The fifth round of worlds that no method was chosen by: written down before any of them was drawn."""
+"""The fifth round of worlds that no method was chosen by: written down before any of them was
+drawn.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +32,11 @@ def sampled_unevenly(rng: Generator, n: int) -> Inputs:
     label = (rng.random(n) < 0.45).astype(int)
     merit = 1.6 * label + rng.normal(-1.0, 1.0, n)
     scores = {f"score_{s}": logistic(merit + rng.normal(0, 0.7, n)) for s in SYSTEMS}
-    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label, "weight": np.where(label, 1.0, 3.0)} | scores)}
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(n), "y_true": label, "weight": np.where(label, 1.0, 3.0)} | scores
+        )
+    }
 
 
 def neighbours(rng: Generator, n: int) -> Inputs:
@@ -54,7 +60,9 @@ def four_topics(rng: Generator, n: int) -> Inputs:
     tables = []
     for system in SYSTEMS:
         seen = logistic(1.2 * merit + rng.normal(0, 1.2, (n, 4)))
-        columns = {f"y_l{j}": label[:, j] for j in range(4)} | {f"p_l{j}": seen[:, j] for j in range(4)}
+        columns = {f"y_l{j}": label[:, j] for j in range(4)} | {
+            f"p_l{j}": seen[:, j] for j in range(4)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
@@ -82,11 +90,16 @@ def known_item(rng: Generator, n: int) -> Inputs:
     query, place = np.repeat(np.arange(n), 25), np.tile(np.arange(25), n)
     grade = (np.arange(25) < rng.integers(1, 4, n)[:, None]).astype(int)
     ease = np.where(rng.random(n) < 1 / 3, 0.4, 2.2)
-    names = {"query": np.char.add("q", query.astype(str)), "item": np.char.add("i", place.astype(str))}
+    names = {
+        "query": np.char.add("q", query.astype(str)),
+        "item": np.char.add("i", place.astype(str)),
+    }
     tables = []
     for system in SYSTEMS:
         score = ease[:, None] * grade + rng.normal(0, 1, (n, 25))
-        tables.append(pd.DataFrame({"system": system, "score": score.ravel(), "grade": grade.ravel()} | names))
+        tables.append(
+            pd.DataFrame({"system": system, "score": score.ravel(), "grade": grade.ravel()} | names)
+        )
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
@@ -101,13 +114,23 @@ def two_to_three(rng: Generator, n: int) -> Inputs:
     """Two fifths of the users are treated; half of them buy, for gamma amounts."""
     spent = (rng.random(n) < 0.5) * rng.gamma(1.5, 20, n)
     seen = 1 + rng.poisson(6, n)
-    table = {"user": ids(n), "arm": np.where(np.arange(n) < 2 * n // 5, "a", "b"), "spent": spent, "seen": seen}
+    table = {
+        "user": ids(n),
+        "arm": np.where(np.arange(n) < 2 * n // 5, "a", "b"),
+        "spent": spent,
+        "seen": seen,
+    }
     return {"users": pd.DataFrame(table | {"clicked": rng.binomial(seen, rng.beta(2, 8, n))})}
 
 
-OF_SCORES = {"metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,mcc,kappa,balanced_accuracy"}
+OF_SCORES = {
+    "metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,mcc,"
+    "kappa,balanced_accuracy"
+}
 OF_CLASSES = {"metrics": "accuracy,macro_f1,weighted_f1,kappa,mcc,roc_auc_ovr,log_loss,brier"}
-OF_LABELS = {"metrics": "micro_f1,macro_f1,samples_f1,samples_jaccard,map_classes,roc_auc_macro,hamming_loss"}
+OF_LABELS = {
+    "metrics": "micro_f1,macro_f1,samples_f1,samples_jaccard,map_classes,roc_auc_macro,hamming_loss"
+}
 OF_COUNTS = {"metrics": "mae,rmse,bias,wape,smape,r2"}
 OF_SHOPS = {"metrics": "mae,rmse,bias,wape", "unit": "user"}
 OF_LISTS = {"metrics": "ndcg@5,reciprocal_rank,precision@10,average_precision,recall@10"}

@@ -1,4 +1,6 @@
-"""The fourth round of worlds that no method was chosen by: written down before any of them was drawn."""
+"""The fourth round of worlds that no method was chosen by: written down before any of them was
+drawn.
+"""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,9 @@ def far_scores(rng: Generator, n: int) -> Inputs:
 
 
 def rising(rng: Generator, n: int) -> Inputs:
-    """The share of positives rises from 5% to 60% along the rows, which the scores know only in part."""
+    """The share of positives rises from 5% to 60% along the rows, which the scores know only in
+    part.
+    """
     time = np.sort(rng.random(n))
     merit = rng.normal(0, 1.2, n) + np.log((0.05 + 0.55 * time) / (0.95 - 0.55 * time))
     label = (rng.random(n) < logistic(merit)).astype(int)
@@ -31,7 +35,11 @@ def of_one_kind(rng: Generator, n: int) -> Inputs:
     label = (kind ^ (rng.random(len(user)) < 0.1)).astype(int)
     merit = 1.2 * label + rng.normal(0, 0.8, n)[user]
     scores = {f"score_{s}": logistic(merit - 0.8 + rng.normal(0, 0.9, len(user))) for s in SYSTEMS}
-    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores
+        )
+    }
 
 
 def one_large_class(rng: Generator, n: int) -> Inputs:
@@ -55,13 +63,17 @@ def two_of_seven(rng: Generator, n: int) -> Inputs:
     tables = []
     for system in SYSTEMS:
         seen = logistic(1.5 * (taste - 0.9) + rng.normal(0, 1, (n, 7)))
-        columns = {f"y_l{j}": label[:, j] for j in range(7)} | {f"p_l{j}": seen[:, j] for j in range(7)}
+        columns = {f"y_l{j}": label[:, j] for j in range(7)} | {
+            f"p_l{j}": seen[:, j] for j in range(7)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
 def mostly_none(rng: Generator, n: int) -> Inputs:
-    """Six of ten actual values are 0, the others have a moderate tail; forecasts are near the mean of a row."""
+    """Six of ten actual values are 0, the others have a moderate tail; forecasts are near the mean
+    of a row.
+    """
     level = rng.gamma(3, 1, n)
     actual = (rng.random(n) < 0.4) * rng.gamma(2, 1.25 * level)
     columns = {f"forecast_{s}": level * rng.uniform(0.6, 1.4, n) for s in SYSTEMS}
@@ -76,8 +88,14 @@ def carried_on(rng: Generator, n: int) -> Inputs:
     for t in range(1, 12):
         errors[:, :, t] = 0.7 * errors[:, :, t - 1] + np.sqrt(1 - 0.49) * steps[:, :, t]
     level = rng.normal(10, 3, (n, 12))
-    columns = {f"forecast_{s}": (level + 0.5 * errors[1 + i]).ravel() for i, s in enumerate(SYSTEMS)}
-    table = {"id": ids(12 * n), "user": np.repeat(ids(n), 12), "actual": (level + errors[0]).ravel()}
+    columns = {
+        f"forecast_{s}": (level + 0.5 * errors[1 + i]).ravel() for i, s in enumerate(SYSTEMS)
+    }
+    table = {
+        "id": ids(12 * n),
+        "user": np.repeat(ids(n), 12),
+        "actual": (level + errors[0]).ravel(),
+    }
     return {"preds": pd.DataFrame(table | columns)}
 
 
@@ -87,11 +105,16 @@ def hundred_deep(rng: Generator, n: int) -> Inputs:
     grade = np.minimum(rng.geometric(0.75, (n, 60)) - 1, 4)
     grade[:, 0] = np.maximum(grade[:, 0], 1)
     ease = rng.gamma(2, 0.5, n)
-    names = {"query": np.char.add("q", query.astype(str)), "item": np.char.add("i", place.astype(str))}
+    names = {
+        "query": np.char.add("q", query.astype(str)),
+        "item": np.char.add("i", place.astype(str)),
+    }
     tables = []
     for system in SYSTEMS:
         score = ease[:, None] * grade + rng.normal(0, 1, (n, 60))
-        tables.append(pd.DataFrame({"system": system, "score": score.ravel(), "grade": grade.ravel()} | names))
+        tables.append(
+            pd.DataFrame({"system": system, "score": score.ravel(), "grade": grade.ravel()} | names)
+        )
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
@@ -100,21 +123,35 @@ def halves(rng: Generator, n: int) -> Inputs:
     ease = rng.beta(3, 2, n)
     draws = {s: rng.binomial(2, ease) / 2 for s in SYSTEMS}
     same = rng.random(n) < 0.4
-    return {"preds": pd.DataFrame({"unit": ids(n), "a": draws["a"], "b": np.where(same, draws["a"], draws["b"])})}
+    return {
+        "preds": pd.DataFrame(
+            {"unit": ids(n), "a": draws["a"], "b": np.where(same, draws["a"], draws["b"])}
+        )
+    }
 
 
 def one_to_two(rng: Generator, n: int) -> Inputs:
     """A third of the users is treated; three in ten buy, for lognormal amounts."""
     spent = (rng.random(n) < 0.3) * rng.lognormal(3, 0.8, n)
     seen = 1 + rng.negative_binomial(2, 0.3, n)
-    table = {"user": ids(n), "arm": np.where(np.arange(n) < n // 3, "a", "b"), "spent": spent, "seen": seen}
+    table = {
+        "user": ids(n),
+        "arm": np.where(np.arange(n) < n // 3, "a", "b"),
+        "spent": spent,
+        "seen": seen,
+    }
     return {"users": pd.DataFrame(table | {"clicked": rng.binomial(seen, rng.beta(1, 6, n))})}
 
 
-OF_SCORES = {"metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,mcc,kappa,balanced_accuracy"}
+OF_SCORES = {
+    "metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,mcc,"
+    "kappa,balanced_accuracy"
+}
 OF_USERS = {"metrics": "roc_auc,average_precision,brier,f1,accuracy", "unit": "user"}
 OF_CLASSES = {"metrics": "accuracy,macro_f1,weighted_f1,kappa,mcc,roc_auc_ovr,log_loss,brier"}
-OF_LABELS = {"metrics": "micro_f1,macro_f1,samples_f1,samples_jaccard,map_classes,roc_auc_macro,hamming_loss"}
+OF_LABELS = {
+    "metrics": "micro_f1,macro_f1,samples_f1,samples_jaccard,map_classes,roc_auc_macro,hamming_loss"
+}
 OF_ERRORS = {"metrics": "mae,rmse,bias,wape,smape,r2"}
 OF_SERIES = {"metrics": "mae,rmse,bias,r2", "unit": "user"}
 OF_LISTS = {"metrics": "ndcg@5,reciprocal_rank,precision@10,average_precision,recall@20"}

@@ -1,4 +1,6 @@
-"""The third round of worlds that no method was chosen by: written down before any of them was drawn."""
+"""The third round of worlds that no method was chosen by: written down before any of them was
+drawn.
+"""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +8,9 @@ from world import Generator, Inputs, World, ids, logistic
 
 
 def rules(rng: Generator, n: int) -> Inputs:
-    """Four in a hundred positive; the scores are those of three rules that fire, so that they have eight levels."""
+    """Four in a hundred positive; the scores are those of three rules that fire, so that they have
+    eight levels.
+    """
     label = (rng.random(n) < 0.04).astype(int)
     scores = {}
     for system in "ab":
@@ -28,8 +32,14 @@ def one_to_three_rows(rng: Generator, n: int) -> Inputs:
     user = np.repeat(np.arange(n), rng.integers(1, 4, n))
     label = (rng.random(n) < 0.35).astype(int)[user]
     lean = rng.normal(0, 0.6, n)[user]
-    scores = {f"score_{s}": logistic(1.6 * label - 1 + lean + rng.normal(0, 0.8, len(user))) for s in "ab"}
-    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+    scores = {
+        f"score_{s}": logistic(1.6 * label - 1 + lean + rng.normal(0, 0.8, len(user))) for s in "ab"
+    }
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores
+        )
+    }
 
 
 def ordered(rng: Generator, n: int) -> Inputs:
@@ -52,7 +62,9 @@ def hardly_two(rng: Generator, n: int) -> Inputs:
     tables = []
     for system in "ab":
         chance = logistic(3 * label - 2.2 + rng.normal(0, 1.1, (n, 6)))
-        columns = {f"y_l{j}": label[:, j] for j in range(6)} | {f"p_l{j}": chance[:, j] for j in range(6)}
+        columns = {f"y_l{j}": label[:, j] for j in range(6)} | {
+            f"p_l{j}": chance[:, j] for j in range(6)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
@@ -70,7 +82,11 @@ def two_regimes(rng: Generator, n: int) -> Inputs:
     wide = np.where(np.arange(n) % 3 == 0, 4.0, 1.0)[user]
     level = rng.uniform(-5, 5, len(user))
     columns = {f"forecast_{s}": level + wide * rng.uniform(-0.6, 0.6, len(user)) for s in "ab"}
-    table = {"id": ids(len(user)), "user": user.astype(str), "actual": level + wide * rng.uniform(-1, 1, len(user))}
+    table = {
+        "id": ids(len(user)),
+        "user": user.astype(str),
+        "actual": level + wide * rng.uniform(-1, 1, len(user)),
+    }
     return {"preds": pd.DataFrame(table | columns)}
 
 
@@ -96,11 +112,17 @@ def one_to_four(rng: Generator, n: int) -> Inputs:
     spent = (rng.random(n) < 0.5) * rng.gamma(0.9, 30, n)
     pages = 1 + rng.poisson(4, n)
     arm = np.where(np.arange(n) < n // 5, "a", "b")
-    table = {"user": ids(n), "arm": arm, "spent": spent, "pages": pages, "hits": rng.binomial(pages, 0.3)}
+    table = {
+        "user": ids(n),
+        "arm": arm,
+        "spent": spent,
+        "pages": pages,
+        "hits": rng.binomial(pages, 0.3),
+    }
     return {"users": pd.DataFrame(table)}
 
 
-# The round ----------------------------------------------------------------------------------------------------------
+# The round ----------------------------------------------------------------------------------------
 
 EVERY = {"metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,mcc,lift,kappa"}
 THIRD = (
@@ -128,7 +150,13 @@ THIRD = (
         hardly_two,
         {"metrics": "micro_f1,macro_f1,samples_f1,map_classes,roc_auc_macro,exact_match"},
     ),
-    World("fresh: rare counts", "rating", 120, rare_counts, {"metrics": "mae,rmse,wape,poisson_deviance,r2"}),
+    World(
+        "fresh: rare counts",
+        "rating",
+        120,
+        rare_counts,
+        {"metrics": "mae,rmse,wape,poisson_deviance,r2"},
+    ),
     World(
         "fresh: two regimes",
         "rating",
@@ -147,6 +175,10 @@ THIRD = (
     ),
     World("fresh: small integers", "significance", 40, small_integers),
     World(
-        "fresh: arms 1 to 4", "interleaving", 250, one_to_four, {"metrics": "spent,hits,hits/pages", "world": "none"}
+        "fresh: arms 1 to 4",
+        "interleaving",
+        250,
+        one_to_four,
+        {"metrics": "spent,hits,hits/pages", "world": "none"},
     ),
 )

@@ -1,4 +1,5 @@
-"""Worlds that no method was chosen by: each round was written down before it was run, and run when methods were fixed.
+"""Worlds that no method was chosen by: each round was written down before it was run, and run when
+methods were fixed.
 
 The first two rounds stand here, each of the others in a module of its own.
 
@@ -16,20 +17,27 @@ from fresh_third import THIRD
 from of_rows import classes
 from world import Draw, Generator, Inputs, World, ids, logistic
 
-# Two classes --------------------------------------------------------------------------------------------------------
+# Two classes --------------------------------------------------------------------------------------
 
 
 def stars(rng: Generator, n: int) -> Inputs:
     """Scores of five levels, 40% positive."""
     label = (rng.random(n) < 0.4).astype(int)
-    levels = {f"score_{s}": np.clip(np.round(2 + 1.2 * label + rng.normal(0, 1, n)), 0, 4) / 4 for s in "ab"}
+    levels = {
+        f"score_{s}": np.clip(np.round(2 + 1.2 * label + rng.normal(0, 1, n)), 0, 4) / 4
+        for s in "ab"
+    }
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | levels)}
 
 
 def blind(rng: Generator, n: int) -> Inputs:
     """Scores that tell nothing, 15% positive."""
     label = (rng.random(n) < 0.15).astype(int)
-    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | {f"score_{s}": rng.beta(2, 5, n) for s in "ab"})}
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(n), "y_true": label} | {f"score_{s}": rng.beta(2, 5, n) for s in "ab"}
+        )
+    }
 
 
 def sharp(rng: Generator, n: int) -> Inputs:
@@ -40,13 +48,22 @@ def sharp(rng: Generator, n: int) -> Inputs:
 
 
 def two_groups(rng: Generator, n: int) -> Inputs:
-    """Users of two kinds, loud ones with ten times the rows and another base rate; the scores know the kind."""
+    """Users of two kinds, loud ones with ten times the rows and another base rate; the scores know
+    the kind.
+    """
     loud = rng.random(n) < 0.2
     user = np.repeat(np.arange(n), np.where(loud, 20, 2))
     kind = loud[user]
     label = (rng.random(len(user)) < np.where(kind, 0.5, 0.2)).astype(int)
-    scores = {f"score_{s}": logistic(1.2 * label + 0.8 * kind - 1 + rng.normal(0, 1, len(user))) for s in "ab"}
-    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+    scores = {
+        f"score_{s}": logistic(1.2 * label + 0.8 * kind - 1 + rng.normal(0, 1, len(user)))
+        for s in "ab"
+    }
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores
+        )
+    }
 
 
 def mostly(rng: Generator, n: int) -> Inputs:
@@ -54,7 +71,8 @@ def mostly(rng: Generator, n: int) -> Inputs:
     label = (rng.random(n) < 0.7).astype(int)
     return {
         "preds": pd.DataFrame(
-            {"id": ids(n), "y_true": label} | {f"score_{s}": logistic(label + rng.standard_t(3, n)) for s in "ab"}
+            {"id": ids(n), "y_true": label}
+            | {f"score_{s}": logistic(label + rng.standard_t(3, n)) for s in "ab"}
         )
     }
 
@@ -62,7 +80,9 @@ def mostly(rng: Generator, n: int) -> Inputs:
 def in_part(rng: Generator, n: int) -> Inputs:
     """A quarter positive, of which three in ten rows are plain to see and the others not at all."""
     label, plain = (rng.random(n) < 0.25).astype(int), rng.random(n) < 0.3
-    scores = {f"score_{s}": logistic(6 * plain * (label - 0.5) - 1 + rng.normal(0, 1, n)) for s in "ab"}
+    scores = {
+        f"score_{s}": logistic(6 * plain * (label - 0.5) - 1 + rng.normal(0, 1, n)) for s in "ab"
+    }
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | scores)}
 
 
@@ -79,10 +99,14 @@ def of_one_mind(rng: Generator, n: int) -> Inputs:
     user = np.repeat(np.arange(n), 10)
     label = (rng.random(len(user)) < rng.beta(0.4, 0.8, n)[user]).astype(int)
     scores = {f"score_{s}": logistic(1.5 * label - 1 + rng.normal(0, 1, len(user))) for s in "ab"}
-    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores
+        )
+    }
 
 
-# Labels, numbers, lists ---------------------------------------------------------------------------------------------
+# Labels, numbers, lists ---------------------------------------------------------------------------
 
 
 def twelve_labels(rng: Generator, n: int) -> Inputs:
@@ -92,7 +116,9 @@ def twelve_labels(rng: Generator, n: int) -> Inputs:
     tables = []
     for system in "ab":
         chance = logistic(0.9 * (merit + rng.normal(0, 0.8, (n, 12))) + 0.3)
-        columns = {f"y_l{j}": label[:, j] for j in range(12)} | {f"p_l{j}": chance[:, j] for j in range(12)}
+        columns = {f"y_l{j}": label[:, j] for j in range(12)} | {
+            f"p_l{j}": chance[:, j] for j in range(12)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
@@ -108,7 +134,10 @@ def equal_users(rng: Generator, n: int) -> Inputs:
     """Eight rows of each user, whose errors have much in common."""
     user = np.repeat(np.arange(n), 8)
     level, lean = rng.normal(0, 2, len(user)), rng.normal(0, 1, n)[user]
-    columns = {f"forecast_{s}": level + rng.normal(0, 0.5, n)[user] + rng.normal(0, 0.5, len(user)) for s in "ab"}
+    columns = {
+        f"forecast_{s}": level + rng.normal(0, 0.5, n)[user] + rng.normal(0, 0.5, len(user))
+        for s in "ab"
+    }
     table = {"id": ids(len(user)), "user": user.astype(str), "actual": level + lean}
     return {"preds": pd.DataFrame(table | columns)}
 
@@ -118,7 +147,10 @@ def graded(rng: Generator, n: int) -> Inputs:
     query = np.repeat(np.arange(n), rng.integers(5, 41, n))
     grade = rng.choice(4, len(query), p=(0.7, 0.15, 0.1, 0.05))
     names = {"query": np.char.add("q", query.astype(str)), "item": ids(len(query)), "grade": grade}
-    tables = [pd.DataFrame({"system": s, "score": 0.6 * grade + rng.gumbel(0, 1, len(query))} | names) for s in "ab"]
+    tables = [
+        pd.DataFrame({"system": s, "score": 0.6 * grade + rng.gumbel(0, 1, len(query))} | names)
+        for s in "ab"
+    ]
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
@@ -130,7 +162,9 @@ def one_of_many_topics(rng: Generator, n: int) -> Inputs:
     tables = []
     for system in "ab":
         chance = logistic(merit + rng.normal(0, 1.2, (n, 8)))
-        columns = {f"y_l{j}": label[:, j] for j in range(8)} | {f"p_l{j}": chance[:, j] for j in range(8)}
+        columns = {f"y_l{j}": label[:, j] for j in range(8)} | {
+            f"p_l{j}": chance[:, j] for j in range(8)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
@@ -139,7 +173,10 @@ def one_to_five(rng: Generator, n: int) -> Inputs:
     """Ratings of 1 to 5, forecast in steps of a half."""
     taste = rng.normal(3.6, 1, n)
     actual = np.clip(np.round(taste + rng.normal(0, 0.7, n)), 1, 5)
-    columns = {f"forecast_{s}": np.clip(np.round(2 * (taste + rng.normal(0, 0.6, n))) / 2, 1, 5) for s in "ab"}
+    columns = {
+        f"forecast_{s}": np.clip(np.round(2 * (taste + rng.normal(0, 0.6, n))) / 2, 1, 5)
+        for s in "ab"
+    }
     return {"preds": pd.DataFrame({"id": ids(n), "actual": actual} | columns)}
 
 
@@ -148,7 +185,9 @@ def wider_above(rng: Generator, n: int) -> Inputs:
     level = rng.uniform(1, 10, n)
     columns = {f"forecast_{s}": level + rng.normal(0, 0.05, n) * level**1.5 for s in "ab"}
     actual = level + rng.normal(0, 0.1, n) * level**1.5
-    return {"preds": pd.DataFrame({"id": ids(n), "actual": actual, "weight": 1 + level / 5} | columns)}
+    return {
+        "preds": pd.DataFrame({"id": ids(n), "actual": actual, "weight": 1 + level / 5} | columns)
+    }
 
 
 def one_answer(rng: Generator, n: int) -> Inputs:
@@ -156,15 +195,20 @@ def one_answer(rng: Generator, n: int) -> Inputs:
     query = np.repeat(np.arange(n), rng.integers(3, 9, n))
     grade = np.append(1, (query[1:] != query[:-1]).astype(int))
     names = {"query": np.char.add("q", query.astype(str)), "item": ids(len(query)), "grade": grade}
-    tables = [pd.DataFrame({"system": s, "score": grade + rng.normal(0, 1, len(query))} | names) for s in "ab"]
+    tables = [
+        pd.DataFrame({"system": s, "score": grade + rng.normal(0, 1, len(query))} | names)
+        for s in "ab"
+    ]
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
-# Units and arms -----------------------------------------------------------------------------------------------------
+# Units and arms -----------------------------------------------------------------------------------
 
 
 def visits(share: float) -> Draw:
-    """Users of whom an arm has a share: counts of visits that vary more than Poisson's, and what comes of them."""
+    """Users of whom an arm has a share: counts of visits that vary more than Poisson's, and what
+    comes of them.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         count = rng.negative_binomial(1.5, 0.3, n) + 1
@@ -190,12 +234,19 @@ def spenders(rng: Generator, n: int) -> Inputs:
     """Users of two equal arms, six in ten of whom spend an amount with a moderate tail."""
     spent = (rng.random(n) < 0.6) * rng.gamma(1.2, 20, n)
     arm = np.where(np.arange(n) % 2 == 0, "a", "b")
-    return {"users": pd.DataFrame({"user": ids(n), "arm": arm, "spent": spent, "items": rng.poisson(2, n)})}
+    return {
+        "users": pd.DataFrame(
+            {"user": ids(n), "arm": arm, "spent": spent, "items": rng.poisson(2, n)}
+        )
+    }
 
 
-# Rounds -------------------------------------------------------------------------------------------------------------
+# Rounds -------------------------------------------------------------------------------------------
 
-SCORES = {"metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,accuracy,mcc,balanced_accuracy"}
+SCORES = {
+    "metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,accuracy,"
+    "mcc,balanced_accuracy"
+}
 EIGHT = (0.34, 0.2, 0.14, 0.1, 0.08, 0.06, 0.05, 0.03)
 FIRST = (
     World("fresh: scores of five levels", "classification", 120, stars, SCORES),
@@ -223,7 +274,13 @@ FIRST = (
         twelve_labels,
         {"metrics": "micro_f1,macro_f1,samples_f1,map_classes,roc_auc_macro,hamming_loss"},
     ),
-    World("fresh: errors in proportion", "rating", 80, in_proportion, {"metrics": "mae,rmse,bias,r2,wape,smape"}),
+    World(
+        "fresh: errors in proportion",
+        "rating",
+        80,
+        in_proportion,
+        {"metrics": "mae,rmse,bias,r2,wape,smape"},
+    ),
     World(
         "fresh: eight rows a user",
         "rating",
@@ -267,10 +324,35 @@ SECOND = (
         one_of_many_topics,
         {"metrics": "micro_f1,macro_f1,samples_jaccard,map_classes,roc_auc_macro,exact_match"},
     ),
-    World("fresh: one to five", "rating", 100, one_to_five, {"metrics": "mae,rmse,bias,r2,median_absolute_error"}),
-    World("fresh: wider above", "rating", 150, wider_above, {"metrics": "mae,rmse,wape,r2,r2_correlation"}),
-    World("fresh: one answer", "ranking", 60, one_answer, {"metrics": "reciprocal_rank,hit_rate@1,ndcg@3"}, many=5_000),
+    World(
+        "fresh: one to five",
+        "rating",
+        100,
+        one_to_five,
+        {"metrics": "mae,rmse,bias,r2,median_absolute_error"},
+    ),
+    World(
+        "fresh: wider above",
+        "rating",
+        150,
+        wider_above,
+        {"metrics": "mae,rmse,wape,r2,r2_correlation"},
+    ),
+    World(
+        "fresh: one answer",
+        "ranking",
+        60,
+        one_answer,
+        {"metrics": "reciprocal_rank,hit_rate@1,ndcg@3"},
+        many=5_000,
+    ),
     World("fresh: outliers", "significance", 30, outliers),
-    World("fresh: spenders", "interleaving", 120, spenders, {"metrics": "spent,items,spent/items", "world": "none"}),
+    World(
+        "fresh: spenders",
+        "interleaving",
+        120,
+        spenders,
+        {"metrics": "spent,items,spent/items", "world": "none"},
+    ),
 )
 ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH}

@@ -1,4 +1,5 @@
-"""Worlds of tables that are read by blocks and not held: summed by score or class, and drawn from where order counts.
+"""Worlds of tables that are read by blocks and not held: summed by score or class, and drawn from
+where order counts.
 
 The limits are small, so that tables of some thousand rows are as large as any.
 """
@@ -41,7 +42,9 @@ def unequal(rng: Generator, n: int, spread: float) -> Inputs:
     merit = rng.normal(-0.8, 1.0, n)[who] + rng.normal(0, 0.8, len(who))
     label = (rng.random(len(who)) < logistic(merit)).astype(int)
     own = {s: rng.normal(0, 0.4, n)[who] for s in SYSTEMS}
-    scores = {f"score_{s}": logistic(merit + own[s] + rng.normal(0, 0.5, len(who))) for s in SYSTEMS}
+    scores = {
+        f"score_{s}": logistic(merit + own[s] + rng.normal(0, 0.5, len(who))) for s in SYSTEMS
+    }
     return {"preds": pd.DataFrame({"user": who.astype(str), "y_true": label} | scores)}
 
 
@@ -53,14 +56,22 @@ def tags(rng: Generator, n: int, rare: float) -> Inputs:
     tables = []
     for system in SYSTEMS:
         seen = logistic(merit + rng.normal(0, 0.6, (n, 4)))
-        columns = {f"{what}_t{i}": of[:, i] for what, of in (("y", true), ("p", seen)) for i in range(4)}
+        columns = {
+            f"{what}_t{i}": of[:, i] for what, of in (("y", true), ("p", seen)) for i in range(4)
+        }
         tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
 def forecasts(rng: Generator, n: int, *, users: bool) -> Inputs:
-    """Errors of t(5), of users of unequal size where there are any; of all rows a fifth or less is drawn."""
-    who = np.repeat(np.arange(n), 1 + rng.poisson(rng.lognormal(0.7, 0.8, n))) if users else np.arange(n)
+    """Errors of t(5), of users of unequal size where there are any; of all rows a fifth or less is
+    drawn.
+    """
+    who = (
+        np.repeat(np.arange(n), 1 + rng.poisson(rng.lognormal(0.7, 0.8, n)))
+        if users
+        else np.arange(n)
+    )
     level = rng.gamma(5, 6, len(who))
     table = {"user": who.astype(str), "actual": level}
     for system in SYSTEMS:
@@ -71,7 +82,9 @@ def forecasts(rng: Generator, n: int, *, users: bool) -> Inputs:
 
 def _world(name: str, report: str, n: int, draw, metrics: str, many: int, **more) -> World:
     frames = more.pop("frames", ("values", "differences"))
-    return World(f"large: {name}", report, n, draw, {"metrics": metrics} | more, frames, many, limits=BLOCKS)
+    return World(
+        f"large: {name}", report, n, draw, {"metrics": metrics} | more, frames, many, limits=BLOCKS
+    )
 
 
 ORDER = "roc_auc,average_precision,ks,f1,precision,recall,brier"
@@ -80,7 +93,14 @@ LARGE = (
     _world("5% positive", "classification", 3_000, binary(0.05), ORDER, 200_000),
     _world("0.1% positive", "classification", 40_000, binary(0.001), ORDER, 2_000_000),
     _world("0.01% positive", "classification", 300_000, binary(0.0001), ORDER, 2_000_000),
-    _world("about 60 decisions differ", "classification", 15_000, partial(near, apart=0.013), ORDER, 400_000),
+    _world(
+        "about 60 decisions differ",
+        "classification",
+        15_000,
+        partial(near, apart=0.013),
+        ORDER,
+        400_000,
+    ),
     _world(
         "a slice of 0.1%",
         "classification",
@@ -91,10 +111,55 @@ LARGE = (
         segments="region",
         frames=("segments", "slice_tests"),
     ),
-    _world("unequal users", "classification", 600, partial(unequal, spread=1.0), ORDER, 20_000, unit="user"),
-    _world("very unequal users", "classification", 600, partial(unequal, spread=1.6), ORDER, 20_000, unit="user"),
-    _world("a rare class", "classification", 5_000, classes((0.6, 0.39, 0.01)), "macro_f1,accuracy,kappa", 500_000),
-    _world("a rare label", "classification", 5_000, partial(tags, rare=0.01), "macro_f1,micro_f1,map_classes", 300_000),
-    _world("forecasts, a fifth drawn", "rating", 10_000, partial(forecasts, users=False), ERRORS, 200_000),
-    _world("forecasts by user", "rating", 1_000, partial(forecasts, users=True), ERRORS, 20_000, unit="user"),
+    _world(
+        "unequal users",
+        "classification",
+        600,
+        partial(unequal, spread=1.0),
+        ORDER,
+        20_000,
+        unit="user",
+    ),
+    _world(
+        "very unequal users",
+        "classification",
+        600,
+        partial(unequal, spread=1.6),
+        ORDER,
+        20_000,
+        unit="user",
+    ),
+    _world(
+        "a rare class",
+        "classification",
+        5_000,
+        classes((0.6, 0.39, 0.01)),
+        "macro_f1,accuracy,kappa",
+        500_000,
+    ),
+    _world(
+        "a rare label",
+        "classification",
+        5_000,
+        partial(tags, rare=0.01),
+        "macro_f1,micro_f1,map_classes",
+        300_000,
+    ),
+    _world(
+        "forecasts, a fifth drawn",
+        "rating",
+        10_000,
+        partial(forecasts, users=False),
+        ERRORS,
+        200_000,
+    ),
+    _world(
+        "forecasts by user",
+        "rating",
+        1_000,
+        partial(forecasts, users=True),
+        ERRORS,
+        20_000,
+        unit="user",
+    ),
 )

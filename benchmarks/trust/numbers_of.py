@@ -1,4 +1,6 @@
-"""What a report prints of a sample: every value with its limits, every difference with its limits, every p."""
+"""What a report prints of a sample: every value with its limits, every difference with its limits,
+every p.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
@@ -41,10 +43,12 @@ FIRST, SECOND = "a", "b"
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the page. table: where it stands. p: of a test of what is true, NaN where there is none.
+    """A number of the page. table: where it stands. p: of a test of what is true, NaN where there
+    is none.
 
-    truth: what the interval should hold, where the sample says so itself; NaN for the value of large samples. shows:
-    the difference that "would show"; the test should then reject what is not true, and p be below 5% in 80%.
+    truth: what the interval should hold, where the sample says so itself; NaN for the value of
+    large samples. shows: the difference that "would show"; the test should then reject what is not
+    true, and p be below 5% in 80%.
     """
 
     table: str
@@ -80,7 +84,9 @@ def _of_days(world: World, inputs: Inputs) -> Any:
     with TemporaryDirectory() as folder:
         paths = {day: Path(folder) / f"{day}.units.parquet" for day in inputs}
         for day, path in paths.items():
-            study_of(asked.of({"preds": inputs[day], **world.parameters}), world.limits).write_units(path)
+            study_of(
+                asked.of({"preds": inputs[day], **world.parameters}), world.limits
+            ).write_units(path)
         return diff.study_of(reports.Diff.of(paths), world.limits)
 
 
@@ -97,7 +103,9 @@ def values(of: Any, frames: Iterable[str]) -> Iterator[Number]:
 
 
 def _alone(of: Any) -> Any:
-    """The study, of which frames have the first system alone, so that nothing is made for the others."""
+    """The study, of which frames have the first system alone, so that nothing is made for the
+    others.
+    """
     alone = copy(of)
     vars(alone)["order"] = [FIRST]
     return alone
@@ -107,7 +115,7 @@ def _of_first(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["system"] == FIRST]
 
 
-# Values -------------------------------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
 def _estimates(of: Any) -> Iterator[Number]:
@@ -149,9 +157,13 @@ def _days_apart_points(of: Any) -> Iterator[Number]:
 
 
 def _rows(table: str, frame: pd.DataFrame, names: Iterable[str]) -> Iterator[Number]:
-    """The rows of a frame with limits, each named by the columns that do; by its place where that is a number."""
+    """The rows of a frame with limits, each named by the columns that do; by its place where that
+    is a number.
+    """
     for number, row in enumerate(frame.to_dict("records")):
-        name = " ".join(row[name] if isinstance(row[name], str) else f"{name} {number + 1}" for name in names)
+        name = " ".join(
+            row[name] if isinstance(row[name], str) else f"{name} {number + 1}" for name in names
+        )
         yield Number(table, name, row["value"], row["low"], row["high"])
 
 
@@ -160,7 +172,13 @@ def _each_class(table: str, frame: pd.DataFrame, column: str) -> Iterator[Number
     metrics = [name for name in frame if f"{name}_low" in frame]
     for row in _of_first(frame).to_dict("records"):
         for metric in metrics:
-            yield Number(table, f"{metric} of {row[column]}", row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
+            yield Number(
+                table,
+                f"{metric} of {row[column]}",
+                row[metric],
+                row[f"{metric}_low"],
+                row[f"{metric}_high"],
+            )
 
 
 def _segments(of: Any) -> Iterator[Number]:
@@ -169,7 +187,9 @@ def _segments(of: Any) -> Iterator[Number]:
 
 def _intervals(of: Any) -> Iterator[Number]:
     frame = of.intervals
-    return _rows("estimate", frame[frame["honest"] & ~frame["what"].str.startswith("pooled")], ["what"])
+    return _rows(
+        "estimate", frame[frame["honest"] & ~frame["what"].str.startswith("pooled")], ["what"]
+    )
 
 
 def _training_gap(of: Any) -> Iterator[Number]:
@@ -192,7 +212,9 @@ VALUES: dict[str, Frame] = {
     "by_class": lambda of: _each_class("class", _alone(of).by_class, "class"),
     "by_label": lambda of: _each_class("label", _alone(of).by_label, "label"),
     "tops": lambda of: _rows("top", _of_first(of.tops), ["k"] if "k" in of.tops else []),
-    "by_tenths": lambda of: _rows("tenth", _alone(of).tenths.assign(value=lambda f: f["bias"]), ["tenth"]),
+    "by_tenths": lambda of: _rows(
+        "tenth", _alone(of).tenths.assign(value=lambda f: f["bias"]), ["tenth"]
+    ),
     "curves": lambda of: _rows("curve", _of_first(of.curves), ["k"]),
     "precision_recall": lambda of: _rows("curve", _of_first(of.precision_recall), ["recall"]),
     "segments": _segments,
@@ -202,9 +224,13 @@ VALUES: dict[str, Frame] = {
 }
 
 
-POINTS: dict[str, Frame] = {"values": _points, "apart": _apart_points, "days_apart": _days_apart_points}
+POINTS: dict[str, Frame] = {
+    "values": _points,
+    "apart": _apart_points,
+    "days_apart": _days_apart_points,
+}
 
-# Differences and tests ----------------------------------------------------------------------------------------------
+# Differences and tests ----------------------------------------------------------------------------
 
 
 def _comparisons(of: Any) -> Iterator[Number]:
@@ -232,7 +258,9 @@ class Row(NamedTuple):
 
 
 def _tuples(comparisons: pd.DataFrame) -> Iterator[Row]:
-    """The comparisons, of each only what is read: the methods and verdicts take a while to come out of a frame."""
+    """The comparisons, of each only what is read: the methods and verdicts take a while to come out
+    of a frame.
+    """
     return starmap(Row, zip(*(comparisons[name].tolist() for name in Row._fields), strict=True))
 
 
@@ -257,11 +285,19 @@ def _power(of: Any) -> Iterator[Number]:
 
 
 def _planned(of: Any) -> Iterator[Number]:
-    """What the page says would show, from a and b, which are equally good; c and b differ by about that."""
-    planned = next(row for row in of.comparisons.itertuples() if {row.first, row.second} == {FIRST, SECOND})
-    row = next(row for row in of.comparisons.itertuples() if {row.first, row.second} == {SECOND, "c"})
+    """What the page says would show, from a and b, which are equally good; c and b differ by about
+    that.
+    """
+    planned = next(
+        row for row in of.comparisons.itertuples() if {row.first, row.second} == {FIRST, SECOND}
+    )
+    row = next(
+        row for row in of.comparisons.itertuples() if {row.first, row.second} == {SECOND, "c"}
+    )
     p = min(1.0, row.p * len(of.pairs))  # as Holm's first step, which the page plans for
-    yield Number("planned", row.metric, abs(row.difference), row.low, row.high, p, 0.0, planned.detectable)
+    yield Number(
+        "planned", row.metric, abs(row.difference), row.low, row.high, p, 0.0, planned.detectable
+    )
 
 
 def _lifts(of: Any) -> Iterator[Number]:
@@ -279,29 +315,46 @@ def _slice_tests(of: Any) -> Iterator[Number]:
 
 def _adjustments(of: Any) -> Iterator[Number]:
     for row in of.adjustments.to_dict("records"):
-        yield Number("adjusted", row["way"], row["difference"], row["low"], row["high"], row["p"], 0.0)
+        yield Number(
+            "adjusted", row["way"], row["difference"], row["low"], row["high"], row["p"], 0.0
+        )
 
 
 def _caps(of: Any) -> Iterator[Number]:
     for row in of.caps.to_dict("records"):
-        yield Number("capped", row["name"].partition(",")[0], row["value"], row["low"], row["high"], truth=0.0)
+        yield Number(
+            "capped",
+            row["name"].partition(",")[0],
+            row["value"],
+            row["low"],
+            row["high"],
+            truth=0.0,
+        )
 
 
 def _coins(of: Any) -> Iterator[Number]:
     for row in of.coins.to_dict("records"):
         place = f"position {row['position']}"
-        yield Number("draft", place, row["share"], row["low"], row["high"], row["p"], 1 / len(of.systems))
-    yield Number("draft", "any position, adjusted", np.nan, np.nan, np.nan, float(of.coins["adjusted"].min()))
+        yield Number(
+            "draft", place, row["share"], row["low"], row["high"], row["p"], 1 / len(of.systems)
+        )
+    yield Number(
+        "draft", "any position, adjusted", np.nan, np.nan, np.nan, float(of.coins["adjusted"].min())
+    )
 
 
 def _within_units(of: Any) -> Iterator[Number]:
     """Of units that mean nothing: AUC over all rows and within units are the same."""
     c: Any = binary_diagnostics.within_units(of)
-    yield Number("all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0)
+    yield Number(
+        "all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0
+    )
 
 
 def _calibration(of: Any) -> Iterator[Number]:
-    """Of scores that are the rows' chances: the parts of Brier, and the tests of perfect calibration."""
+    """Of scores that are the rows' chances: the parts of Brier, and the tests of perfect
+    calibration.
+    """
     for row in _alone(of).calibration.to_dict("records"):
         yield Number("calibration", row["part"], row["value"], row["low"], row["high"], row["p"])
 
@@ -316,7 +369,11 @@ def _benefits(of: Any) -> Iterator[Number]:
     """Differences in net benefit at some of the thresholds that are drawn."""
     frame = score_curves.apart(of)
     for row in frame[frame["x"].round(6).isin(THRESHOLDS)].itertuples():
-        sides = (row.value, row.low, row.high) if row.first == FIRST else (-row.value, -row.high, -row.low)
+        sides = (
+            (row.value, row.low, row.high)
+            if row.first == FIRST
+            else (-row.value, -row.high, -row.low)
+        )
         yield Number("net benefit", f"at {row.x:g}", *sides, truth=0.0)
 
 
@@ -369,11 +426,15 @@ def _other_tests(of: Any) -> Iterator[Number]:
 
 
 def _family(of: Any) -> Iterator[Number]:
-    """Whether any comparison of equal systems is declared; the system that leads, and how far before the last."""
+    """Whether any comparison of equal systems is declared; the system that leads, and how far
+    before the last.
+    """
     frame = of.comparisons
     for name in ("adjusted", "max_t"):
         if name in frame:
-            yield Number("any of the family", name, np.nan, np.nan, np.nan, float(frame[name].min()))
+            yield Number(
+                "any of the family", name, np.nan, np.nan, np.nan, float(frame[name].min())
+            )
     e = of.estimate(of.primary, of.leader)
     yield Number("picked", "the leader", e.value, e.low, e.high, truth=5.0)
     row = of.headline.iloc[-1] if not of.settings.baseline else of.headline.iloc[0]

@@ -1,7 +1,8 @@
 """Worlds of two days: a report of each, of units that come and go, and the diff of both.
 
-Units keep an effect of their own on both days, and a share of them is common; rows of users are other ones on each day.
-Without a shift both days are alike, so that every difference is 0; with one, large samples tell the true difference.
+Units keep an effect of their own on both days, and a share of them is common; rows of users are
+other ones on each day. Without a shift both days are alike, so that every difference is 0; with
+one, large samples tell the true difference.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,11 +15,17 @@ from world import Generator, Inputs, World, ids, logistic
 
 from evalkit.limits import USUAL, Limits, Reading
 
-Day = Callable[[Generator, np.ndarray, float], pd.DataFrame]  # (rng, the units of a day, its shift) -> its table
+Day = Callable[
+    [Generator, np.ndarray, float], pd.DataFrame
+]  # (rng, the units of a day, its shift) -> its table
 
 
-def two(rng: Generator, n: int, *, day: Callable[[Generator, int], Day], shift: float, common: float) -> Inputs:
-    """Two days of n units each, of which a share is common. day: (rng, number of all units) -> how a day is drawn."""
+def two(
+    rng: Generator, n: int, *, day: Callable[[Generator, int], Day], shift: float, common: float
+) -> Inputs:
+    """Two days of n units each, of which a share is common. day: (rng, number of all units) -> how
+    a day is drawn.
+    """
     shared, of = int(n * common), day(rng, 2 * n)
     old, new = np.arange(n), np.r_[np.arange(shared), np.arange(n, 2 * n - shared)]
     return {"old": of(rng, old, 0.0), "new": of(rng, new, shift)}
@@ -30,7 +37,9 @@ def forecasts(rng: Generator, population: int) -> Day:
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
         error = (1 + shift) * (own[unit] + rng.normal(0, 2, unit.size))
-        return pd.DataFrame({"id": unit.astype(str), "actual": level[unit], "forecast_a": level[unit] + error})
+        return pd.DataFrame(
+            {"id": unit.astype(str), "actual": level[unit], "forecast_a": level[unit] + error}
+        )
 
     return day
 
@@ -41,7 +50,9 @@ def scores(rng: Generator, population: int) -> Day:
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
         merit = label[unit] * (1.5 + shift) - 1 + 0.7 * own[unit] + 0.7 * rng.normal(size=unit.size)
-        return pd.DataFrame({"id": unit.astype(str), "y_true": label[unit], "score_a": logistic(merit)})
+        return pd.DataFrame(
+            {"id": unit.astype(str), "y_true": label[unit], "score_a": logistic(merit)}
+        )
 
     return day
 
@@ -66,7 +77,9 @@ def lists(rng: Generator, population: int) -> Day:
     own = rng.normal(size=grade.shape)
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
-        score = grade[unit] * (0.5 + shift) + 0.8 * own[unit] + 0.8 * rng.normal(size=(unit.size, 10))
+        score = (
+            grade[unit] * (0.5 + shift) + 0.8 * own[unit] + 0.8 * rng.normal(size=(unit.size, 10))
+        )
         names = {"query": np.repeat(unit, 10).astype(str), "item": np.tile(ids(10), unit.size)}
         return pd.DataFrame(names | {"score": score.ravel(), "grade": grade[unit].ravel()})
 
@@ -84,13 +97,26 @@ KINDS: tuple[tuple[str, str, int, Callable, str, float, dict], ...] = (
 
 
 def _worlds() -> Iterator[World]:
-    """Each kind with some common units, with none, and of large tables with half of them; alike and shifted."""
-    sizes = (("", 1, 0.7, USUAL), (", none common", 1, 0.0, USUAL), (", large tables", 6, 0.5, SMALL))
-    for (kind, of, n, day, metrics, shift, more), (size, times, common, limits) in product(KINDS, sizes):
+    """Each kind with some common units, with none, and of large tables with half of them; alike and
+    shifted.
+    """
+    sizes = (
+        ("", 1, 0.7, USUAL),
+        (", none common", 1, 0.0, USUAL),
+        (", large tables", 6, 0.5, SMALL),
+    )
+    for (kind, of, n, day, metrics, shift, more), (size, times, common, limits) in product(
+        KINDS, sizes
+    ):
         for moved, by, frame in (("", 0.0, "days"), (", shifted", shift, "days_apart")):
-            draw, asked = partial(two, day=day, shift=by, common=common), {"metrics": metrics} | more
+            draw, asked = (
+                partial(two, day=day, shift=by, common=common),
+                {"metrics": metrics} | more,
+            )
             name = f"{kind} of two days{size}{moved}"
-            yield World(name, "diff", times * n, draw, asked, (frame,), 10_000, limits=limits, of=of)
+            yield World(
+                name, "diff", times * n, draw, asked, (frame,), 10_000, limits=limits, of=of
+            )
 
 
 DAYS = tuple(_worlds())

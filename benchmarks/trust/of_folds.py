@@ -1,4 +1,5 @@
-"""Learners that are trained on folds: out-of-fold predictions, holdouts, repeated folds, groups, fold by fold.
+"""Learners that are trained on folds: out-of-fold predictions, holdouts, repeated folds, groups,
+fold by fold.
 
 The two learn from other columns that tell as much, so they are equally good.
 """
@@ -21,7 +22,9 @@ def _rows(
     return x, (rng.random(n) < logistic(merit)).astype(int)
 
 
-def _scores(x: np.ndarray, label: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
+def _scores(
+    x: np.ndarray, label: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> list[np.ndarray]:
     """Both learners' chances of the test rows: least squares of the training rows."""
     scores = []
     for side in np.hsplit(x, 2):
@@ -33,7 +36,10 @@ def _scores(x: np.ndarray, label: np.ndarray, train: np.ndarray, test: np.ndarra
 
 def _tables(scores: np.ndarray, columns: dict[str, np.ndarray]) -> Inputs:
     """One table below the other."""
-    tables = [pd.DataFrame(columns | {"model": name, "y_score": own}) for name, own in zip("ab", scores, strict=True)]
+    tables = [
+        pd.DataFrame(columns | {"model": name, "y_score": own})
+        for name, own in zip("ab", scores, strict=True)
+    ]
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from world import Draw, Generator, Inputs, ids, logistic, sizes
 
-# Two classes --------------------------------------------------------------------------------------------------------
+# Two classes --------------------------------------------------------------------------------------
 
 BINARY = (
     "roc_auc,gini,average_precision,log_loss,brier,brier_skill,f1,f2,precision,recall,specificity,accuracy,mcc,kappa,"
@@ -18,7 +18,9 @@ BINARY = (
 def _two_classes(
     rng: Generator, n: int, base: float, shift: np.ndarray | float = 0.0, noise: float = 0.7
 ) -> dict[str, np.ndarray]:
-    """Labels and two calibrated-looking scores that see the truth through noise of their own. noise: of the second."""
+    """Labels and two calibrated-looking scores that see the truth through noise of their own.
+    noise: of the second.
+    """
     centre = np.log(base / (1 - base)) * 1.25
     merit = rng.normal(0, 1.5, n) + shift + centre
     label = (rng.random(n) < logistic(merit)).astype(int)
@@ -51,7 +53,9 @@ def own_rounded(base: float, digits: int) -> Draw:
 
 
 def twins(base: float) -> Draw:
-    """Two systems that differ in little: what they see of the truth differs by a tenth of its spread."""
+    """Two systems that differ in little: what they see of the truth differs by a tenth of its
+    spread.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         columns = _two_classes(rng, n, base)
@@ -83,7 +87,9 @@ def calibrated(base: float) -> Draw:
 
 
 def in_regions(of: Draw, shares: tuple[float, ...] = (0.7, 0.3)) -> Draw:
-    """The same with a column of regions, which have nothing to do with anything. The ids name what has one region."""
+    """The same with a column of regions, which have nothing to do with anything. The ids name what
+    has one region.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         table = of(rng, n)["preds"]
@@ -111,7 +117,9 @@ def weighted(of: Draw) -> Draw:
     def draw(rng: Generator, n: int) -> Inputs:
         table = of(rng, n)["preds"]
         rows = table["id"].nunique()
-        return {"preds": table.assign(weight=np.tile(rng.lognormal(0, 1, rows), len(table) // rows))}
+        return {
+            "preds": table.assign(weight=np.tile(rng.lognormal(0, 1, rows), len(table) // rows))
+        }
 
     return draw
 
@@ -127,7 +135,7 @@ def binary_by_user(base: float, spread: float = 1.0) -> Draw:
     return draw
 
 
-# Several classes and several labels ---------------------------------------------------------------------------------
+# Several classes and several labels ---------------------------------------------------------------
 
 CLASSES = (
     "accuracy,macro_f1,macro_recall,macro_precision,macro_f1_of_means,weighted_f1,balanced_accuracy,mcc,kappa,"
@@ -163,8 +171,12 @@ TRUE = np.array([0.05, 0.1, 0.2, 0.3, 0.5])  # how often each label is true, abo
 
 
 def labels(rng: Generator, n: int) -> Inputs:
-    """Five labels a row, of which one is rare; those of a row go together, and so do the errors of a system."""
-    merit = rng.normal(0, 1.2, (n, 5)) + rng.normal(0, 1.2, (n, 1)) + 1.4 * np.log(TRUE / (1 - TRUE))
+    """Five labels a row, of which one is rare; those of a row go together, and so do the errors of
+    a system.
+    """
+    merit = (
+        rng.normal(0, 1.2, (n, 5)) + rng.normal(0, 1.2, (n, 1)) + 1.4 * np.log(TRUE / (1 - TRUE))
+    )
     label = (rng.random((n, 5)) < logistic(merit)).astype(int)
     tables = []
     for system in "ab":
@@ -176,7 +188,7 @@ def labels(rng: Generator, n: int) -> Inputs:
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
-# Numbers ------------------------------------------------------------------------------------------------------------
+# Numbers ------------------------------------------------------------------------------------------
 
 RATING = "mae,rmse,bias,median_absolute_error,r2,r2_correlation,wape,smape,pinball@90"
 Errors = Callable[[Generator, Any], np.ndarray]
@@ -209,14 +221,18 @@ def rating(errors: Errors) -> Draw:
 
 
 def right_means(rng: Generator, n: int) -> Inputs:
-    """One system, whose forecasts are the very means of the rows; the higher, the wider the errors."""
+    """One system, whose forecasts are the very means of the rows; the higher, the wider the
+    errors.
+    """
     mean = rng.normal(0, 1.5, n)
     actual = mean + np.exp(0.3 * mean) * rng.normal(0, 1, n)
     return {"preds": pd.DataFrame({"id": ids(n), "actual": actual, "forecast_a": mean})}
 
 
 def series(errors: Errors) -> Draw:
-    """Rows of series of unlike scale, each with the naive error of its series; errors in proportion to it."""
+    """Rows of series of unlike scale, each with the naive error of its series; errors in proportion
+    to it.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         naive, table = rng.lognormal(0, 1, n), rating(errors)(rng, n)["preds"]
@@ -234,6 +250,10 @@ def rating_by_user(errors: Errors, spread: float = 1.0) -> Draw:
         m = len(user)
         level, shared = rng.normal(0, 1.5, m), errors(rng, m) + rng.normal(0, 0.7, n)[user]
         columns = {f"forecast_{name}": level + 0.3 * errors(rng, m) for name in "ab"}
-        return {"preds": pd.DataFrame({"id": ids(m), "user": user.astype(str), "actual": level + shared} | columns)}
+        return {
+            "preds": pd.DataFrame(
+                {"id": ids(m), "user": user.astype(str), "actual": level + shared} | columns
+            )
+        }
 
     return draw

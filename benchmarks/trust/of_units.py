@@ -7,14 +7,18 @@ import pandas as pd
 from of_rows import Errors
 from world import Draw, Generator, Inputs, ids, logistic, sizes
 
-# Ranked lists -------------------------------------------------------------------------------------------------------
+# Ranked lists -------------------------------------------------------------------------------------
 
-RANKING = "ndcg@10,average_precision,reciprocal_rank,precision@10,recall@10,hit_rate@5,hit_ratio@5,gauc"
+RANKING = (
+    "ndcg@10,average_precision,reciprocal_rank,precision@10,recall@10,hit_rate@5,hit_ratio@5,gauc"
+)
 ITEMS = 20
 
 
 def ranking(relevant: float, skill: float, spread: float | None = None) -> Draw:
-    """Queries with 20 candidate items, each relevant with a chance of its query's own. spread: of queries per user."""
+    """Queries with 20 candidate items, each relevant with a chance of its query's own. spread: of
+    queries per user.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.arange(n) if spread is None else np.repeat(np.arange(n), sizes(rng, n, spread))
@@ -39,17 +43,25 @@ def ranking(relevant: float, skill: float, spread: float | None = None) -> Draw:
 
 
 def listed(users: float | None = None) -> Draw:
-    """The lists of one system, and a table of 300 items of six categories, few of which are popular."""
+    """The lists of one system, and a table of 300 items of six categories, few of which are
+    popular.
+    """
     many = 300
     share = 1 / np.arange(1, many + 1)
     category, features = np.arange(many) % 6, np.random.default_rng(1).normal(0, 1, (many, 3))
-    items = pd.DataFrame({"item": np.char.add("i", np.arange(many).astype(str)), "category": category.astype(str)})
-    items = items.assign(popularity=np.ceil(5_000 * share), **{f"feature_{j}": features[:, j] for j in range(3)})
+    items = pd.DataFrame(
+        {"item": np.char.add("i", np.arange(many).astype(str)), "category": category.astype(str)}
+    )
+    items = items.assign(
+        popularity=np.ceil(5_000 * share), **{f"feature_{j}": features[:, j] for j in range(3)}
+    )
 
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.arange(n) if users is None else np.repeat(np.arange(n), sizes(rng, n, users))
         queries, taste = len(user), rng.integers(0, 6, n)[user]
-        merit = np.log(share) + 1.5 * (category == taste[:, None]) + rng.gumbel(0, 1, (queries, many))
+        merit = (
+            np.log(share) + 1.5 * (category == taste[:, None]) + rng.gumbel(0, 1, (queries, many))
+        )
         top = np.argsort(-merit, axis=1)[:, :10]
         table = {
             "query": np.repeat(np.char.add("q", np.arange(queries).astype(str)), 10),
@@ -63,25 +75,35 @@ def listed(users: float | None = None) -> Draw:
     return draw
 
 
-# Values per unit, users of an experiment, sessions ------------------------------------------------------------------
+# Values per unit, users of an experiment, sessions ------------------------------------------------
 
 
 def paired(differences: Errors) -> Draw:
-    """A wide table of values, whose paired differences are symmetric: the systems are exchangeable."""
+    """A wide table of values, whose paired differences are symmetric: the systems are
+    exchangeable.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         level = rng.normal(5, 1, n)
-        return {"preds": pd.DataFrame({"unit": ids(n)} | {name: level + differences(rng, n) for name in "ab"})}
+        return {
+            "preds": pd.DataFrame(
+                {"unit": ids(n)} | {name: level + differences(rng, n) for name in "ab"}
+            )
+        }
 
     return draw
 
 
 def skewed(differences: Errors) -> Draw:
-    """Paired differences of mean 0 that are not symmetric: equal means, but no exchangeable systems."""
+    """Paired differences of mean 0 that are not symmetric: equal means, but no exchangeable
+    systems.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         level = rng.normal(5, 1, n)
-        return {"preds": pd.DataFrame({"unit": ids(n), "a": level + differences(rng, n), "b": level})}
+        return {
+            "preds": pd.DataFrame({"unit": ids(n), "a": level + differences(rng, n), "b": level})
+        }
 
     return draw
 
@@ -91,15 +113,24 @@ def exponential(rng: Generator, size: Any) -> np.ndarray:
     return rng.exponential(1, size) - 1
 
 
-TAILS = {"exponential": exponential, "lognormal": lambda rng, size: rng.lognormal(0, 1, size) - np.exp(0.5)}
+TAILS = {
+    "exponential": exponential,
+    "lognormal": lambda rng, size: rng.lognormal(0, 1, size) - np.exp(0.5),
+}
 
 
 def at_margin(tail: str) -> Draw:
-    """Skewed differences whose mean is 1, with the tail beyond it: few are large, so most means are too small."""
+    """Skewed differences whose mean is 1, with the tail beyond it: few are large, so most means are
+    too small.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         level = rng.normal(5, 1, n)
-        return {"preds": pd.DataFrame({"unit": ids(n), "a": level + 1 + TAILS[tail](rng, n), "b": level})}
+        return {
+            "preds": pd.DataFrame(
+                {"unit": ids(n), "a": level + 1 + TAILS[tail](rng, n), "b": level}
+            )
+        }
 
     return draw
 
@@ -109,7 +140,11 @@ def several(count: int, differences: Errors) -> Draw:
 
     def draw(rng: Generator, n: int) -> Inputs:
         level = rng.normal(5, 1, n)
-        return {"preds": pd.DataFrame({"unit": ids(n)} | {s: level + differences(rng, n) for s in "abcdefghi"[:count]})}
+        return {
+            "preds": pd.DataFrame(
+                {"unit": ids(n)} | {s: level + differences(rng, n) for s in "abcdefghi"[:count]}
+            )
+        }
 
     return draw
 
@@ -120,7 +155,13 @@ def better(by: float) -> Draw:
     def draw(rng: Generator, n: int) -> Inputs:
         level = rng.normal(5, 1, n)
         return {
-            "preds": pd.DataFrame({"unit": ids(n), "a": level + rng.normal(by, 1, n), "b": level + rng.normal(0, 1, n)})
+            "preds": pd.DataFrame(
+                {
+                    "unit": ids(n),
+                    "a": level + rng.normal(by, 1, n),
+                    "b": level + rng.normal(0, 1, n),
+                }
+            )
         }
 
     return draw
@@ -130,7 +171,10 @@ def clustered(rng: Generator, n: int) -> Inputs:
     """Values of rows that lie in n units of unlike size."""
     unit = np.repeat(np.arange(n), sizes(rng, n, 0.7))
     level, lean = rng.normal(5, 1, len(unit)), rng.normal(0, 0.5, (2, n))[:, unit]
-    values = {name: level + side + rng.normal(0, 1, len(unit)) for name, side in zip("ab", lean, strict=True)}
+    values = {
+        name: level + side + rng.normal(0, 1, len(unit))
+        for name, side in zip("ab", lean, strict=True)
+    }
     return {"preds": pd.DataFrame({"user": unit.astype(str)} | values)}
 
 
@@ -139,7 +183,11 @@ def trials(first: float, second: float, share: float = 0.5) -> Draw:
 
     def draw(rng: Generator, n: int) -> Inputs:
         sizes = np.array([round(share * n), n - round(share * n)])
-        table = {"system": ["a", "b"], "successes": rng.binomial(sizes, [first, second]), "trials": sizes}
+        table = {
+            "system": ["a", "b"],
+            "successes": rng.binomial(sizes, [first, second]),
+            "trials": sizes,
+        }
         return {"preds": pd.DataFrame(table)}
 
     return draw
@@ -150,13 +198,19 @@ def right_or_wrong(share: float) -> Draw:
 
     def draw(rng: Generator, n: int) -> Inputs:
         chance = rng.beta(4 * share, 4 * (1 - share), n)
-        return {"preds": pd.DataFrame({"unit": ids(n)} | {s: (rng.random(n) < chance) * 1.0 for s in "ab"})}
+        return {
+            "preds": pd.DataFrame(
+                {"unit": ids(n)} | {s: (rng.random(n) < chance) * 1.0 for s in "ab"}
+            )
+        }
 
     return draw
 
 
 def answers(draws: int) -> Draw:
-    """So many answers of two systems to each question, whose chance to be right is the question's own and its own."""
+    """So many answers of two systems to each question, whose chance to be right is the question's
+    own and its own.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         return _answered(rng, logistic(rng.normal(0.3, 1.5, n) + rng.normal(0, 0.7, (2, n))), draws)
@@ -165,7 +219,9 @@ def answers(draws: int) -> Draw:
 
 
 def drawn_again(draws: int) -> Draw:
-    """Such answers to questions that are the same in every sample, to which both systems are equally likely right."""
+    """Such answers to questions that are the same in every sample, to which both systems are
+    equally likely right.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         chance = logistic(np.random.default_rng(2).normal(0.3, 1.5, 30))
@@ -178,15 +234,28 @@ def _answered(rng: Generator, chance: np.ndarray, draws: int) -> Inputs:
     """A table of answers, with the chance of each system and question to be right."""
     passed = rng.random((draws, *chance.shape)) < chance
     trial, system, task = (place.ravel() for place in np.indices(passed.shape))
-    table = {"task_id": task, "system": np.array(["a", "b"])[system], "trial": trial, "reward": passed.ravel() * 1}
+    table = {
+        "task_id": task,
+        "system": np.array(["a", "b"])[system],
+        "trial": trial,
+        "reward": passed.ravel() * 1,
+    }
     return {"preds": pd.DataFrame(table)}
 
 
 def tasks(rng: Generator, n: int) -> Inputs:
-    """Questions right or wrong in n tasks of unlike size; systems differ by task, and by no more over all."""
+    """Questions right or wrong in n tasks of unlike size; systems differ by task, and by no more
+    over all.
+    """
     task = np.repeat(np.arange(n), sizes(rng, n, 0.7) * 10)
-    level, lean = rng.normal(0.3, 1, n)[task] + rng.normal(0, 1, len(task)), rng.normal(0, 0.5, (2, n))[:, task]
-    right = {s: (rng.random(len(task)) < logistic(level + side)) * 1 for s, side in zip("ab", lean, strict=True)}
+    level, lean = (
+        rng.normal(0.3, 1, n)[task] + rng.normal(0, 1, len(task)),
+        rng.normal(0, 0.5, (2, n))[:, task],
+    )
+    right = {
+        s: (rng.random(len(task)) < logistic(level + side)) * 1
+        for s, side in zip("ab", lean, strict=True)
+    }
     return {"preds": pd.DataFrame({"question": ids(len(task)), "task": task.astype(str)} | right)}
 
 
@@ -220,7 +289,9 @@ def arms(share: float, lift: float = 0.0) -> Draw:
 
 
 def sessions(spread: float) -> Draw:
-    """Interleaved sessions of users, few of whom have many; each user prefers one team more or less, nobody in all."""
+    """Interleaved sessions of users, few of whom have many; each user prefers one team more or
+    less, nobody in all.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.repeat(np.arange(n), sizes(rng, n, spread))
@@ -228,7 +299,11 @@ def sessions(spread: float) -> Draw:
         count, positions = len(user), 6
         coin = rng.random((count, positions // 2)) < 0.5
         first = np.stack([coin, ~coin], axis=2).reshape(count, positions)  # drafted two by two
-        chance = 0.35 * np.where(first, 2 * taste[:, None], 2 * (1 - taste[:, None])) / (1 + np.arange(positions))
+        chance = (
+            0.35
+            * np.where(first, 2 * taste[:, None], 2 * (1 - taste[:, None]))
+            / (1 + np.arange(positions))
+        )
         table = {
             "session": np.repeat(ids(count), positions),
             "user": np.repeat(user.astype(str), positions),

@@ -1,4 +1,6 @@
-"""Own metrics as a user declares them: of rows a mean, a ratio, a share and a function of counts, of lists two."""
+"""Own metrics as a user declares them: of rows a mean, a ratio, a share and a function of counts,
+of lists two.
+"""
 
 import numpy as np
 
@@ -7,7 +9,9 @@ import evalkit as ek
 
 @ek.mean(low=-5, high=20)
 def saved(label, predicted):
-    """Money saved per row: 20 for each positive that is predicted, less 5 for each row that is predicted."""
+    """Money saved per row: 20 for each positive that is predicted, less 5 for each row that is
+    predicted.
+    """
     return 20.0 * label * predicted - 5.0 * predicted
 
 

@@ -1,4 +1,6 @@
-"""The worlds in which own metrics are tried: means, ratios, shares, functions of counts, weighted and by unit."""
+"""The worlds in which own metrics are tried: means, ratios, shares, functions of counts, weighted
+and by unit.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,10 @@ def _own(*names: str) -> dict[str, str]:
     return {"metrics": ",".join(f"{FILE}:{name}" for name in names)}
 
 
-_ROWS, _LISTS = _own("saved", "misses_per_hit", "in_vain", "cost"), _own("relevant_of_five", "relevant_per_place")
+_ROWS, _LISTS = (
+    _own("saved", "misses_per_hit", "in_vain", "cost"),
+    _own("relevant_of_five", "relevant_per_place"),
+)
 _FORECASTS, _BY_USER = _own("overshoot", "overshoot_share"), {"unit": "user"}
 OWN_WORLDS = (
     World("own metrics", "classification", 200, binary(0.3), _ROWS),
@@ -24,5 +29,13 @@ OWN_WORLDS = (
     World("own metrics, weights", "rating", 1000, weighted(rating(normal)), _FORECASTS),
     World("own metrics by user", "rating", 100, rating_by_user(normal), _FORECASTS | _BY_USER),
     World("own metrics", "ranking", 50, ranking(0.3, 2.0), _LISTS, many=5_000),
-    World("own metrics by user", "ranking", 50, ranking(0.2, 1.0, 1.0), _LISTS | _BY_USER, many=500, large=12),
+    World(
+        "own metrics by user",
+        "ranking",
+        50,
+        ranking(0.2, 1.0, 1.0),
+        _LISTS | _BY_USER,
+        many=500,
+        large=12,
+    ),
 )

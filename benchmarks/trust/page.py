@@ -20,7 +20,9 @@ def write(top: Path, every: list[Cell], *, seed: int) -> None:
     readme = (top / "README.md").read_text(encoding="utf-8")
     before, _, rest = readme.partition(BOUNDS[0])
     after = rest.partition(BOUNDS[1])[2]
-    (top / "README.md").write_text(f"{before}{BOUNDS[0]}{in_short(every)}\n{BOUNDS[1]}{after}", encoding="utf-8")
+    (top / "README.md").write_text(
+        f"{before}{BOUNDS[0]}{in_short(every)}\n{BOUNDS[1]}{after}", encoding="utf-8"
+    )
 
 
 def in_short(every: list[Cell]) -> str:
@@ -28,13 +30,22 @@ def in_short(every: list[Cell]) -> str:
     rows = []
     for kind in KINDS:
         states = Counter(cell.state for cell in every if cell.kind is kind)
-        rows.append(f"| {kind.held} | {states.total():,} | " + " | ".join(f"{states[s]:,}" for s in STATES) + " |")
-    return "\n".join([f"| simulated | number | {' | '.join(STATES)} |", "|---|---|---|---|---|---|", *rows])
+        rows.append(
+            f"| {kind.held} | {states.total():,} | "
+            + " | ".join(f"{states[s]:,}" for s in STATES)
+            + " |"
+        )
+    return "\n".join(
+        [f"| simulated | number | {' | '.join(STATES)} |", "|---|---|---|---|---|---|", *rows]
+    )
 
 
 def text(every: list[Cell], *, seed: int) -> str:
     """The page in Markdown: what was simulated, what holds, and every exception by its reason."""
-    samples = Counter(Counter(cell.runs for cell in some).most_common(1)[0][0] for some in _by_world(every).values())
+    samples = Counter(
+        Counter(cell.runs for cell in some).most_common(1)[0][0]
+        for some in _by_world(every).values()
+    )
     runs = f"{min(samples):,}" if len(samples) == 1 else f"{min(samples):,} to {max(samples):,}"
     known = [f"{name} {version(name)}" for name in ("numpy", "pandas", "scipy")]
     versions = ", ".join([f"Python {platform.python_version()}", *known])
@@ -72,7 +83,10 @@ def _holds(kind: Kind, some: list[Cell]) -> str:
     what = {
         INTERVAL: f"{kind.held} contain the true value in at least 93% of the samples",
         TEST: f"{kind.held} reject a true null hypothesis in at most 6% of the samples",
-        POWER: "differences that would show with 80% power, says the page, do so in 75 to 85% of the samples",
+        POWER: (
+            "differences that would show with 80% power, says the page, do so in 75 to 85% of the "
+            "samples"
+        ),
     }
     return f"- {fine:,} of {len(some):,} {what[kind]}."
 
@@ -82,7 +96,10 @@ def tables(every: list[Cell]) -> str:
     reports = list(dict.fromkeys(cell.world.report for cell in every))
     head = "# Every simulated interval and test\n\n<!-- made by make trust -->"
     bold = "Bold: outside the bounds of [the summary](trust.md)."
-    return "\n\n".join([head, bold, *(_report(name, every) for name in reports), _conservative(every)]) + "\n"
+    return (
+        "\n\n".join([head, bold, *(_report(name, every) for name in reports), _conservative(every)])
+        + "\n"
+    )
 
 
 def _by_world(every: list[Cell]) -> dict[str, list[Cell]]:
@@ -96,8 +113,14 @@ def _counts(every: list[Cell]) -> str:
     rows = []
     for report in dict.fromkeys(cell.world.report for cell in every):
         states = Counter(cell.state for cell in every if cell.world.report == report)
-        rows.append(f"| {report} | {states.total()} | " + " | ".join(str(states[state]) for state in STATES) + " |")
-    return "\n".join([f"| report | cells | {' | '.join(STATES)} |", "|---|---|---|---|---|---|", *rows])
+        rows.append(
+            f"| {report} | {states.total()} | "
+            + " | ".join(str(states[state]) for state in STATES)
+            + " |"
+        )
+    return "\n".join(
+        [f"| report | cells | {' | '.join(STATES)} |", "|---|---|---|---|---|---|", *rows]
+    )
 
 
 def _report(name: str, every: list[Cell]) -> str:
@@ -117,7 +140,10 @@ def _tables(some: list[Cell], kind: Kind) -> Iterator[str]:
         alike.setdefault(tuple(numbers), []).append(world)
     for names, worlds in alike.items():
         head = f"| | {' | '.join(f'{name}, n = {n:,}' for name, n in worlds)} |"
-        rows = [f"| {number} | {' | '.join(_share(by_world[world][number]) for world in worlds)} |" for number in names]
+        rows = [
+            f"| {number} | {' | '.join(_share(by_world[world][number]) for world in worlds)} |"
+            for number in names
+        ]
         yield "\n".join([f"**{kind.title}**", "", head, "|---|" + "---|" * len(worlds), *rows])
 
 
@@ -134,12 +160,17 @@ def _exceptions(every: list[Cell]) -> str:
             reasons.setdefault((cell.declared.reason, cell.declared.told), []).append(cell)
     if not reasons:
         return "## Where they do not hold\n\nNowhere."
-    head = "| world | coverage or rejection rate, % | reason | what the page says |\n|---|---|---|---|"
+    head = (
+        "| world | coverage or rejection rate, % | reason | what the page says |\n|---|---|---|---|"
+    )
     rows = [
-        f"| {'; '.join(sorted({cell.where for cell in some}))} | {_figures(some)} | {reason} | {told} |"
+        f"| {'; '.join(sorted({cell.where for cell in some}))} | {_figures(some)} | {reason} | "
+        f"{told} |"
         for (reason, told), some in reasons.items()
     ]
-    return "\n".join(["## Where they do not hold", "", "Each of these is stated on the page.", "", head, *rows])
+    return "\n".join(
+        ["## Where they do not hold", "", "Each of these is stated on the page.", "", head, *rows]
+    )
 
 
 def _figures(some: list[Cell]) -> str:
@@ -148,7 +179,10 @@ def _figures(some: list[Cell]) -> str:
     for cell in some:
         numbers.setdefault(f"{cell.number} {cell.kind.verb}", []).append(100 * cell.share)
     span = {name: (min(shares), max(shares)) for name, shares in numbers.items()}
-    return "; ".join(f"{name} {a:.1f}" if a == b else f"{name} {a:.1f} to {b:.1f}" for name, (a, b) in span.items())
+    return "; ".join(
+        f"{name} {a:.1f}" if a == b else f"{name} {a:.1f} to {b:.1f}"
+        for name, (a, b) in span.items()
+    )
 
 
 def _conservative(every: list[Cell]) -> str:
@@ -163,4 +197,7 @@ def _conservative(every: list[Cell]) -> str:
 
 def cause(cell: Cell) -> str:
     """Why a cell errs less often than it says."""
-    return next((cause.reason for cause in CAUSES if cause.names(cell.where, cell.number)), "few distinct values")
+    return next(
+        (cause.reason for cause in CAUSES if cause.names(cell.where, cell.number)),
+        "few distinct values",
+    )

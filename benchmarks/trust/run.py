@@ -1,12 +1,13 @@
 """`make trust`: simulates intervals and tests of the reports, and says which hold.
 
-Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
-that the page prints (`numbers_of.py`). An interval should hold the true value in 95% of the samples, a test at 5%
-should reject a difference that is not there in 5% of them, and what "would show with 80% power" should show in 80%.
-Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
-Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of what computes,
-or of a world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose first two
-batches come out the same but for rounding.
+Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are
+taken from the frames that the page prints (`numbers_of.py`). An interval should hold the true value
+in 95% of the samples, a test at 5% should reject a difference that is not there in 5% of them, and
+what "would show with 80% power" should show in 80%. Writes docs/trust.md, and exits 1 where a cell
+leaves its bounds and is not declared with its reason in `declared.py`. Batches that are done stay
+in .trust/, so that a run which was stopped goes on where it was; a change of what computes, or of a
+world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose
+first two batches come out the same but for rounding.
 """
 
 import argparse
@@ -45,7 +46,9 @@ RUNS = {"full": 1000, "quick": 50}
 
 @dataclass
 class Tally:
-    """What became of one number over samples: how often its interval lay above, below or around the truth."""
+    """What became of one number over samples: how often its interval lay above, below or around the
+    truth.
+    """
 
     runs: int = 0
     below: int = 0  # the whole interval lies below the truth
@@ -85,7 +88,9 @@ Tallies = dict[str, Tally]
 
 @dataclass(frozen=True)
 class Folder:
-    """Where batches that are done are kept: one folder for each state of the package and of the worlds."""
+    """Where batches that are done are kept: one folder for each state of the package and of the
+    worlds.
+    """
 
     path: Path = field(default_factory=lambda: ROOT / ".trust" / _state())
 
@@ -120,10 +125,20 @@ def _state() -> str:
     """A name for the code that the numbers depend on: no words, pages or drawings."""
     digest = hashlib.sha256()
     here, package = Path(__file__).parent, ROOT / "evalkit"
-    own = [path for path in here.glob("*.py") if path.stem in ("run", "world", "worlds") or "_" in path.stem]
-    own = [path for path in own if not path.stem.startswith("fresh")]  # a further round changes none of the others
+    own = [
+        path
+        for path in here.glob("*.py")
+        if path.stem in ("run", "world", "worlds") or "_" in path.stem
+    ]
+    own = [
+        path for path in own if not path.stem.startswith("fresh")
+    ]  # a further round changes none of the others
     places = [package / name for name in COMPUTING]
-    modules = [module for place in places for module in ([place] if place.is_file() else place.rglob("*.py"))]
+    modules = [
+        module
+        for place in places
+        for module in ([place] if place.is_file() else place.rglob("*.py"))
+    ]
     for path in sorted([*modules, *own, OWN_METRICS]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -169,22 +184,31 @@ def kept_truth(world: str, folder: Folder) -> dict[str, float]:
     return known
 
 
-def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, size: int = BATCH) -> Tallies:
+def kept_batch(
+    world: str, number: int, true: dict[str, float], folder: Folder, size: int = BATCH
+) -> Tallies:
     """The tallies of a batch, drawn once."""
     name = f"{world} {number}"
     if (known := folder.read(name)) is None:
-        known = {key: vars(tally) for key, tally in batch(BY_NAME[world], number, true, size).items()}
+        known = {
+            key: vars(tally) for key, tally in batch(BY_NAME[world], number, true, size).items()
+        }
         folder.write(name, known)
     return {key: Tally(**counts) for key, counts in known.items()}
 
 
 def take_over(world: str, folder: Folder, earlier: Folder) -> None:
-    """Takes what an earlier state has of a world, if its first two batches come out the same but for rounding."""
+    """Takes what an earlier state has of a world, if its first two batches come out the same but
+    for rounding.
+    """
     names = [f"truth {_file(BY_NAME[world].kind)}", f"{world} 0", f"{world} 1"]
     if not all((earlier.path / f"{name}.json").exists() for name in names):
         return
     true, *known = (earlier.read(name) or {} for name in names)
-    drawn = [{key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()} for number in range(2)]
+    drawn = [
+        {key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()}
+        for number in range(2)
+    ]
     if all(map(_same, drawn, known)):
         folder.write(names[0], true)
         for path in earlier.path.glob(f"{glob.escape(world)} *.json"):
@@ -199,7 +223,7 @@ def _same(drawn: dict, known: dict) -> bool:
     return all(np.allclose(*pair, rtol=1e-9, atol=0, equal_nan=True) for pair in pairs)
 
 
-# The whole run ------------------------------------------------------------------------------------------------------
+# The whole run ------------------------------------------------------------------------------------
 
 
 def _prepare() -> None:
@@ -223,13 +247,19 @@ def run(
     truths = {world: by_kind[BY_NAME[world].kind] for world in worlds}
     every = [(world, number) for number in range(runs // BATCH) for world in worlds]
     tallies: dict[str, Tallies] = {world: {} for world in worlds}
-    for first in range(0, len(every), workers * TASKS):  # new processes, as Python's own replacement of them can hang
+    for first in range(
+        0, len(every), workers * TASKS
+    ):  # new processes, as Python's own replacement of them can hang
         with _pool(workers) as pool:
             some = every[first : first + workers * TASKS]
-            tasks = {pool.submit(kept_batch, world, number, truths[world], folder): world for world, number in some}
+            tasks = {
+                pool.submit(kept_batch, world, number, truths[world], folder): world
+                for world, number in some
+            }
             for done, task in enumerate(as_completed(tasks), start=first + 1):
                 if task.exception():
-                    pool.shutdown(cancel_futures=True)  # at once, and not after an hour of the other batches
+                    # at once, and not after an hour of the other batches
+                    pool.shutdown(cancel_futures=True)
                 for key, tally in task.result().items():
                     tallies[tasks[task]].setdefault(key, Tally()).merge(tally)
                 _progress(done, len(every))
@@ -252,29 +282,58 @@ def so_far(worlds: Sequence[str], folder: Folder) -> dict[str, Tallies]:
 
 def _progress(done: int, tasks: int) -> None:
     if sys.stderr.isatty():
-        print(f"\r{done:,} of {tasks:,} batches", end="" if done < tasks else "\n", file=sys.stderr, flush=True)
+        print(
+            f"\r{done:,} of {tasks:,} batches",
+            end="" if done < tasks else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def main() -> int:
-    """Runs the worlds that are asked for and writes the page; 1 where a cell that is not declared is out of bounds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 50")
-    parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
-    parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
+    """Runs the worlds that are asked for and writes the page; 1 where a cell that is not declared
+    is out of bounds.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 50"
+    )
+    parser.add_argument(
+        "--world",
+        default="",
+        help="only worlds whose report or name holds this text; writes no page",
+    )
+    parser.add_argument(
+        "--runs", type=int, help="another number of samples a world; writes no page"
+    )
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by")
-    parser.add_argument("--so-far", type=Path, help="a folder of .trust/: only the batches that are done there")
-    parser.add_argument("--earlier", type=Path, help="a folder of .trust/: batches of an earlier state")
+    parser.add_argument(
+        "--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by"
+    )
+    parser.add_argument(
+        "--so-far", type=Path, help="a folder of .trust/: only the batches that are done there"
+    )
+    parser.add_argument(
+        "--earlier", type=Path, help="a folder of .trust/: batches of an earlier state"
+    )
     options = parser.parse_args()
     asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
     names = {name: world for name, world in BY_NAME.items() if world in asked}
-    worlds = {name: world for name, world in names.items() if options.world in f"{world.report} {world.name}"}
+    worlds = {
+        name: world
+        for name, world in names.items()
+        if options.world in f"{world.report} {world.name}"
+    }
     begin = time.monotonic()
     if options.so_far:
         tallies = so_far(list(worlds), Folder(options.so_far))
     else:
         earlier = Folder(options.earlier) if options.earlier else None
-        tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier)
+        tallies = run(
+            list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier
+        )
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
     if options.size == "full" and not (options.world or options.runs or options.fresh):

@@ -1,7 +1,8 @@
 """How wide the intervals are beside others that hold: AUC, average precision, F1 and means.
 
-`python benchmarks/trust/widths.py [samples]`: for each world the coverage and the mean width of evalkit's interval and
-of each competitor. A competitor holds if it covers 94% or more; the best is the narrowest of these.
+`python benchmarks/trust/widths.py [samples]`: for each world the coverage and the mean width of
+evalkit's interval and of each competitor. A competitor holds if it covers 94% or more; the best is
+the narrowest of these.
 """
 
 import sys
@@ -47,9 +48,13 @@ def on_logits(value: float, error: float, n: int) -> Limits:
 
 
 def bootstrap_t(value: float, error: float, drawn: np.ndarray) -> Limits:
-    """value − t* error with the quantiles of t of samples drawn from the sample. Efron 1981, doi:10.2307/3314608."""
+    """value − t* error with the quantiles of t of samples drawn from the sample. Efron 1981,
+    doi:10.2307/3314608.
+    """
     errors = drawn.std(axis=1, ddof=1) / np.sqrt(drawn.shape[1])
-    below, above = np.quantile((drawn.mean(axis=1) - value)[errors > 0] / errors[errors > 0], [0.025, 0.975])
+    below, above = np.quantile(
+        (drawn.mean(axis=1) - value)[errors > 0] / errors[errors > 0], [0.025, 0.975]
+    )
     return float(value - above * error), float(value - below * error)
 
 
@@ -107,17 +112,26 @@ def of_scores(name: str, base: float, n: int, samples: int) -> Tallies:
         e = inference.estimate(sample, Options(0.95, np.random.default_rng(1)))
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in SHARES.items():
-            tallies.setdefault(competitor, Tally()).add(of(sample.value, sample.spread.error, n), truth)
+            tallies.setdefault(competitor, Tally()).add(
+                of(sample.value, sample.spread.error, n), truth
+            )
         if name == "roc_auc":
             c = sample.rows.counts
-            e = auc_interval(sample.value, sample.spread.error, c.positives, c.negatives, level=0.95)
+            e = auc_interval(
+                sample.value, sample.spread.error, c.positives, c.negatives, level=0.95
+            )
             tallies.setdefault("logit DeLong or Newcombe", Tally()).add((e.low, e.high), truth)
     return tallies
 
 
-def of_means(draw: Callable[[np.random.Generator, int], np.ndarray], n: int, samples: int) -> Tallies:
+def of_means(
+    draw: Callable[[np.random.Generator, int], np.ndarray], n: int, samples: int
+) -> Tallies:
     """The mean of values that are drawn."""
-    truth, tallies = float(draw(np.random.default_rng([SEED, 3]), 20 * LARGE).mean()), dict[str, Tally]()
+    truth, tallies = (
+        float(draw(np.random.default_rng([SEED, 3]), 20 * LARGE).mean()),
+        dict[str, Tally](),
+    )
     for number in range(samples):
         rng = np.random.default_rng([SEED, 4, number])
         values = draw(rng, n)
@@ -134,10 +148,16 @@ def of_means(draw: Callable[[np.random.Generator, int], np.ndarray], n: int, sam
 
 
 def main() -> int:
-    """Prints one line a world; 1 where evalkit's interval is more than 1.05 times as wide as the best that holds."""
+    """Prints one line a world; 1 where evalkit's interval is more than 1.05 times as wide as the
+    best that holds.
+    """
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES
-    scores = [(name, base, n) for name in ("roc_auc", "average_precision", "f1") for base, n in BINARY]
-    worlds = {f"{name}, {base:.0%} of {n}": of_scores(name, base, n, samples) for name, base, n in scores}
+    scores = [
+        (name, base, n) for name in ("roc_auc", "average_precision", "f1") for base, n in BINARY
+    ]
+    worlds = {
+        f"{name}, {base:.0%} of {n}": of_scores(name, base, n, samples) for name, base, n in scores
+    }
     for kind, draw in VALUES.items():
         worlds |= {f"mean of {kind} values, {n}": of_means(draw, n, samples) for n in (20, 200)}
     return int(max(_line(world, tallies) for world, tallies in worlds.items()) > 1.05)
@@ -152,11 +172,18 @@ VALUES: Mapping[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def _line(world: str, tallies: Tallies) -> float:
-    """Prints a world; how wide evalkit's interval is beside the best valid competitor, 0 where none is valid."""
-    each = "; ".join(f"{name} {tally.coverage:.3f} {tally.mean_width:.4g}" for name, tally in tallies.items())
+    """Prints a world; how wide evalkit's interval is beside the best valid competitor, 0 where none
+    is valid.
+    """
+    each = "; ".join(
+        f"{name} {tally.coverage:.3f} {tally.mean_width:.4g}" for name, tally in tallies.items()
+    )
     valid = [tally.mean_width for name, tally in tallies.items() if name != OURS and tally.valid]
     wider = tallies[OURS].mean_width / min(valid) if valid else 0.0
-    print(f"{world}: {each}; {f'{wider:.3f} times the best' if valid else 'no other holds'}", flush=True)
+    print(
+        f"{world}: {each}; {f'{wider:.3f} times the best' if valid else 'no other holds'}",
+        flush=True,
+    )
     return wider
 
 

@@ -1,7 +1,8 @@
 """A world: what the data are like, and how many units a sample has.
 
-A world draws the input of a report. Its systems are exchangeable: whatever the metric, they are equally good, so every
-difference is 0 and a test at 5% should reject in 5% of the samples. A world of power is the exception.
+A world draws the input of a report. Its systems are exchangeable: whatever the metric, they are
+equally good, so every difference is 0 and a test at 5% should reject in 5% of the samples. A world
+of power is the exception.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,10 +22,11 @@ Draw = Callable[[Generator, int], Inputs]
 class World:
     """One kind of data for one report.
 
-    draw: (rng, n) -> the report's inputs for n units. n: units of a sample. parameters: of the report. frames: what is
-    read of its study, of `numbers_of.VALUES` and `numbers_of.TESTS`. many, large: units of each of the large samples
-    from which the true values are taken, and how many samples. own: the true values are those of samples of this very
-    size. limits: of the study, small for tables that are as good as large. of: the report of both days of a diff.
+    draw: (rng, n) -> the report's inputs for n units. n: units of a sample. parameters: of the
+    report. frames: what is read of its study, of `numbers_of.VALUES` and `numbers_of.TESTS`. many,
+    large: units of each of the large samples from which the true values are taken, and how many
+    samples. own: the true values are those of samples of this very size. limits: of the study,
+    small for tables that are as good as large. of: the report of both days of a diff.
     """
 
     name: str
@@ -41,7 +43,9 @@ class World:
 
     @property
     def kind(self) -> str:
-        """What worlds share that differ in nothing but the size of a sample, or that have true values of their own."""
+        """What worlds share that differ in nothing but the size of a sample, or that have true
+        values of their own.
+        """
         return f"{self.report} {self.name}" + (f" {self.n}" if self.own else "")
 
 

@@ -62,7 +62,12 @@ KS = {"metrics": "roc_auc,ks"}
 TOP = {"metrics": "precision@0.1,recall@0.1,lift@0.1"}
 ERRORS = {"metrics": "brier,ece_10,miscalibration"}
 REGIONS = {"segments": "region"}
-PAID = {"metrics": "revenue,bought,clicks/visits", "world": "none", "before": "before", "strata": "country"}
+PAID = {
+    "metrics": "revenue,bought,clicks/visits",
+    "world": "none",
+    "before": "before",
+    "strata": "country",
+}
 OF_ARMS = (*USUAL, "lifts")
 ADJUSTED = (*OF_ARMS, "adjustments", "caps")
 OF_BOTH = (*USUAL, "elsewhere", "gains")
@@ -75,26 +80,85 @@ def _two_classes() -> list[World]:
     highest = ((0.3, 200), (0.1, 300), (0.05, 1000))
     largest = ((0.5, 50), (0.1, 200), (0.02, 1000))
     return [
-        *(World(f"two classes, {b:.0%} positive", report, n, binary(b), TWO | RATE, OF_BOTH) for b, n in plain),
-        *(World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS) for b, n in largest),
+        *(
+            World(f"two classes, {b:.0%} positive", report, n, binary(b), TWO | RATE, OF_BOTH)
+            for b, n in plain
+        ),
+        *(
+            World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS)
+            for b, n in largest
+        ),
         World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT, many=FEW),
         World("largest distance, weights", report, 200, weighted(binary(0.3)), KS),
-        *(World(f"highest scores, {b:.0%} positive", report, n, binary(b), TOP) for b, n in highest),
+        *(
+            World(f"highest scores, {b:.0%} positive", report, n, binary(b), TOP)
+            for b, n in highest
+        ),
         World("highest scores by user", report, 50, binary_by_user(0.3), TOP | UNIT, many=FEW),
         World("highest scores, weights", report, 400, weighted(binary(0.3)), TOP),
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
-        *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT | RATE, OF_BOTH, FEW) for n in USERS),
-        *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH) for n in (200, 1000)),
-        *(World("AUC within users", report, n, binary_by_user(0.3), WITHIN | UNIT, many=FEW) for n in USERS),
-        World("AUC within users, weights", report, 50, weighted(binary_by_user(0.3)), WITHIN | UNIT, many=FEW),
-        World("users without meaning", report, 50, by_user(binary(0.3)), WITHIN | UNIT, ("within_units",)),
-        World("calibrated, 10% positive", report, 200, calibrated(0.1), ERRORS, ("calibration", "reliability")),
-        *(World("calibrated, bands", report, n, calibrated(0.1), ERRORS, ("band",)) for n in (200, 1000)),
+        *(
+            World(
+                "two classes by user",
+                report,
+                n,
+                binary_by_user(0.3),
+                TWO | UNIT | RATE,
+                OF_BOTH,
+                FEW,
+            )
+            for n in USERS
+        ),
+        *(
+            World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH)
+            for n in (200, 1000)
+        ),
+        *(
+            World("AUC within users", report, n, binary_by_user(0.3), WITHIN | UNIT, many=FEW)
+            for n in USERS
+        ),
+        World(
+            "AUC within users, weights",
+            report,
+            50,
+            weighted(binary_by_user(0.3)),
+            WITHIN | UNIT,
+            many=FEW,
+        ),
+        World(
+            "users without meaning",
+            report,
+            50,
+            by_user(binary(0.3)),
+            WITHIN | UNIT,
+            ("within_units",),
+        ),
+        World(
+            "calibrated, 10% positive",
+            report,
+            200,
+            calibrated(0.1),
+            ERRORS,
+            ("calibration", "reliability"),
+        ),
+        *(
+            World("calibrated, bands", report, n, calibrated(0.1), ERRORS, ("band",))
+            for n in (200, 1000)
+        ),
         *(World("net benefit", report, n, binary(0.3), TWO, ("benefits",)) for n in (50, 200)),
-        World("net benefit by user", report, 25, binary_by_user(0.3), TWO | UNIT, ("benefits",), FEW),
+        World(
+            "net benefit by user", report, 25, binary_by_user(0.3), TWO | UNIT, ("benefits",), FEW
+        ),
         World("net benefit, weights", report, 200, weighted(binary(0.3)), TWO, ("benefits",)),
         *(
-            World(f"regions, {metric}", report, n, in_regions(binary(0.3)), REGIONS | {"metrics": metric}, OF_SLICES)
+            World(
+                f"regions, {metric}",
+                report,
+                n,
+                in_regions(binary(0.3)),
+                REGIONS | {"metrics": metric},
+                OF_SLICES,
+            )
             for metric in ("roc_auc", "accuracy", "f1")
             for n in (100,)
         ),
@@ -105,10 +169,17 @@ def _thresholds() -> list[World]:
     """Thresholds that are chosen on the rows."""
     report, large = "classification", {"many": 200_000}
     asked = {"metrics": "f1,precision,recall,specificity,accuracy,mcc"}
-    best, cost, reach = (asked | {"threshold": rule} for rule in ("best_f1", "cost:fp=1,fn=5", "recall>=0.9"))
-    users = World("threshold of best F1 by user", report, 50, binary_by_user(0.3), best | UNIT, many=FEW * 10)
+    best, cost, reach = (
+        asked | {"threshold": rule} for rule in ("best_f1", "cost:fp=1,fn=5", "recall>=0.9")
+    )
+    users = World(
+        "threshold of best F1 by user", report, 50, binary_by_user(0.3), best | UNIT, many=FEW * 10
+    )
     return [
-        *(World("threshold of best F1, 30% positive", report, n, binary(0.3), best, **large) for n in (200, 1000)),
+        *(
+            World("threshold of best F1, 30% positive", report, n, binary(0.3), best, **large)
+            for n in (200, 1000)
+        ),
         World("threshold of least cost", report, 200, binary(0.3), cost, **large),
         World("threshold of recall 0.9", report, 200, binary(0.3), reach, **large),
         users,
@@ -117,14 +188,25 @@ def _thresholds() -> list[World]:
 
 
 def _nearly_alike() -> list[World]:
-    """Systems that decide, or score, nearly alike: a model beside its own rounded scores, and twins."""
-    report, decided = "classification", {"metrics": "f1,precision,balanced_accuracy,mcc,recall,accuracy,log_loss"}
+    """Systems that decide, or score, nearly alike: a model beside its own rounded scores, and
+    twins.
+    """
+    report, decided = (
+        "classification",
+        {"metrics": "f1,precision,balanced_accuracy,mcc,recall,accuracy,log_loss"},
+    )
     rounded = {"frames": ("apart",), "many": 200_000, "large": 12}
     both = {"metrics": "average_precision,f1,precision,roc_auc,log_loss"}
     return [
-        *(World("own scores rounded to .01", report, n, own_rounded(0.3, 2), decided, **rounded) for n in (200, 600)),
+        *(
+            World("own scores rounded to .01", report, n, own_rounded(0.3, 2), decided, **rounded)
+            for n in (200, 600)
+        ),
         World("own scores rounded to .1", report, 500, own_rounded(0.1, 1), decided, **rounded),
-        *(World("twins, 5% positive", report, n, twins(0.05), both, ("differences",)) for n in (300, 1000)),
+        *(
+            World("twins, 5% positive", report, n, twins(0.05), both, ("differences",))
+            for n in (300, 1000)
+        ),
     ]
 
 
@@ -136,15 +218,32 @@ OF_SLICES = ("segments", "slice_tests")
 def _classes_and_labels() -> list[World]:
     report, few, even = "classification", classes(SHARES["few"]), classes(SHARES["even"])
     return [
-        *(World("five classes, one rare", report, n, few, SEVERAL, OF_CLASSES) for n in (200, 1000)),
+        *(
+            World("five classes, one rare", report, n, few, SEVERAL, OF_CLASSES)
+            for n in (200, 1000)
+        ),
         World("three classes", report, 60, even, SEVERAL, OF_CLASSES),
         World("three classes by user", report, 25, by_user(even), SEVERAL | UNIT, OF_CLASSES, FEW),
         World("three classes, weights", report, 200, weighted(even), SEVERAL, OF_CLASSES),
         *(World("five labels, one rare", report, n, labels, MANY, OF_LABELS) for n in (100, 1000)),
         World("five labels by user", report, 25, by_user(labels), MANY | UNIT, OF_LABELS, FEW),
         World("five labels, weights", report, 200, weighted(labels), MANY, OF_LABELS),
-        World("three classes, regions", report, 100, in_regions(even), REGIONS | {"metrics": "macro_f1"}, OF_SLICES),
-        World("labels, regions", report, 100, in_regions(labels), REGIONS | {"metrics": "micro_f1"}, OF_SLICES),
+        World(
+            "three classes, regions",
+            report,
+            100,
+            in_regions(even),
+            REGIONS | {"metrics": "macro_f1"},
+            OF_SLICES,
+        ),
+        World(
+            "labels, regions",
+            report,
+            100,
+            in_regions(labels),
+            REGIONS | {"metrics": "micro_f1"},
+            OF_SLICES,
+        ),
     ]
 
 
@@ -153,11 +252,20 @@ def _numbers() -> list[World]:
     return [
         *(World("normal errors", report, n, rating(normal), NUMBERS) for n in (10, 50)),
         World("normal errors", report, 200, rating(normal), NUMBERS, (*USUAL, "by_tenths")),
-        *(World("lognormal errors", report, n, rating(lognormal), NUMBERS) for n in (50, 200, 1000)),
+        *(
+            World("lognormal errors", report, n, rating(lognormal), NUMBERS)
+            for n in (50, 200, 1000)
+        ),
         *(World("errors of Student's t", report, n, rating(student), NUMBERS) for n in (50, 200)),
         World("normal errors, weights", report, 200, weighted(rating(normal)), NUMBERS),
-        *(World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT, many=FEW) for n in USERS),
-        *(World("right means", report, n, right_means, {"metrics": "mae"}, ("band_of_means",)) for n in (50, 200)),
+        *(
+            World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT, many=FEW)
+            for n in USERS
+        ),
+        *(
+            World("right means", report, n, right_means, {"metrics": "mae"}, ("band_of_means",))
+            for n in (50, 200)
+        ),
         World("series of unlike scale", report, 50, series(normal), {"metrics": "mase"}),
         World("errors, regions", report, 50, in_regions(rating(normal)), regions, OF_SLICES),
     ]
@@ -168,12 +276,33 @@ def _lists() -> list[World]:
     easy, hard = ranking(0.3, 2.0), ranking(0.05, 0.6)
     return [
         *(World("queries, an easy task", report, n, easy, LISTS, many=5_000) for n in (10, 200)),
-        World("queries, an easy task", report, 50, easy, LISTS, (*USUAL, "curves", "precision_recall"), 5_000),
+        World(
+            "queries, an easy task",
+            report,
+            50,
+            easy,
+            LISTS,
+            (*USUAL, "curves", "precision_recall"),
+            5_000,
+        ),
         *(World("queries, a hard task", report, n, hard, LISTS, many=5_000) for n in (10, 25, 50)),
-        *(World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=FEW) for n in USERS),
+        *(
+            World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=FEW)
+            for n in USERS
+        ),
         World("queries, regions", report, 50, in_regions(easy), regions, OF_SLICES, many=5_000),
         World("lists of items", report, 50, listed(), CUT, ("lists",), 50, 400, own=True),
-        World("lists of items by user", report, 25, listed(0.7), CUT | UNIT, ("lists",), 25, 400, own=True),
+        World(
+            "lists of items by user",
+            report,
+            25,
+            listed(0.7),
+            CUT | UNIT,
+            ("lists",),
+            25,
+            400,
+            own=True,
+        ),
     ]
 
 
@@ -184,29 +313,64 @@ def _units() -> list[World]:
     return [
         *(World("paired values", report, n, paired(normal)) for n in (10, 50)),
         *(World("paired values, long tails", report, n, paired(student)) for n in (10, 50)),
-        *(World("skewed differences", report, n, skewed(exponential), {}, alone) for n in (25, 50, 200)),
+        *(
+            World("skewed differences", report, n, skewed(exponential), {}, alone)
+            for n in (25, 50, 200)
+        ),
         *(World("right or wrong", report, n, right_or_wrong(0.7)) for n in (25, 100)),
         *(World("three systems", report, n, several(3, normal), {}, every) for n in (10, 50)),
         World("five systems", report, 50, several(5, normal), {}, ("family",)),
         World("five systems, ranks", report, 50, several(5, normal), {}, ("ranks",)),
         *(
-            World("equivalence at the margin", report, n, better(0.5), {"margin": 0.5}, ("equivalence",))
+            World(
+                "equivalence at the margin",
+                report,
+                n,
+                better(0.5),
+                {"margin": 0.5},
+                ("equivalence",),
+            )
             for n in (25, 100)
         ),
         *(
-            World(f"{tail} differences at the margin", report, n, at_margin(tail), {"margin": 1.0}, ("equivalence",))
+            World(
+                f"{tail} differences at the margin",
+                report,
+                n,
+                at_margin(tail),
+                {"margin": 1.0},
+                ("equivalence",),
+            )
             for tail in ("exponential", "lognormal")
             for n in (20, 80)
         ),
-        World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
+        World(
+            "nine systems, one the baseline",
+            report,
+            50,
+            several(9, normal),
+            {"baseline": "a"},
+            ("family",),
+        ),
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         World("answers, five draws", report, 30, answers(5), {"metrics": "pass@1,pass@4,pass^4"}),
         World("questions by task", report, 10, tasks, {"unit": "task"}, many=FEW),
         World("these questions, five draws", report, 30, drawn_again(5), OF_THESE),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
-        World("shares, against ten percent", report, 100, trials(0.1, 0.1), {"null": 0.1}, ("against",), 10**7),
+        World(
+            "shares, against ten percent",
+            report,
+            100,
+            trials(0.1, 0.1),
+            {"null": 0.1},
+            ("against",),
+            10**7,
+        ),
         World("shares, 1 to 9", report, 400, trials(0.1, 0.1, 0.1), {}, USUAL, 10**7),
-        *(World("folds, ten times ten", report, n, accuracies(10, 10), folded, alone) for n in (100,)),
+        *(
+            World("folds, ten times ten", report, n, accuracies(10, 10), folded, alone)
+            for n in (100,)
+        ),
         World("folds, ten", report, 200, accuracies(10, 1), folded, alone),
     ]
 
@@ -219,7 +383,10 @@ def _online() -> list[World]:
         World("users, equal arms", report, 400, arms(0.5), PAID, ADJUSTED),
         World("users, arms 1 to 9", report, 220, arms(0.1), PAID, (*OF_ARMS, "adjustments")),
         World("users, arms 1 to 9", report, 1110, arms(0.1), PAID, OF_ARMS),
-        *(World("sessions, heavy users", report, n, sessions(1.2), preferred, of_log, FEW) for n in USERS),
+        *(
+            World("sessions, heavy users", report, n, sessions(1.2), preferred, of_log, FEW)
+            for n in USERS
+        ),
     ]
 
 
@@ -253,9 +420,30 @@ def _power() -> list[World]:
         World("power, normal differences", "significance", 100, better(0.4), {}, frames),
         World("power, 30% positive", "classification", 400, sharper(0.3, 1.7), both, frames),
         World("power, 10% positive", "classification", 1000, sharper(0.1, 1.7), ordered, frames),
-        World("power of decisions, 10% positive", "classification", 1000, sharper(0.1, 1.33), decided, frames),
-        World("power, revenue", "interleaving", 4000, arms(0.5, 0.8), paid | {"metrics": "revenue"}, frames),
-        World("power, buyers", "interleaving", 1000, arms(0.5, 0.6), paid | {"metrics": "bought"}, frames),
+        World(
+            "power of decisions, 10% positive",
+            "classification",
+            1000,
+            sharper(0.1, 1.33),
+            decided,
+            frames,
+        ),
+        World(
+            "power, revenue",
+            "interleaving",
+            4000,
+            arms(0.5, 0.8),
+            paid | {"metrics": "revenue"},
+            frames,
+        ),
+        World(
+            "power, buyers",
+            "interleaving",
+            1000,
+            arms(0.5, 0.6),
+            paid | {"metrics": "bought"},
+            frames,
+        ),
     ]
 
 

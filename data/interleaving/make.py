@@ -1,4 +1,6 @@
-"""Makes the files of this folder: `python data/interleaving/make.py`, from the root of the checkout. Seed 7."""
+"""Makes the files of this folder: `python data/interleaving/make.py`, from the root of the
+checkout. Seed 7.
+"""
 
 from pathlib import Path
 
@@ -9,13 +11,18 @@ from evalkit.online import interleaving, simulation
 
 HERE = Path(__file__).resolve().parent
 WORLD = simulation.World(sessions=5.0, spread=1.2, k=6, candidates=30, affinity=-1.8)
-NOISE = {"current": 1.6, "candidate": 0.9}  # the less noise a ranker has on its guess, the better it is
+NOISE = {
+    "current": 1.6,
+    "candidate": 0.9,
+}  # the less noise a ranker has on its guess, the better it is
 USERS, SEED = 400, 7
 HEALTH = ["excellent", "good", "fair", "poor"]
 
 
 def watched(chance: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
-    """0 or 1 for each position of single sessions: whether it was played. chance: that it is, if it is looked at."""
+    """0 or 1 for each position of single sessions: whether it was played. chance: that it is, if it
+    is looked at.
+    """
     played, here = np.zeros(chance.shape, dtype=np.int64), np.ones(len(chance), dtype=bool)
     for place in range(chance.shape[1]):
         played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
@@ -25,10 +32,14 @@ def watched(chance: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
 
 
 def sessions() -> pd.DataFrame:
-    """Interleaved sessions of simulated users: one row an item shown. Nothing in it was observed."""
+    """Interleaved sessions of simulated users: one row an item shown. Nothing in it was
+    observed.
+    """
     rng = np.random.default_rng(SEED)
     who = simulation.people(WORLD, USERS, rng=rng)
-    rankings = np.stack([simulation.ranking(WORLD, who, noise, rng=rng) for noise in NOISE.values()])
+    rankings = np.stack(
+        [simulation.ranking(WORLD, who, noise, rng=rng) for noise in NOISE.values()]
+    )
     user = np.repeat(np.arange(USERS), rng.poisson(who.sessions))
     lists = rankings[:, user]
     shown = interleaving.team_draft(lists, WORLD.k, rng=rng)
@@ -52,12 +63,16 @@ def sessions() -> pd.DataFrame:
 
 
 def persons() -> pd.DataFrame:
-    """The RAND experiment, one row a block of consecutive rows that agree in all but their visits: about a person."""
+    """The RAND experiment, one row a block of consecutive rows that agree in all but their visits:
+    about a person.
+    """
     rows = pd.read_parquet(HERE.parent / "rand_hie" / "visits.parquet")
     fixed = rows.drop(columns=["id", "mdvis"])
     block = (fixed != fixed.shift()).any(axis=1).cumsum()
     first, years = fixed.groupby(block).first(), block.groupby(block).size()
-    rated = np.select([first["hlthg"] == 1, first["hlthf"] == 1, first["hlthp"] == 1], HEALTH[1:], HEALTH[0])
+    rated = np.select(
+        [first["hlthg"] == 1, first["hlthf"] == 1, first["hlthp"] == 1], HEALTH[1:], HEALTH[0]
+    )
     return pd.DataFrame(
         {
             "block": "b" + years.index.astype(str),

@@ -1,1 +1,3 @@
-"""The table of metrics by name: what each is, its direction, when it is undefined, what it equals."""
+"""The table of metrics by name: what each is, its direction, when it is undefined, what it
+equals.
+"""

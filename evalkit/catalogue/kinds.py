@@ -1,4 +1,6 @@
-"""Kinds of metrics: each has the functions that intervals and tests need, so nothing depends on a metric's name."""
+"""Kinds of metrics: each has the functions that intervals and tests need, so nothing depends on a
+metric's name.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +22,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """A value and the influence of each row: the derivative by its weight, times the weight; the sum is 0."""
+    """A value and the influence of each row: the derivative by its weight, times the weight; the
+    sum is 0.
+    """
 
     value: float
     rows: Floats
 
 
-Centre = tuple[float, float]  # near which actual values and forecasts lie: from there their squares are summed
+Centre = tuple[
+    float, float
+]  # near which actual values and forecasts lie: from there their squares are summed
 CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 
 
-# Kinds ------------------------------------------------------------------------------------------------------------
+# Kinds --------------------------------------------------------------------------------------------
 
 
 class Kind(ABC):
     """The kind of a metric, which decides its interval and test.
 
-    apart: tests estimate the variance of positive and negative rows separately. decided: only the decisions at the
-    threshold matter, not the order of the scores. joint: value and influence are computed together. of_rows: it is a
-    mean over rows. original: the metric that it transforms. picks: two systems differ in the rows that count. summed:
-    it is computed from sums over rows in two readings. totalled: it is computed from sums of `terms`. termed:
-    `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that subset. heavy:
-    the share of the weight above which one row or unit leaves no interval: tests would reject what is true too often.
+    apart: tests estimate the variance of positive and negative rows separately. decided: only the
+    decisions at the threshold matter, not the order of the scores. joint: value and influence are
+    computed together. of_rows: it is a mean over rows. original: the metric that it transforms.
+    picks: two systems differ in the rows that count. summed: it is computed from sums over rows in
+    two readings. totalled: it is computed from sums of `terms`. termed: `Termed.sums` gives each
+    row or unit its terms, whose sums over any subset give the metric of that subset. heavy: the
+    share of the weight above which one row or unit leaves no interval: tests would reject what is
+    true too often.
     """
 
     heavy: ClassVar[float] = 0.4
@@ -61,16 +69,22 @@ class Kind(ABC):
         return self.decided
 
     def groups(self, rows: Rows) -> list[Bools]:
-        """The groups of rows that the metric depends on; the smallest limits how well the variance is known."""
+        """The groups of rows that the metric depends on; the smallest limits how well the variance
+        is known.
+        """
         label = rows.actual == 1
         return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
 
     def strata(self, rows: Rows) -> Any:
-        """The class of each row, if each class adds its own part to the variance of a difference; else None."""
+        """The class of each row, if each class adds its own part to the variance of a difference;
+        else None.
+        """
         return rows.actual != 1 if self.apart else None
 
     def excess(self, rows: Rows) -> float:
-        """The upward bias of the value in a small sample, which adds up in a mean of several metrics."""
+        """The upward bias of the value in a small sample, which adds up in a mean of several
+        metrics.
+        """
         return 0.0
 
     def value(self, rows: Rows, k: int | None) -> float:
@@ -118,7 +132,9 @@ class OfTable(Kind):
 
 @dataclass(frozen=True)
 class PerUnit(Termed):
-    """The mean of one value per unit. of: (structure, k, level) -> the values; level is the relevance level."""
+    """The mean of one value per unit. of: (structure, k, level) -> the values; level is the
+    relevance level.
+    """
 
     of: Callable[..., Floats]
 
@@ -135,7 +151,8 @@ class Proportion(PerUnit):
 class Ratio(Termed):
     """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit.
 
-    within: True if a unit's terms depend on which of its rows are included, because they are ranked within the unit.
+    within: True if a unit's terms depend on which of its rows are included, because they are ranked
+    within the unit.
     """
 
     of: Callable[..., Sums]
@@ -168,7 +185,8 @@ class OfRowTerms(Termed, OfTable):
 
 @dataclass(frozen=True)
 class Loss(OfRowTerms):
-    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that does not count.
+    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that does
+    not count.
 
     worst: the number of a row whose prediction is certain and wrong, if it is far from all others.
     """
@@ -185,12 +203,20 @@ class Loss(OfRowTerms):
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, multiplied by the weights of rows that have any."""
         loss, weight = self.per_row(structure, k), structure.weight
-        return Sums(loss) if weight is None else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
+        return (
+            Sums(loss)
+            if weight is None
+            else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
+        )
 
     def at(self, c: Counts, threshold: float) -> float:
-        """The mean over the rows of a table; NaN if some rows do not count, because their pairs are unknown."""
+        """The mean over the rows of a table; NaN if some rows do not count, because their pairs are
+        unknown.
+        """
         rows, weight = rows_of(c, threshold)
-        return float(ratio(np.dot(weight, np.where(weight > 0, self.per_row(rows, None), 0.0)), c.total))
+        return float(
+            ratio(np.dot(weight, np.where(weight > 0, self.per_row(rows, None), 0.0)), c.total)
+        )
 
 
 @dataclass(frozen=True)
@@ -210,7 +236,9 @@ class RatioOfRows(OfRowTerms):
     def at(self, c: Counts, threshold: float) -> float:
         """The ratio over the rows of a table; NaN if some rows do not count."""
         rows, weight = rows_of(c, threshold)
-        return float(ratio(*(np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows))))
+        return float(
+            ratio(*(np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows)))
+        )
 
 
 def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
@@ -221,7 +249,9 @@ def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
 
 @dataclass(frozen=True)
 class Share(Termed, OfTable):
-    """Hits among some of the rows. of: (actual, predicted) -> two masks: rows that count, and hits among them."""
+    """Hits among some of the rows. of: (actual, predicted) -> two masks: rows that count, and hits
+    among them.
+    """
 
     of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
     decided: ClassVar[bool] = True
@@ -260,7 +290,9 @@ class Share(Termed, OfTable):
         return Sums(structure.weights * hit, structure.weights * member)
 
     def bins(self, decided: Counts) -> Floats:
-        """The influence on the share of a positive (first row) and a negative (second), predicted or not."""
+        """The influence on the share of a positive (first row) and a negative (second), predicted
+        or not.
+        """
         (hits, members), (member, hit) = self.of_table(decided), self.cells()
         return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
 
@@ -281,25 +313,32 @@ class Share(Termed, OfTable):
 
 @dataclass(frozen=True)
 class OwnShare(Share):
-    """A share of rows that each system selects for itself: two systems differ in the rows that count."""
+    """A share of rows that each system selects for itself: two systems differ in the rows that
+    count.
+    """
 
     picks: ClassVar[bool] = True
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference, computed under the null hypothesis that both shares are equal.
+        """The influence of each row on the difference, computed under the null hypothesis that both
+        shares are equal.
 
-        A few rows that are all hits then do not have a variance of 0. A weight is the number of equal rows that a row
-        stands for. The squares add up to the variance of the weighted generalised score test. Kosinski 2013,
-        doi:10.1002/sim.5587.
+        A few rows that are all hits then do not have a variance of 0. A weight is the number of
+        equal rows that a row stands for. The squares add up to the variance of the weighted
+        generalised score test. Kosinski 2013, doi:10.1002/sim.5587.
         """
         sides, times = [self.hits(rows) for rows in (first, second)], first.weights
         sizes = np.array([times @ member for member, _ in sides])
         equal = float(ratio(sum(times @ hit for _, hit in sides), sizes.sum()))
         a, b = (member * (hit - equal) for member, hit in sides)
         shared = float((times * a) @ b)
-        variance = max(equal * (1 - equal) - 2 * shared / sizes.sum(), 0.0) * float(ratio(1.0, sizes).sum())
+        variance = max(equal * (1 - equal) - 2 * shared / sizes.sum(), 0.0) * float(
+            ratio(1.0, sizes).sum()
+        )
         moved = ratio(a, sizes[0]) - ratio(b, sizes[1])
-        return times * moved * np.sqrt(np.nan_to_num(ratio(variance, float((times * moved) @ moved))))
+        return (
+            times * moved * np.sqrt(np.nan_to_num(ratio(variance, float((times * moved) @ moved))))
+        )
 
 
 @dataclass(frozen=True)
@@ -321,7 +360,7 @@ class Agreement(Smooth):
     summed: ClassVar[bool] = True
 
 
-# Of another metric ------------------------------------------------------------------------------------------------
+# Of another metric --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

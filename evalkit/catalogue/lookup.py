@@ -1,7 +1,8 @@
 """The table of metrics by name: what each is, when it is undefined, which public tool it equals.
 
-docs/metrics.md, the definitions at the end of each report, the arrows in its tables and the invariants in the
-tests are made from this table. Two conventions of a metric are two rows with different names.
+docs/metrics.md, the definitions at the end of each report, the arrows in its tables and the
+invariants in the tests are made from this table. Two conventions of a metric are two rows with
+different names.
 """
 
 import difflib
@@ -16,7 +17,15 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.metric import TEXTS, Chosen as Chosen, Metric as Metric
 from evalkit.catalogue.own import INPUTS, OwnMetric, load
-from evalkit.catalogue.tables import CLASSES, COUNTS, DRAWS, FORECASTS, INTERLEAVING, LABELS, RANKINGS
+from evalkit.catalogue.tables import (
+    CLASSES,
+    COUNTS,
+    DRAWS,
+    FORECASTS,
+    INTERLEAVING,
+    LABELS,
+    RANKINGS,
+)
 from evalkit.parameters.kinds import NUMBER, did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {
@@ -40,8 +49,9 @@ ALIASES: dict[str, str] = TEXTS["aliases"]
 def find(name: Any, structure: str) -> Chosen:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
 
-    An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean` and its like declare.
-    Raises ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1.
+    An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean`
+    and its like declare. Raises ParameterError for an unknown name, a cut-off that the metric lacks
+    or needs, or one below 1.
 
     >>> find("map", "rankings").label
     'average_precision'
@@ -51,9 +61,12 @@ def find(name: Any, structure: str) -> Chosen:
     match, known = NAMED.fullmatch(name), TABLES[structure]
     base = _base(match) if match else ""
     base = base if base in known else ALIASES.get(base, base)
-    base = f"{base}@" if match and match[2] and f"{base}@" in known else base  # beside the metric without a number
+    # beside the metric without a number
+    base = f"{base}@" if match and match[2] and f"{base}@" in known else base
     if (file := name.strip(" :")).endswith(".py"):
-        raise ParameterError(f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'")
+        raise ParameterError(
+            f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
+        )
     if not match or base not in known:
         own = next((own for own, table in TABLES.items() if base in table), None)
         near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
@@ -62,7 +75,9 @@ def find(name: Any, structure: str) -> Chosen:
             kinds = f"{HEADS[own]}, the input is read as {HEADS[structure]}".lower()
             hint = f"; it is a metric of {kinds}{READ_AS.get(structure, '')}"
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
-        raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
+        raise ParameterError(
+            f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}"
+        )
     return _checked(known[base], _cut(match[3], name, known[base]), name)
 
 
@@ -82,7 +97,9 @@ def of_draws(name: Any) -> bool:
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
-    """The further columns that own metrics need: column -> the parameter and metric that need it, for errors."""
+    """The further columns that own metrics need: column -> the parameter and metric that need it,
+    for errors.
+    """
     own = [_loaded(name).metric for name in names if not of_catalogue(name)]
     return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
 
@@ -98,7 +115,9 @@ def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | N
         number = float(text) if NUMBER.fullmatch(text) else math.nan
         return int(number) if number.is_integer() else number
     if text is not None and not text.isdecimal():
-        raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
+        raise ParameterError(
+            f"metrics: a cut-off must be a whole number of at least 1, got {name!r}"
+        )
     return int(text) if text else None
 
 
@@ -119,31 +138,43 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
     if structure not in own.structures:
         has = next(source.reads for source in INPUTS if structure in source.structures)
         near = "".join(did_you_mean(name, has) for name in own.arguments if name not in has)
-        takes = f"{own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of"
+        takes = (
+            f"{own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric "
+            f"of"
+        )
         known = f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
         raise ParameterError(f"metrics: {takes} {known}{near}")
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
-        raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
+        raise ParameterError(
+            f"metrics: {own.name} is a metric of the catalogue; give yours another name"
+        )
     return _checked(own, chosen.k, chosen.label)
 
 
 def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
     if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
-        raise ParameterError(f"metrics: {metric.name} needs {between}, such as {metric.name}@0.5, got {name!r}")
+        raise ParameterError(
+            f"metrics: {metric.name} needs {between}, such as {metric.name}@0.5, got {name!r}"
+        )
     if k == 0:
         raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")
     if k is not None and k > metric.most:
-        raise ParameterError(f"metrics: the number after {metric.name}@ must be 1 to {metric.most:,}, got {name!r}")
+        raise ParameterError(
+            f"metrics: the number after {metric.name}@ must be 1 to {metric.most:,}, got {name!r}"
+        )
     if metric.cut == "never" and k is not None:
         raise ParameterError(f"metrics: {metric.name} has no cut-off, got {name!r}")
     if metric.cut == "must" and k is None:
-        raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.before_cut}10, got {name!r}")
+        raise ParameterError(
+            f"metrics: {metric.name} needs a cut-off, such as {metric.before_cut}10, got {name!r}"
+        )
     return Chosen(metric, k)
 
 
 def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, also own ones, without duplicates; the default metrics if there are no names.
+    """Return the metrics of these names, also own ones, without duplicates; the default metrics if
+    there are no names.
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
@@ -161,34 +192,53 @@ def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
 def possible(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, by default those of the usual metrics that the input allows.
+    """Return the metrics of these names, by default those of the usual metrics that the input
+    allows.
 
-    lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") -> what a metric that
-    needs it would require. Raises ParameterError for such a metric.
+    lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") ->
+    what a metric that needs it would require. Raises ParameterError for such a metric.
     """
-    metrics = chosen(names, structure, [name for name in usual if find(name, structure).metric.needs not in lacks])
+    metrics = chosen(
+        names,
+        structure,
+        [name for name in usual if find(name, structure).metric.needs not in lacks],
+    )
     for metric in metrics:
         if (need := metric.metric.needs or ("columns" if metric.metric.columns else "")) in lacks:
-            raise ParameterError(f"metrics: {metric.label} needs {lacks[need].format(*metric.metric.columns)}")
+            raise ParameterError(
+                f"metrics: {metric.label} needs {lacks[need].format(*metric.metric.columns)}"
+            )
     return metrics
 
 
 def markdown() -> str:
     """The tables of metrics as docs/metrics.md prints them, one for each structure."""
-    return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
+    return "\n\n".join(
+        f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS
+    )
 
 
 def _table(metrics: list[Metric]) -> str:
     head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
-    at = {"may": lambda m: f"{m.name}[@k]", "must": lambda m: f"{m.before_cut}k", "never": lambda m: m.name}
-    cells = ((f"`{at[m.cut](m)}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics)
+    at = {
+        "may": lambda m: f"{m.name}[@k]",
+        "must": lambda m: f"{m.before_cut}k",
+        "never": lambda m: m.name,
+    }
+    cells = (
+        (f"`{at[m.cut](m)}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics
+    )
     return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells)])
 
 
 UNCLEAR = {"err", "top"}  # `err` is an error or the expected reciprocal rank
 BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
 CATALOGUE = BEST | {alias: BEST[name] for alias, name in ALIASES.items()}
-KNOWN = {name: best for name, best in CATALOGUE.items() if best != "neither" and len(name) > 1 and name not in UNCLEAR}
+KNOWN = {
+    name: best
+    for name, best in CATALOGUE.items()
+    if best != "neither" and len(name) > 1 and name not in UNCLEAR
+}
 KNOWN |= {word: best for best, words in TEXTS["directions"].items() for word in words.split()}
 LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
 PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")
@@ -198,16 +248,25 @@ OTHER = {"low": "high", "high": "low"}
 
 
 def direction(name: str) -> str | None:
-    """Return "high" or "low", the better values according to the name; None if the name says nothing, or both.
+    """Return "high" or "low", the better values according to the name; None if the name says
+    nothing, or both.
 
-    >>> [direction(name) for name in ("log_loss", "val WER", "latency_ms", "neg_log_loss", "ndcg@10", "score")]
+    >>> [
+    ...     direction(name)
+    ...     for name in ("log_loss", "val WER", "latency_ms", "neg_log_loss", "ndcg@10", "score")
+    ... ]
     ['low', 'low', 'low', 'high', 'high', 'high']
-    >>> [direction(name) for name in ("closeness", "terrain", "value", "minutes", "cost_reduction", "err")]
+    >>> [
+    ...     direction(name)
+    ...     for name in ("closeness", "terrain", "value", "minutes", "cost_reduction", "err")
+    ... ]
     [None, None, None, None, None, None]
     """
     base = name.split("@")[0].strip()
     words, minus = "_".join(WORD.findall(base)).lower(), base.startswith(("-", "−"))
-    exact = next((known for known in (base.lower(), words) if known in CATALOGUE and not minus), None)
+    exact = next(
+        (known for known in (base.lower(), words) if known in CATALOGUE and not minus), None
+    )
     if exact:
         return CATALOGUE[exact] if CATALOGUE[exact] != "neither" and exact not in UNCLEAR else None
     sides = {KNOWN[phrase] for phrase in PHRASE.findall(words)} or {
@@ -220,14 +279,21 @@ def direction(name: str) -> str | None:
 
 
 def named(name: str, best: str | None = None) -> Metric:
-    """A metric known only by its name and values. best: by default inferred from the name, else high.
+    """A metric known only by its name and values. best: by default inferred from the name, else
+    high.
 
     >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
     ('low', 'low', 'high', True)
     """
     best = best or direction(name)
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
+    about: dict[str, Any] = {
+        "low": -np.inf,
+        "high": np.inf,
+        "best": best or "high",
+        "unit": "",
+        "assumed": not best,
+    }
     return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
 
 

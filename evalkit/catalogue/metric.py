@@ -1,4 +1,6 @@
-"""`Metric`, a row of the table of metrics, and `Chosen`, a metric at a cut-off, such as `ndcg@10`."""
+"""`Metric`, a row of the table of metrics, and `Chosen`, a metric at a cut-off, such as
+`ndcg@10`.
+"""
 
 import pkgutil
 import tomllib
@@ -19,14 +21,15 @@ from evalkit.metrics.rows import Rows, Sums
 class Metric:
     """A row of the table of metrics.
 
-    kind: computes it and gives inference what it needs. cut: "may", "must" or "never" carry @k; most: the greatest k.
-    best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
-    first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or "scores of
-    units". columns: further columns of the input that it is computed from. plain: what it measures in plain words, with
-    {k} or {top} for the cut-off; empty if the formula says it. unit: of measurement: "1" for a pure number, "actual"
-    for that of the actual values, "nats", a column; empty if it is not known. assumed: nothing says which values are
-    better. kind_at: the kind at the number above 0 behind the @, such as 0.5, of a metric that has one instead of a
-    cut-off.
+    kind: computes it and gives inference what it needs. cut: "may", "must" or "never" carry @k;
+    most: the greatest k. best: "high", "low" or "neither". equals: the public tool's name for the
+    same number. tie_range: the best grade first among equal scores gives the metric's highest
+    value. needs: "", "scores", "probabilities" or "scores of units". columns: further columns of
+    the input that it is computed from. plain: what it measures in plain words, with {k} or {top}
+    for the cut-off; empty if the formula says it. unit: of measurement: "1" for a pure number,
+    "actual" for that of the actual values, "nats", a column; empty if it is not known. assumed:
+    nothing says which values are better. kind_at: the kind at the number above 0 behind the @, such
+    as 0.5, of a metric that has one instead of a cut-off.
     """
 
     name: str
@@ -81,24 +84,30 @@ class Metric:
 
 @cache
 def _at_number(metric: Metric, number: float) -> Metric:
-    """The metric at a number; the same object each time, as kinds are compared by their functions."""
+    """The metric at a number; the same object each time, as kinds are compared by their
+    functions.
+    """
     assert metric.kind_at is not None
     return replace(metric, kind=metric.kind_at(number))
 
 
-TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())  # in a Spark worker no file
+# in a Spark worker no file
+TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())
 
 
 def described(name: str, structure: str, kind: Kind) -> Metric:
     """The row of a metric, from metrics.toml and its kind."""
     row = TEXTS[structure][name]
-    return Metric(name.removesuffix("@"), structure, kind, **row | {"columns": tuple(row.get("columns", ()))})
+    return Metric(
+        name.removesuffix("@"), structure, kind, **row | {"columns": tuple(row.get("columns", ()))}
+    )
 
 
 def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
     """The rows of a table, by name."""
     return {
-        name: kind if isinstance(kind, Metric) else described(name, structure, kind) for name, kind in kinds.items()
+        name: kind if isinstance(kind, Metric) else described(name, structure, kind)
+        for name, kind in kinds.items()
     }
 
 
@@ -109,7 +118,9 @@ def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Met
 
 @dataclass(frozen=True)
 class Chosen:
-    """A metric at its cut-off or number, as `ndcg@10` and `fbeta@0.5` name it; `label` is what is printed."""
+    """A metric at its cut-off or number, as `ndcg@10` and `fbeta@0.5` name it; `label` is what is
+    printed.
+    """
 
     metric: Metric
     k: Any = None
@@ -126,8 +137,17 @@ class Chosen:
     @property
     def plain(self) -> str:
         """The description in plain words."""
-        top = "all items" if self.k is None else "the first item" if self.k == 1 else f"the first {self.k} items"
-        return self.metric.plain.replace("{top}", top).replace("{k}", str(self.k)) or self.metric.formula
+        top = (
+            "all items"
+            if self.k is None
+            else "the first item"
+            if self.k == 1
+            else f"the first {self.k} items"
+        )
+        return (
+            self.metric.plain.replace("{top}", top).replace("{k}", str(self.k))
+            or self.metric.formula
+        )
 
     @property
     def decided(self) -> bool:
@@ -159,14 +179,18 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One class or label: its share in the mean, its rows, and their places among all rows (None: it has all rows)."""
+    """One class or label: its share in the mean, its rows, and their places among all rows (None:
+    it has all rows).
+    """
 
     share: float
     rows: Rows
     places: np.ndarray | None = None
 
     def spread(self, moved: Floats, n: int) -> Floats:
-        """The influence values of all n rows: those of the part's rows (`moved`), 0 for the other rows."""
+        """The influence values of all n rows: those of the part's rows (`moved`), 0 for the other
+        rows.
+        """
         if self.places is None:
             return moved
         every = np.zeros(n)
@@ -205,7 +229,9 @@ class Combined(Kind):
         return self.parts(rows)
 
     def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
-        """The influence of each row on the mean through the shares; None if the shares are fixed."""
+        """The influence of each row on the mean through the shares; None if the shares are
+        fixed.
+        """
         return None
 
     @property
@@ -219,7 +245,9 @@ class Combined(Kind):
         return float(sum(share * value for share, value in values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row, which is the sum of its influences on the parts."""
+        """The value and the influence of each row, which is the sum of its influences on the
+        parts.
+        """
         value, moved = float("nan"), np.zeros(len(rows))
         for number, part in enumerate(self.weighed(rows)):
             e = self.of.kind.effects(part.rows, k)
@@ -229,18 +257,28 @@ class Combined(Kind):
         return Effects(value, moved if shares is None else moved + shares)
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second: the sum of its influences on the parts."""
+        """The influence of each row on the difference first − second: the sum of its influences on
+        the parts.
+        """
         parts, others = list(self.weighed(first)), list(self.weighed(second))
-        if [part.rows.actual.tobytes() for part in parts] != [part.rows.actual.tobytes() for part in others]:
-            return self._through_parts(parts, len(first), k) - self._through_parts(others, len(first), k)
+        if [part.rows.actual.tobytes() for part in parts] != [
+            part.rows.actual.tobytes() for part in others
+        ]:
+            return self._through_parts(parts, len(first), k) - self._through_parts(
+                others, len(first), k
+            )
         moved = np.zeros(len(first))
         for a, b in zip(parts, others, strict=True):
             moved += a.share * a.spread(self.of.kind.apart_by(a.rows, b.rows, k), len(first))
         return moved
 
     def _through_parts(self, parts: Iterable[Part], n: int, k: int | None) -> Floats:
-        """The influence of each row on the parts of one system: some classes only one of two systems predicts."""
-        every = (part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n) for part in parts)
+        """The influence of each row on the parts of one system: some classes only one of two
+        systems predicts.
+        """
+        every = (
+            part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n) for part in parts
+        )
         return sum(every, np.zeros(n))
 
 
@@ -250,7 +288,9 @@ def _positive(rows: Rows) -> Bools:
 
 @dataclass(frozen=True)
 class Weighted(Combined):
-    """The mean in which the share of each part is the weight of its `counted` rows, by default the positives."""
+    """The mean in which the share of each part is the weight of its `counted` rows, by default the
+    positives.
+    """
 
     counted: Callable[[Rows], Bools] = _positive
     summed: ClassVar[bool] = False  # type: ignore[misc]  # the shares of the parts vary with the rows
@@ -265,7 +305,9 @@ class Weighted(Combined):
         return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
 
     def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """The influence through the shares: a row's weight times how far its part is above the mean."""
+        """The influence through the shares: a row's weight times how far its part is above the
+        mean.
+        """
         moved, total = np.zeros(len(rows)), 0.0
         for part in self.weighed(rows):
             weight = self._weight(part)
@@ -274,7 +316,9 @@ class Weighted(Combined):
         return ratio(moved, total)
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second, through the parts and through the shares."""
+        """The influence of each row on the difference first − second, through the parts and through
+        the shares.
+        """
         sides = [self.by_share(rows, k, self.value(rows, k)) for rows in (first, second)]
         return super().apart_by(first, second, k) + sides[0] - sides[1]
 
@@ -320,7 +364,9 @@ class Harmonic(Kind):
         return Effects(self.of(a.value, b.value), ratio(moved, (a.value + b.value) ** 2))
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second, with the gradient at the mean of both systems."""
+        """The influence of each row on the difference first − second, with the gradient at the mean
+        of both systems.
+        """
         a, b = (np.mean([of.kind.value(rows, k) for rows in (first, second)]) for of in self.pair)
         moved = [of.kind.apart_by(first, second, k) for of in self.pair]
         return ratio(2 * (b**2 * moved[0] + a**2 * moved[1]), (a + b) ** 2)

@@ -1,15 +1,17 @@
-"""Own metrics: a function and its kind become a row of the catalogue, with interval, test, slices and definition.
+"""Own metrics: a function and its kind become a row of the catalogue, with interval, test, slices
+and definition.
 
     import evalkit as ek
 
     @ek.mean(best="high")
     def money_saved(label, predicted):
-        \"\"\"Money saved per case: 90 for each fraud that is stopped, less 10 for each case that is reviewed.\"\"\"
-        return 90 * (label & predicted) - 10 * predicted
+        \"\"\"Money saved per case: 90 for each fraud that is stopped, less 10 for each
+        review.\"\"\" return 90 * (label & predicted) - 10 * predicted
 
     study = ek.classification("cases.csv", metrics=["roc_auc", money_saved])
 
-The names of the function's arguments say what it is computed from (`Input` lists them): rows, ranked lists or users.
+The names of the function's arguments say what it is computed from (`Input` lists them): rows,
+ranked lists or users.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
 
 @dataclass(frozen=True)
 class Function:
-    """A function with its name, the names of its arguments, the range of its values, and when it is undefined.
+    """A function with its name, the names of its arguments, the range of its values, and when it is
+    undefined.
 
     columns: the arguments that are further columns of the input.
     """
@@ -66,9 +69,14 @@ class Function:
     def arrays(self, values: Mapping[str, Any], n: int, sides: int, per: str) -> list[Floats]:
         """One array of n numbers, or a pair of them."""
         result = self(values)
-        return [self._numbers(array, n, per, sides) for array in ([result] if sides == 1 else self._pair(result, per))]
+        return [
+            self._numbers(array, n, per, sides)
+            for array in ([result] if sides == 1 else self._pair(result, per))
+        ]
 
-    def rows(self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, per: str) -> list[Floats]:
+    def rows(
+        self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, per: str
+    ) -> list[Floats]:
         """The arrays from n calls that each return one number or one pair."""
         table = np.empty((sides, n))
         for i, values in enumerate(calls):
@@ -114,7 +122,9 @@ class Function:
         value = float(numbers[at])
         where = f"{per} {at + 1}" if len(numbers) > 1 else per
         if np.isnan(value):
-            return f"must be a number, got nan ({where}); say where it is undefined: undefined='...'"
+            return (
+                f"must be a number, got nan ({where}); say where it is undefined: undefined='...'"
+            )
         if np.isinf(value):
             return f"must be finite, got {value} ({where})"
         return f"must be within {low:g} and {high:g}, as declared, got {value:g} ({where})"
@@ -125,7 +135,9 @@ class Function:
 
 
 def _floats(result: Any) -> Floats:
-    """Numbers and booleans as they are; what is masked is NaN. Raises TypeError for text, times and complex numbers."""
+    """Numbers and booleans as they are; what is masked is NaN. Raises TypeError for text, times and
+    complex numbers.
+    """
     array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
     texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
     if array.dtype.kind not in "biufO" or result is None or texts:
@@ -152,19 +164,31 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
-        raise ParameterError(f"metrics: an own metric must be a function, got {_short(call)}") from None
-    return {str(p) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) else p.name: p.default is p.empty for p in parameters}
+        raise ParameterError(
+            f"metrics: an own metric must be a function, got {_short(call)}"
+        ) from None
+    return {
+        str(p) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) else p.name: p.default is p.empty
+        for p in parameters
+    }
 
 
-def arguments_of(name: str, call: Callable[..., Any], known: Collection[str], *, columns: bool) -> tuple[str, ...]:
-    """The arguments of a function that are in `known`, and those without a default that may be further columns.
+def arguments_of(
+    name: str, call: Callable[..., Any], known: Collection[str], *, columns: bool
+) -> tuple[str, ...]:
+    """The arguments of a function that are in `known`, and those without a default that may be
+    further columns.
 
-    Raises ParameterError for any other argument without a default, and for a function without an argument in `known`,
-    if `known` has any.
+    Raises ParameterError for any other argument without a default, and for a function without an
+    argument in `known`, if `known` has any.
     """
     names = names_of(call)
     taken = tuple(argument for argument, needed in names.items() if needed or argument in known)
-    wrong = [argument for argument in taken if argument not in known and not (columns and argument.isidentifier())]
+    wrong = [
+        argument
+        for argument in taken
+        if argument not in known and not (columns and argument.isidentifier())
+    ]
     if wrong or not ({*taken} & {*known} if known else taken):
         rule, got = ", ".join(known) or "columns of numbers", ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
@@ -172,10 +196,11 @@ def arguments_of(name: str, call: Callable[..., Any], known: Collection[str], *,
 
 
 class Input:
-    """The data that a function may use: its possible arguments, and the kinds of metrics that can be made of it.
+    """The data that a function may use: its possible arguments, and the kinds of metrics that can
+    be made of it.
 
-    unit: what has one number. structures: the tables of the catalogue. reads: each argument from the structure.
-    columns: True if an argument can be a further column of the input.
+    unit: what has one number. structures: the tables of the catalogue. reads: each argument from
+    the structure. columns: True if an argument can be a further column of the input.
     """
 
     unit: ClassVar[str]
@@ -188,7 +213,9 @@ class Input:
         """The arguments of a function."""
         return {name: self.reads[name](structure) for name in function.arguments}
 
-    def sides(self, function: Function, structure: Any, k: int | None, level: float, sides: int) -> list[Floats]:
+    def sides(
+        self, function: Function, structure: Any, k: int | None, level: float, sides: int
+    ) -> list[Floats]:
         """One array with a number per unit, or two."""
         values = self.values(structure, function)
         return function.arrays(values, len(next(iter(values.values()))), sides, self.unit)
@@ -199,11 +226,15 @@ class Input:
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums of two numbers per unit."""
-        return Ratio(lambda structure, k, level: Sums(*self.sides(function, structure, k, level, 2)))
+        return Ratio(
+            lambda structure, k, level: Sums(*self.sides(function, structure, k, level, 2))
+        )
 
 
 class OfRows(Input):
-    """Rows of predictions: arrays with one element per row. Any other argument is a column of numbers of the input."""
+    """Rows of predictions: arrays with one element per row. Any other argument is a column of
+    numbers of the input.
+    """
 
     unit = "row"
     structures = ("counts", "classes", "labels", "forecasts")
@@ -217,11 +248,17 @@ class OfRows(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function. Raises ParameterError for a column that a report does not read."""
+        """The arguments of a function. Raises ParameterError for a column that a report does not
+        read.
+        """
         if missing := [name for name in function.columns if name not in structure.beside]:
             near = did_you_mean(missing[0], self.reads)
-            raise function.refused(f"needs the column {missing[0]!r}, which this report does not read{near}")
-        read = {name: self.reads[name](structure) for name in function.arguments if name in self.reads}
+            raise function.refused(
+                f"needs the column {missing[0]!r}, which this report does not read{near}"
+            )
+        read = {
+            name: self.reads[name](structure) for name in function.arguments if name in self.reads
+        }
         return read | {name: structure.beside[name] for name in function.columns}
 
     def mean(self, function: Function) -> Kind:
@@ -242,7 +279,9 @@ class OfUsers(Input):
 
 
 class OfTable(Input):
-    """A table of users of an A/B test: columns of numbers with one element per user, and nothing else."""
+    """A table of users of an A/B test: columns of numbers with one element per user, and nothing
+    else.
+    """
 
     unit = "user"
     structures = ("users",)
@@ -257,8 +296,9 @@ class OfTable(Input):
 class RankedList(NamedTuple):
     """One ranked list, up to the cut-off k.
 
-    grades: of the returned items, best rank first, NaN if not judged; ranks: of these items. ideal: all judged grades
-    of the query, highest first. k: None for the whole list. level: the lowest grade that counts as relevant.
+    grades: of the returned items, best rank first, NaN if not judged; ranks: of these items. ideal:
+    all judged grades of the query, highest first. k: None for the whole list. level: the lowest
+    grade that counts as relevant.
     """
 
     grades: Floats
@@ -276,7 +316,9 @@ class OfLists(Input):
     reads: ClassVar = {name: attrgetter(name) for name in RankedList._fields}
     cut = "may"
 
-    def sides(self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int) -> list[Floats]:
+    def sides(
+        self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int
+    ) -> list[Floats]:
         """One array with a number per query, or two."""
         calls = (self.values(each, function) for each in _lists(r, k, level))
         return function.rows(calls, len(r), sides, self.unit)
@@ -292,10 +334,16 @@ def _lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[Ranked
         yield RankedList(retrieved.grade[here][kept], ranks[kept], judged, k, level)
 
 
-INPUTS = (OfTable(), OfRows(), OfLists(), OfUsers())  # the first where a function takes no argument of the others
+# the first where a function takes no argument of the others
+INPUTS = (
+    OfTable(),
+    OfRows(),
+    OfLists(),
+    OfUsers(),
+)
 
 
-# Metrics of functions -------------------------------------------------------------------------------------------------
+# Metrics of functions -----------------------------------------------------------------------------
 
 Direction = Literal["high", "low", "neither"]
 
@@ -303,10 +351,11 @@ Direction = Literal["high", "low", "neither"]
 class About(TypedDict, total=False):
     """The description of an own metric.
 
-    name: its name; default: that of the function. best: which values are better, "high", "low" or "neither"; default:
-    high. low, high: the range of its values; default: unbounded, for a share 0 and 1. formula: its definition on the
-    page; default: the first line of the docstring. undefined: when it is undefined, such as "the list is empty"; the
-    function returns NaN then, which is an error otherwise.
+    name: its name; default: that of the function. best: which values are better, "high", "low" or
+    "neither"; default: high. low, high: the range of its values; default: unbounded, for a share 0
+    and 1. formula: its definition on the page; default: the first line of the docstring. undefined:
+    when it is undefined, such as "the list is empty"; the function returns NaN then, which is an
+    error otherwise.
     """
 
     name: str
@@ -321,8 +370,8 @@ class About(TypedDict, total=False):
 class OwnMetric(Metric):
     """A metric that a user declared.
 
-    structures: the tables of the catalogue that it may join. arguments: of its function. file, sha256: where it was
-    read from, "" for one that was declared in the calling code.
+    structures: the tables of the catalogue that it may join. arguments: of its function. file,
+    sha256: where it was read from, "" for one that was declared in the calling code.
     """
 
     structures: tuple[str, ...] = ()
@@ -341,7 +390,10 @@ class OwnMetric(Metric):
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, like `ndcg@10`."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got {k!r}")
+            raise ParameterError(
+                f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got "
+                f"{k!r}"
+            )
         return Chosen(self, int(k))
 
 
@@ -351,23 +403,31 @@ CUT = ("label", "predicted")  # the arguments of a share
 COUNTS = ("tp", "fp", "fn", "tn")
 
 
-# Declaring ----------------------------------------------------------------------------------------------------------
+# Declaring ----------------------------------------------------------------------------------------
 
 
 def _checked(declaring: Declaring) -> Declaring:
-    """Refuse what nothing can be declared by: a function without parentheses, an unknown argument, or a value of it."""
+    """Refuse what nothing can be declared by: a function without parentheses, an unknown argument,
+    or a value of it.
+    """
 
     @wraps(declaring)
     def checked(*calls: Any, **about: Any) -> Declared:
         if calls:
-            raise ParameterError(f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses")
+            raise ParameterError(
+                f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
+            )
         if unknown := [name for name in about if name not in About.__annotations__]:
             has = ", ".join(About.__annotations__)
-            raise ParameterError(f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}")
+            raise ParameterError(
+                f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}"
+            )
         for name, value in about.items():
             kind, words = (Real, "a number") if name in ("low", "high") else (str, "text")
             if not isinstance(value, kind):
-                raise ParameterError(f"metrics: {name} of ek.{declaring.__name__} must be {words}, got {value!r}")
+                raise ParameterError(
+                    f"metrics: {name} of ek.{declaring.__name__} must be {words}, got {value!r}"
+                )
         return declaring(**about)
 
     return checked  # type: ignore[return-value]
@@ -375,12 +435,14 @@ def _checked(declaring: Declaring) -> Declaring:
 
 @_checked
 def mean(**about: Unpack[About]) -> Declared:
-    """Declare a metric that is a mean of one number per unit. The names of the function's arguments say of which units.
+    """Declare a metric that is a mean of one number per unit. The names of the function's arguments
+    say of which units.
 
-    Rows: label or actual, score or forecast, predicted, and columns of the input such as amount; the function takes
-    arrays of n elements and returns n numbers. Classes are numbered from 0; with several classes or labels, score has
-    one column for each. Ranked lists: grades, ranks, ideal, k, level; the function is called for each list and returns
-    a number. Users of interleaving: credit, whole, won, sessions. Users of an A/B test: only columns of numbers.
+    Rows: label or actual, score or forecast, predicted, and columns of the input such as amount;
+    the function takes arrays of n elements and returns n numbers. Classes are numbered from 0; with
+    several classes or labels, score has one column for each. Ranked lists: grades, ranks, ideal, k,
+    level; the function is called for each list and returns a number. Users of interleaving: credit,
+    whole, won, sessions. Users of an A/B test: only columns of numbers.
 
     >>> from evalkit.metrics.rows import Rows
     >>> @mean(best="low", low=0)
@@ -397,9 +459,11 @@ def mean(**about: Unpack[About]) -> Declared:
 
 @_checked
 def ratio(**about: Unpack[About]) -> Declared:
-    """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator) per unit.
+    """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator)
+    per unit.
 
-    Its arguments are those of `mean`. For rows it returns two arrays, for a ranked list two numbers.
+    Its arguments are those of `mean`. For rows it returns two arrays, for a ranked list two
+    numbers.
 
     >>> from evalkit.metrics.rows import Rows
     >>> @ratio(best="low", low=0)
@@ -409,12 +473,15 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    return _of_units(about, lambda source, function: source.ratio(function), "ratio of sums over {units}")
+    return _of_units(
+        about, lambda source, function: source.ratio(function), "ratio of sums over {units}"
+    )
 
 
 @_checked
 def share(**about: Unpack[About]) -> Declared:
-    """Declare a share of rows, for two classes: the function returns which rows count, and which of them are hits.
+    """Declare a share of rows, for two classes: the function returns which rows count, and which of
+    them are hits.
 
     Its arguments are label and predicted, as booleans; it must work row by row.
 
@@ -436,7 +503,8 @@ def share(**about: Unpack[About]) -> Declared:
 
 @_checked
 def of_counts(**about: Unpack[About]) -> Declared:
-    """Declare a smooth function of the confusion counts at the threshold, for two classes: tp, fp, fn, tn.
+    """Declare a smooth function of the confusion counts at the threshold, for two classes: tp, fp,
+    fn, tn.
 
     It must be a rate: the same if all counts double.
 
@@ -451,7 +519,9 @@ def of_counts(**about: Unpack[About]) -> Declared:
     def declare(call: Callable[..., Any]) -> OwnMetric:
         function = _function(call, COUNTS, about)
         kind = Decision(lambda c: _rate(function, c))
-        return _metric(function, kind, ("counts",), about, "function of the four counts at the threshold")
+        return _metric(
+            function, kind, ("counts",), about, "function of the four counts at the threshold"
+        )
 
     return declare
 
@@ -473,49 +543,75 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
 def _rate(function: Function, c: counts.Counts) -> float:
     """The function of the counts. Raises ParameterError if it changes with the number of rows."""
     value, doubled = (
-        function.number(function({name: np.float64(times * getattr(c, name)) for name in COUNTS}), "of the counts")
+        function.number(
+            function({name: np.float64(times * getattr(c, name)) for name in COUNTS}),
+            "of the counts",
+        )
         for times in (1, 2)
     )
     if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
         got = f"got {value:g} and {doubled:g}"
-        raise function.refused(f"must be a rate, the same if all counts double: {got}; divide by the rows")
+        raise function.refused(
+            f"must be a rate, the same if all counts double: {got}; divide by the rows"
+        )
     return function.checked(value, "of the counts")
 
 
 def _of_units(about: About, kind: Callable[[Input, Function], Kind], words: str) -> Declared:
-    """Declare a metric of the units that the function's arguments are of. words: its definition, if none is given."""
+    """Declare a metric of the units that the function's arguments are of. words: its definition, if
+    none is given.
+    """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
         names = set(names_of(call))
         source = max(INPUTS, key=lambda source: len(names & set(source.reads)))
         function = _function(call, tuple(source.reads), about, columns=source.columns)
         usual = words.format(unit=source.unit, units=plural(source.unit, 2))
-        return _metric(function, kind(source, function), source.structures, about, usual, source.cut)
+        return _metric(
+            function, kind(source, function), source.structures, about, usual, source.cut
+        )
 
     return declare
 
 
-def _function(call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False) -> Function:
-    """The function with its checks. Raises ParameterError for a name, a direction or a range that cannot be."""
+def _function(
+    call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False
+) -> Function:
+    """The function with its checks. Raises ParameterError for a name, a direction or a range that
+    cannot be.
+    """
     name = str(about.get("name", getattr(call, "__name__", "")))
     if not name.isidentifier():
-        raise ParameterError(f"metrics: name must be a word of letters, digits and _, got {name!r}; set name='...'")
+        raise ParameterError(
+            f"metrics: name must be a word of letters, digits and _, got {name!r}; set name='...'"
+        )
     low, high = float(about.get("low", -np.inf)), float(about.get("high", np.inf))
     if not low < high:
         raise ParameterError(f"metrics: {name}: low must be below high, got {low:g} and {high:g}")
     if about.get("best", "high") not in ("high", "low", "neither"):
-        raise ParameterError(f"metrics: {name}: best must be high, low or neither, got {about['best']!r}")
+        raise ParameterError(
+            f"metrics: {name}: best must be high, low or neither, got {about['best']!r}"
+        )
     arguments = arguments_of(name, call, known, columns=columns)
     others = tuple(argument for argument in arguments if argument not in known)
     return Function(name, call, arguments, others, low, high, about.get("undefined", ""))
 
 
 def _metric(
-    function: Function, kind: Kind, structures: tuple[str, ...], about: About, words: str, cut: str = "never"
+    function: Function,
+    kind: Kind,
+    structures: tuple[str, ...],
+    about: About,
+    words: str,
+    cut: str = "never",
 ) -> OwnMetric:
     """The row of the catalogue."""
     lines = (function.call.__doc__ or "").strip().splitlines()
-    usual = lines[0].rstrip(".") if lines else f"{words}: {function.name}({', '.join(function.arguments)})"
+    usual = (
+        lines[0].rstrip(".")
+        if lines
+        else f"{words}: {function.name}({', '.join(function.arguments)})"
+    )
     return OwnMetric(
         name=function.name,
         structure="own",
@@ -539,7 +635,8 @@ def _metric(
 def load(file: str, name: str) -> OwnMetric:
     """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    Raises ParameterError for a file that cannot be read or run, and for a name that is not a metric in it.
+    Raises ParameterError for a file that cannot be read or run, and for a name that is not a metric
+    in it.
     """
     path = Path(file).expanduser()
     try:
@@ -548,7 +645,10 @@ def load(file: str, name: str) -> OwnMetric:
         raise ParameterError(f"metrics: cannot read {file}: {error.strerror}") from None
     metrics = _of_file(file, source)
     if name not in metrics:
-        has = ", ".join(metrics) or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
+        has = (
+            ", ".join(metrics)
+            or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
+        )
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256, equals = hashlib.sha256(source).hexdigest(), f"none, an own metric of {path.name}"
     return replace(metrics[name], file=path.name, sha256=sha256, equals=equals)

@@ -1,4 +1,6 @@
-"""Kinds of metrics of scores: of a table of scores, and of numbers: smooth functions of means, and quantiles."""
+"""Kinds of metrics of scores: of a table of scores, and of numbers: smooth functions of means, and
+quantiles.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 class Tables(Protocol):
-    """The tables of a score: by threshold, as probabilities, and of the decisions at the threshold."""
+    """The tables of a score: by threshold, as probabilities, and of the decisions at the
+    threshold.
+    """
 
     @property
     def counts(self) -> Counts: ...
@@ -31,17 +35,17 @@ class Tables(Protocol):
     def cut(self) -> Counts: ...
 
 
-# Of the whole order -------------------------------------------------------------------------------------------------
+# Of the whole order -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Curve(OfTable):
     """A number of the whole order of the scores.
 
-    of: the metric of a table. terms: the influence of a positive (first row) and a negative (second) at each threshold,
-    in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time, the lowest first,
-    of a table whose value is known; None if it saves nothing. rises: True if it never falls if a positive's score rises
-    or a negative's falls.
+    of: the metric of a table. terms: the influence of a positive (first row) and a negative
+    (second) at each threshold, in closed form; None for numerical derivatives. moves: the same for
+    a run of thresholds at a time, the lowest first, of a table whose value is known; None if it
+    saves nothing. rises: True if it never falls if a positive's score rises or a negative's falls.
     """
 
     of: Number
@@ -68,11 +72,15 @@ class Curve(OfTable):
         return self.read(self.source(rows))
 
     def bins(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second) at each threshold."""
+        """The influence on the metric of a positive (first row) and a negative (second) at each
+        threshold.
+        """
         return influence.moves(c, self.read) if self.terms is None else self.terms(c)
 
     def by_steps(self, c: Counts, value: float) -> Iterator[tuple[Step, Floats]]:
-        """Yield runs of thresholds of the table, the lowest first, each with its part of `bins`. value: the metric."""
+        """Yield runs of thresholds of the table, the lowest first, each with its part of `bins`.
+        value: the metric.
+        """
         if self.moves is not None:
             yield from self.moves(c, value)
             return
@@ -99,7 +107,9 @@ class Order(Curve):
 
     def excess(self, rows: Rows) -> float:
         """The bias, if it is known."""
-        return 0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
+        return (
+            0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
+        )
 
 
 @dataclass(frozen=True)
@@ -122,13 +132,17 @@ class Coefficient(Curve):
 
 
 class Gap(Curve):
-    """The largest distance of two rates over the thresholds, which almost every sample overestimates."""
+    """The largest distance of two rates over the thresholds, which almost every sample
+    overestimates.
+    """
 
 
 class Calibration(Curve):
-    """A distance between probabilities and observed frequencies: 0 is perfect and never reached in a sample.
+    """A distance between probabilities and observed frequencies: 0 is perfect and never reached in
+    a sample.
 
-    It has no valid interval, but labels drawn from the scores show what perfect calibration would give.
+    It has no valid interval, but labels drawn from the scores show what perfect calibration would
+    give.
     """
 
     apart: ClassVar[bool] = False
@@ -159,22 +173,30 @@ class Decision(Curve):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        moved = self.bins(rows.cut)[np.where(rows.actual == 1, 0, 1), np.where(rows.predicted == 1, 0, 1)]
+        moved = self.bins(rows.cut)[
+            np.where(rows.actual == 1, 0, 1), np.where(rows.predicted == 1, 0, 1)
+        ]
         return Effects(self.value(rows, k), rows.weights * moved)
 
 
 @dataclass(frozen=True)
 class Overlap(Decision):
-    """times TP / (times TP + weight FN + FP): F-beta and the Jaccard index, which ignore true negatives."""
+    """times TP / (times TP + weight FN + FP): F-beta and the Jaccard index, which ignore true
+    negatives.
+    """
 
     weight: float = 1.0
     times: float = 1.0
 
     def bins(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second), predicted or not."""
+        """The influence on the metric of a positive (first row) and a negative (second), predicted
+        or not.
+        """
         value, (tp, fn), (fp, _) = self.read(c), c.positive, c.negative
         size = self.times * tp + self.weight * fn + fp
-        return ratio(np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size)
+        return ratio(
+            np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size
+        )
 
 
 @dataclass(frozen=True)
@@ -184,7 +206,9 @@ class Lift(Decision):
     share: Metric | None = None
 
     def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the picked rows, the number of picked rows, and the share of hits near the cut-off."""
+        """Hits among the picked rows, the number of picked rows, and the share of hits near the
+        cut-off.
+        """
         hits, picked = c.tp[0], c.tp[0] + c.fp[0]
         return hits, picked, float(ratio(hits, picked))
 
@@ -204,17 +228,22 @@ class Depth(Curve):
         return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
 
     def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the picked rows, the number of picked rows, and the share of hits around the cut-off."""
+        """Hits among the picked rows, the number of picked rows, and the share of hits around the
+        cut-off.
+        """
         rows = self.share(c) * c.total
         wide = min(rows, c.total - rows) / 2
         low, middle, high = curves.at_depth(c, [rows - wide, rows, rows + wide]).tp
         return float(middle), float(rows), float(ratio(high - low, 2 * wide)) if wide else 0.0
 
     def bins(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second) at each threshold."""
+        """The influence on the metric of a positive (first row) and a negative (second) at each
+        threshold.
+        """
         hits, rows, border = self.picked(c)
         each = c.positive + c.negative
-        inside = np.clip(ratio(rows - (c.tp + c.fp - each), each), 0, 1)  # the part of these rows that is picked
+        # the part of these rows that is picked
+        inside = np.clip(ratio(rows - (c.tp + c.fp - each), each), 0, 1)
         moved = -border * (inside - self.share(c))
         return self.moves_of(c, np.array([inside + moved, moved]), hits, rows)
 
@@ -242,7 +271,9 @@ class TopPrecision(Depth):
 
 @dataclass(frozen=True)
 class AtRates(Decision):
-    """A number that rises with the recall and falls with the false positive rate at the threshold: `rates` has both."""
+    """A number that rises with the recall and falls with the false positive rate at the threshold:
+    `rates` has both.
+    """
 
     rates: Callable[[float, float], float] = lambda recall, false: recall - false
 
@@ -258,8 +289,9 @@ class OfShares(Decision):
 class OfMeans(Kind):
     """A smooth function of means of numbers per row.
 
-    of: (rows, centre) -> the numbers. f: their means, also several sets of them -> the value and its derivatives. The
-    value must not depend on the centre, which is for numerical precision: squares are taken of numbers around 0.
+    of: (rows, centre) -> the numbers. f: their means, also several sets of them -> the value and
+    its derivatives. The value must not depend on the centre, which is for numerical precision:
+    squares are taken of numbers around 0.
     """
 
     of: Callable[[Rows, Centre], Sequence[Floats]]
@@ -302,7 +334,9 @@ def _centre(values: Floats, share: Floats) -> float:
 
 @dataclass(frozen=True)
 class Middle:
-    """A median: the value, the slope of the quantiles there, the share of rows up to it minus one half, all weight."""
+    """A median: the value, the slope of the quantiles there, the share of rows up to it minus one
+    half, all weight.
+    """
 
     value: float
     slope: float
@@ -312,7 +346,8 @@ class Middle:
 
 @dataclass(frozen=True)
 class Quantile(Kind):
-    """The median of a number per row; its influence values use the density there, from the spacing of the numbers.
+    """The median of a number per row; its influence values use the density there, from the spacing
+    of the numbers.
 
     Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. of: rows -> the numbers.
     """
@@ -330,7 +365,9 @@ class Quantile(Kind):
         low, high = (_quantile(size, share, at) for at in (0.5 - wide, 0.5 + wide))
         middle = float(np.median(size)) if rows.weight is None else _median(size, share)
         excess = float(share[size <= middle].sum() - 0.5)  # with it the effects add up to 0
-        return Effects(middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide))
+        return Effects(
+            middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide)
+        )
 
     def middle(self, table: grid.Counted, squares: float, *, weighted: bool) -> Middle:
         """The median of counted numbers. squares: the sum of the squared weights of the rows."""
@@ -356,12 +393,16 @@ HALF = 1e-11  # how far a sum of shares that is one half may be from it, by roun
 
 
 def _bandwidth(squares: float) -> float:
-    """How far from the middle, as a share of the rows, the spacing is taken. squares: the sum of squared shares."""
+    """How far from the middle, as a share of the rows, the spacing is taken. squares: the sum of
+    squared shares.
+    """
     return min(0.25, 0.54 * float(squares) ** (1 / 3))
 
 
 def _median(size: Floats, share: Floats) -> float:
-    """The middle; where half of the weight ends at a row, the mean of it and the next, as of unweighted rows."""
+    """The middle; where half of the weight ends at a row, the mean of it and the next, as of
+    unweighted rows.
+    """
     return (_quantile(size, share, 0.5 - HALF) + _quantile(size, share, 0.5 + HALF)) / 2
 
 

@@ -1,6 +1,8 @@
-"""The tables of metrics, each name with its kind: of ranked lists, draws and interleaved sessions, and of rows.
+"""The tables of metrics, each name with its kind: of ranked lists, draws and interleaved sessions,
+and of rows.
 
-Rows have two classes, also within units or at another base rate, forecasts, several classes, or several labels.
+Rows have two classes, also within units or at another base rate, forecasts, several classes, or
+several labels.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,8 +13,27 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue import score_kinds as scores
-from evalkit.catalogue.kinds import Agreement, Centre, Effects, Loss, PerUnit, Ratio, RatioOfRows, Share, Transformed
-from evalkit.catalogue.metric import Combined, Harmonic, Metric, Part, Weighted, described, numbered, rows_of
+from evalkit.catalogue.kinds import (
+    Agreement,
+    Centre,
+    Effects,
+    Loss,
+    PerUnit,
+    Ratio,
+    RatioOfRows,
+    Share,
+    Transformed,
+)
+from evalkit.catalogue.metric import (
+    Combined,
+    Harmonic,
+    Metric,
+    Part,
+    Weighted,
+    described,
+    numbered,
+    rows_of,
+)
 from evalkit.metrics import calibration, counts, curves, draws, influence, labels, losses, rankings
 from evalkit.metrics.counts import Counts, GroupedCounts
 from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
@@ -22,7 +43,7 @@ Importance = Callable[[GroupedCounts], Floats | Ints]
 OF_UNITS = "scores of units"
 
 
-# Units: ranked lists, repeated draws, interleaved sessions ------------------------------------------------------------
+# Units: ranked lists, repeated draws, interleaved sessions ----------------------------------------
 
 
 def _plain(function: Callable[..., Any]) -> PerUnit:
@@ -69,7 +90,7 @@ RANKINGS = rows_of(
 )
 
 
-# Repeated draws -------------------------------------------------------------------------------------------------------
+# Repeated draws -----------------------------------------------------------------------------------
 
 DRAWS = rows_of(
     "draws",
@@ -90,7 +111,7 @@ INTERLEAVING = rows_of(
 )
 
 
-# Two classes ----------------------------------------------------------------------------------------------------------
+# Two classes --------------------------------------------------------------------------------------
 
 
 def _share(rule: Rule) -> Share:
@@ -132,10 +153,13 @@ def _top(name: str, kind: type[scores.Depth], of: Callable[[Counts], Floats]) ->
 
 
 def _within(importance: Importance) -> Ratio:
-    """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class takes no part."""
+    """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class
+    takes no part.
+    """
 
     def of(rows: Rows, k: int | None, level: float) -> Sums:
-        code, _ = codes(np.zeros(len(rows)) if rows.unit is None else rows.unit)  # without units the rows are one
+        # without units the rows are one
+        code, _ = codes(np.zeros(len(rows)) if rows.unit is None else rows.unit)
         g = _grouped(rows, code)
         weight = np.zeros(len(rows))
         weight[np.unique(code, return_index=True)[1]] = importance(g)
@@ -164,7 +188,9 @@ _SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
 PRECISION = described("precision", "counts", _share(lambda y, d: (d, y)))
 F1 = described("f1", "counts", _f(1))
 _BALANCED = described(
-    "balanced_accuracy", "counts", scores.OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY))
+    "balanced_accuracy",
+    "counts",
+    scores.OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)),
 )
 GAUC = described("gauc", "counts", _within(lambda g: g.impressions))
 COUNTS = rows_of(
@@ -214,10 +240,12 @@ COUNTS = rows_of(
 )
 
 
-# Two classes, beside the metrics: at another base rate, among the highest scores, after recalibration ----------------
+# Two classes, beside the metrics: at another base rate, among the highest scores, after recalibrati
 
 
-BASE_RATE = Metric("base_rate", "counts", Share(lambda y, d: (np.ones(len(y), dtype=bool), y == 1)), "", "", "")
+BASE_RATE = Metric(
+    "base_rate", "counts", Share(lambda y, d: (np.ones(len(y), dtype=bool), y == 1)), "", "", ""
+)
 
 
 def _of_rates(name: str, of: Callable[[float, float], Floats]) -> Metric:
@@ -231,22 +259,34 @@ def _of_rates(name: str, of: Callable[[float, float], Floats]) -> Metric:
 
 
 def _precision_at(rate: float) -> Metric:
-    return _of_rates("precision", lambda hit, false: ratio(rate * hit, rate * hit + (1 - rate) * false))
+    return _of_rates(
+        "precision", lambda hit, false: ratio(rate * hit, rate * hit + (1 - rate) * false)
+    )
 
 
 def _f1_at(rate: float) -> Metric:
-    return _of_rates("f1", lambda hit, false: ratio(2 * rate * hit, rate * (1 + hit) + (1 - rate) * false))
+    return _of_rates(
+        "f1", lambda hit, false: ratio(2 * rate * hit, rate * (1 + hit) + (1 - rate) * false)
+    )
 
 
 def _average_precision_at(rate: float) -> Metric:
-    """The rates of both classes stay as they are, so a row moves it by what it adds above its class's mean."""
+    """The rates of both classes stay as they are, so a row moves it by what it adds above its
+    class's mean.
+    """
 
     def of(c: Counts) -> float:
-        return counts.average_precision(curves.at_base_rate(c, rate)) if c.positives and c.negatives else np.nan
+        return (
+            counts.average_precision(curves.at_base_rate(c, rate))
+            if c.positives and c.negatives
+            else np.nan
+        )
 
     def terms(c: Counts) -> Floats:
         moved = curves.at_base_rate(c, rate)
-        bins = influence.average_precision_bins(moved) * np.array([[1.0], [ratio(moved.negatives, c.negatives)]])
+        bins = influence.average_precision_bins(moved) * np.array(
+            [[1.0], [ratio(moved.negatives, c.negatives)]]
+        )
         sides = zip((c.positive, c.negative), bins, strict=True)
         return bins - np.array([[ratio(np.dot(rows, side), rows.sum())] for rows, side in sides])
 
@@ -270,8 +310,12 @@ def lift_at(depth: float) -> Metric:
     return Metric("lift", "counts", scores.Depth(of, depth=depth), "", "", "", high=1 / depth)
 
 
-def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]) -> Metric:
-    return Metric(name, "counts", scores.Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf)
+def _coefficient(
+    name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]
+) -> Metric:
+    return Metric(
+        name, "counts", scores.Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf
+    )
 
 
 # Of the logistic regression of the labels on the logit of the score.
@@ -279,7 +323,7 @@ SLOPE = _coefficient("slope", calibration.slope, calibration.slope_bins)
 INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.intercept_bins)
 
 
-# Forecasts ------------------------------------------------------------------------------------------------------------
+# Forecasts ----------------------------------------------------------------------------------------
 
 
 def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
@@ -292,7 +336,9 @@ def _r2(means: Floats) -> tuple[Floats, Floats]:
     squared, mean, square = means
     variance = square - mean**2
     quotient = ratio(squared, variance)
-    return 1 - quotient, ratio(np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient]), variance)
+    return 1 - quotient, ratio(
+        np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient]), variance
+    )
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
@@ -315,7 +361,9 @@ FORECASTS = rows_of(
     "forecasts",
     {
         "mae": _loss(losses.absolute),
-        "rmse": Transformed(_MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))),
+        "rmse": Transformed(
+            _MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))
+        ),
         "mse": _MSE,
         "bias": _loss(losses.error),
         "median_absolute_error": scores.Quantile(lambda f: losses.absolute(f.actual, f.scores)),
@@ -332,17 +380,18 @@ FORECASTS = rows_of(
 )
 
 
-# Several classes ------------------------------------------------------------------------------------------------------
+# Several classes ----------------------------------------------------------------------------------
 
 
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
-# What each row adds ----------------------------------------------------------------------------------------------
+# What each row adds -------------------------------------------------------------------------------
 
 
 def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
-    """A metric of the confusion table and the influence of each row, by numerical differentiation of its cell.
+    """A metric of the confusion table and the influence of each row, by numerical differentiation
+    of its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)
@@ -395,7 +444,9 @@ def _pairs(rows: Rows) -> Iterator[Part]:
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
             places = np.flatnonzero((rows.actual == i) | (rows.actual == j))
-            yield Part(1 / (rows.classes * (rows.classes - 1)), against_rest(rows.take(places), i), places)
+            yield Part(
+                1 / (rows.classes * (rows.classes - 1)), against_rest(rows.take(places), i), places
+            )
 
 
 def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
@@ -403,7 +454,9 @@ def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
 
 
 def _weighted(metric: labels.Metric) -> Agreement:
-    """The mean over the classes that have rows, weighted by these, of a metric of the confusion table."""
+    """The mean over the classes that have rows, weighted by these, of a metric of the confusion
+    table.
+    """
     return _table(lambda m: labels.weighted(labels.one_vs_rest(m), metric))
 
 
@@ -430,27 +483,37 @@ CLASSES = rows_of(
         "roc_auc_hand_till": Combined(ROC_AUC, _pairs, classed=True, whole=False),
         "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, classed=True),
         "roc_auc_ovo_weighted": Weighted(
-            ROC_AUC, _pairs, classed=True, whole=False, counted=lambda rows: np.ones(len(rows), dtype=bool)
+            ROC_AUC,
+            _pairs,
+            classed=True,
+            whole=False,
+            counted=lambda rows: np.ones(len(rows), dtype=bool),
         ),
         "map_classes": _one_vs_rest(AVERAGE_PRECISION),
-        "log_loss": Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST),
+        "log_loss": Loss(
+            lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST
+        ),
         "brier": Loss(lambda rows, k: losses.brier_classes(rows.actual, rows.scores)),
     },
 )
 
 
-# Several labels per row -----------------------------------------------------------------------------------------------
+# Several labels per row ---------------------------------------------------------------------------
 
 
 def _micro(of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]) -> RatioOfRows:
-    """A ratio of sums over all rows and labels. of: (labels true, labels predicted, both) of each row -> its sides."""
+    """A ratio of sums over all rows and labels. of: (labels true, labels predicted, both) of each
+    row -> its sides.
+    """
     return RatioOfRows(lambda rows: of(*rows.label_counts))
 
 
 def of_label(rows: Rows, j: int) -> Rows:
     """The rows with one label as the actual value, its score, and whether it is predicted."""
     score = None if rows.score is None else rows.score[:, j]
-    return replace(rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j])
+    return replace(
+        rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j]
+    )
 
 
 def _each_label(rows: Rows) -> Iterator[Part]:
@@ -481,7 +544,9 @@ LABELS = rows_of(
         "weighted_recall": RECALLED,
         "samples_f1": _by_row(labels.f1_by_row),
         "samples_jaccard": _by_row(labels.jaccard_by_row),
-        "exact_match": Share(lambda y, d: (np.ones(len(y), dtype=bool), labels.exact_match(y, d) == 1)),
+        "exact_match": Share(
+            lambda y, d: (np.ones(len(y), dtype=bool), labels.exact_match(y, d) == 1)
+        ),
         "hamming_loss": _by_row(labels.hamming),
         "map_classes": Combined(AVERAGE_PRECISION, _each_label),
         "roc_auc_macro": Combined(ROC_AUC, _each_label),

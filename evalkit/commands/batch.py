@@ -1,4 +1,6 @@
-"""Several reports by one command: a list of notebooks, one report for each file, or the diffs of two folders."""
+"""Several reports by one command: a list of notebooks, one report for each file, or the diffs of
+two folders.
+"""
 
 import glob
 import json
@@ -23,7 +25,9 @@ WIDEST = 60  # letters of a column of the table
 
 @dataclass(frozen=True)
 class Planned:
-    """A report of the batch: the name of its files, and its notebook and parameters, or why they are rejected."""
+    """A report of the batch: the name of its files, and its notebook and parameters, or why they
+    are rejected.
+    """
 
     name: str
     job: Job | None
@@ -41,8 +45,8 @@ class Each:
 def plan(options: Any, settings: requests.Settings) -> list[Planned]:
     """All reports that the options request, each checked before the first kernel starts.
 
-    Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one name for two
-    reports.
+    Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one
+    name for two reports.
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
     inputs = None if options.each is None else each(options.each)
@@ -55,7 +59,9 @@ def plan(options: Any, settings: requests.Settings) -> list[Planned]:
     return [planned(name, path, more, options, settings) for name, path, more in asked]
 
 
-def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Path, dict[str, str]]]:
+def _asked(
+    paths: Sequence[Path], inputs: Each | None
+) -> Iterator[tuple[str, Path, dict[str, str]]]:
     """Name, notebook and further parameters of every report."""
     for path in paths:
         if inputs is None:
@@ -65,7 +71,9 @@ def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Pa
                 yield f"{path.stem}-{name}", path, {inputs.parameter: file}
 
 
-def planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
+def planned(
+    name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings
+) -> Planned:
     """A checked report, or the reason why it is rejected."""
     try:
         return Planned(name, requests.job(path, options, settings, name, more))
@@ -87,21 +95,30 @@ def each(pattern: str) -> Each:
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """A name for each file: its own without ending, with its folders where two files have the same."""
+    """A name for each file: its own without ending, with its folders where two files have the
+    same.
+    """
     paths = [Path(file) for file in files]
     stems = [path.name.split(".")[0] for path in paths]
     if len(set(stems)) == len(stems):
         return stems
-    return ["-".join([*(part for part in path.parts[:-1] if part not in ("/", "..")), path.name]) for path in paths]
+    return [
+        "-".join([*(part for part in path.parts[:-1] if part not in ("/", "..")), path.name])
+        for path in paths
+    ]
 
 
-# Running ------------------------------------------------------------------------------------------------------
+# Running ------------------------------------------------------------------------------------------
 
 
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
     """Make the reports, in `workers` processes at once; print the outcome of each as it ends."""
     jobs = {i: p.job for i, p in enumerate(planned) if p.job is not None}
-    outcomes = {i: _said(p.name, Outcome(REFUSED, messages=(p.refused,))) for i, p in enumerate(planned) if not p.job}
+    outcomes = {
+        i: _said(p.name, Outcome(REFUSED, messages=(p.refused,)))
+        for i, p in enumerate(planned)
+        if not p.job
+    }
     if workers == 1 or len(jobs) == 1:
         outcomes |= {i: _said(job.name, _made(job)) for i, job in jobs.items()}
         return [outcomes[i] for i in range(len(planned))]
@@ -151,11 +168,13 @@ def _said(name: str, outcome: Outcome) -> Outcome:
     return outcome
 
 
-# The table at the end -----------------------------------------------------------------------------------------
+# The table at the end -----------------------------------------------------------------------------
 
 
 def status(outcomes: Sequence[Outcome]) -> int:
-    """The exit status of the batch: that of a failed report, else of a rejected one, else of a gate."""
+    """The exit status of the batch: that of a failed report, else of a rejected one, else of a
+    gate.
+    """
     statuses = {outcome.status for outcome in outcomes}
     return next(status for status in WORST if status in statuses)
 
@@ -165,26 +184,49 @@ def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
     rows = [("report", "status", "verdict")]
     rows += [(p.name, ENDED[o.status], _said_of(o)) for p, o in zip(planned, outcomes, strict=True)]
     wide = [max(len(row[i]) for row in rows) for i in range(2)]
-    return "\n".join(f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows)
+    return "\n".join(
+        f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows
+    )
 
 
-ROW = ("report", "status", "page", "verdict", "metric", "first", "second", "difference", "low", "high", "p", "adjusted")
+ROW = (
+    "report",
+    "status",
+    "page",
+    "verdict",
+    "metric",
+    "first",
+    "second",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "adjusted",
+)
 OF_SYSTEM = ("system", "metric", "value", "low", "high")
 
 
 def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """The table unrounded, a row for each report and comparison of its headline; one system has its first estimate."""
+    """The table unrounded, a row for each report and comparison of its headline; one system has its
+    first estimate.
+    """
     return [row for p, o in zip(planned, outcomes, strict=True) for row in _records(p.name, o)]
 
 
 def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
     results = outcome.results or {}
-    of = {"report": name, "status": ENDED[outcome.status], "page": outcome.page and outcome.page.name}
+    of = {
+        "report": name,
+        "status": ENDED[outcome.status],
+        "page": outcome.page and outcome.page.name,
+    }
     of |= {"verdict": results["verdict"]["word"]} if "verdict" in results else {}
     of |= {"message": " ".join(outcome.messages)} if outcome.messages else {}
     said: list[tuple[Any, Sequence[str]]]
     said = [(row, ROW) for part in parts(results) for row in part.get("headline") or []]
-    said = said or [(row, OF_SYSTEM) for part in parts(results) for row in (part.get("estimates") or [])[:1]]
+    said = said or [
+        (row, OF_SYSTEM) for part in parts(results) for row in (part.get("estimates") or [])[:1]
+    ]
     return [of | {name: row[name] for name in names if name in row} for row, names in said] or [of]
 
 
@@ -197,18 +239,26 @@ def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     names = [*ROW, "system", "value", "message"]
     frame = pd.DataFrame(rows, columns=[name for name in names if any(name in row for row in rows)])
     tables.spreadsheet(frame).to_csv(folder / "each.csv", index=False)
-    frame.to_json(folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False)
+    frame.to_json(
+        folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
+    )
 
 
 ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
 
 
 def _said_of(outcome: Outcome) -> str:
-    return numbers.cut(" ".join(outcome.messages), WIDEST) if outcome.results is None else verdict(outcome.results)
+    return (
+        numbers.cut(" ".join(outcome.messages), WIDEST)
+        if outcome.results is None
+        else verdict(outcome.results)
+    )
 
 
 def verdict(results: Mapping[str, Any]) -> str:
-    """The results of a report in one line: its verdict, its first comparisons, or its first number."""
+    """The results of a report in one line: its verdict, its first comparisons, or its first
+    number.
+    """
     if trust := results.get("verdict"):
         return f"{trust['word']}: {trust['because']}"
     headlines = [part["headline"] for part in parts(results) if part.get("headline")]
@@ -216,8 +266,14 @@ def verdict(results: Mapping[str, Any]) -> str:
 
 
 def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The parts with a headline of their own: the report, or the log and the users of an interleaving report."""
-    return [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, Mapping)]
+    """The parts with a headline of their own: the report, or the log and the users of an
+    interleaving report.
+    """
+    return [
+        part
+        for part in (results, results.get("log"), results.get("users"))
+        if isinstance(part, Mapping)
+    ]
 
 
 def _comparison(row: dict[str, Any]) -> str:
@@ -230,7 +286,11 @@ def _comparison(row: dict[str, Any]) -> str:
 def _value(results: Mapping[str, Any]) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
-    return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}" if rows and rows[0]["value"] else ""
+    return (
+        f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
+        if rows and rows[0]["value"]
+        else ""
+    )
 
 
 def main(options: Any) -> int:
@@ -253,7 +313,7 @@ def main(options: Any) -> int:
     return status(outcomes)
 
 
-# Diffs of two reports, or of every report that two folders share ----------------------------------------------
+# Diffs of two reports, or of every report that two folders share ----------------------------------
 
 
 def diff(options: Any) -> int:
@@ -270,7 +330,9 @@ def diff(options: Any) -> int:
 
 
 def diffs(options: Any) -> list[Planned]:
-    """All diffs that are asked for. Raises Refused for fewer than two reports, and for folders that share none."""
+    """All diffs that are asked for. Raises Refused for fewer than two reports, and for folders that
+    share none.
+    """
     given = [Path(path) for path in options.reports]
     if len(given) < 2:
         raise Refused("diff needs two reports, OLD and NEW, got one")
@@ -279,9 +341,17 @@ def diffs(options: Any) -> list[Planned]:
         names = shared(*given[-2:])
         if options.name is not None and len(names) > 1:
             raise Refused(f"--name names one report, got {len(names)}")
-        every = {f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names}
-    path, settings = requests.find("diff", options.folder_of_notebooks), requests.settings(options.file)
-    return [planned(options.name or name, path, of_diff(paths), options, settings) for name, paths in every.items()]
+        every = {
+            f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names
+        }
+    path, settings = (
+        requests.find("diff", options.folder_of_notebooks),
+        requests.settings(options.file),
+    )
+    return [
+        planned(options.name or name, path, of_diff(paths), options, settings)
+        for name, paths in every.items()
+    ]
 
 
 def of_diff(reports: Sequence[Path]) -> dict[str, str]:
@@ -292,12 +362,16 @@ def of_diff(reports: Sequence[Path]) -> dict[str, str]:
 
 
 def shared(old: Path, new: Path) -> list[str]:
-    """The reports of both folders; says which are only in one. Raises Refused where there are none."""
+    """The reports of both folders; says which are only in one. Raises Refused where there are
+    none.
+    """
     names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
     both, alone = sorted(names[0] & names[1]), ", ".join(sorted(names[0] ^ names[1]))
     if not both:
         have = f"have {alone}" if alone else "have none"
-        raise Refused(f"{old} and {new} must share a report with units (NAME{report.UNITS}); they {have}")
+        raise Refused(
+            f"{old} and {new} must share a report with units (NAME{report.UNITS}); they {have}"
+        )
     if alone:
         print(f"evalkit: note: only in one of the folders: {alone}", file=sys.stderr)
     return both

@@ -1,4 +1,6 @@
-"""What is checked before a report: `evalkit doctor` an installation, `evalkit inspect FILE…` an input."""
+"""What is checked before a report: `evalkit doctor` an installation, `evalkit inspect FILE…` an
+input.
+"""
 
 import importlib.util
 import os
@@ -27,7 +29,12 @@ class Check(NamedTuple):
     seen: str
 
 
-OK, MISSING, OPTIONAL = "ok", "missing", "optional"  # optional: not there, and most reports do not need it
+# optional: not there, and most reports do not need it
+OK, MISSING, OPTIONAL = (
+    "ok",
+    "missing",
+    "optional",
+)
 
 
 def _mark(there: object, lacking: str = MISSING) -> str:
@@ -43,7 +50,11 @@ def doctor(options: Any) -> int:
 
 
 def _python() -> Iterator[Check]:
-    yield Check(_mark(sys.version_info >= (3, 11)), "Python", f"{platform.python_version()} on {platform.platform()}")
+    yield Check(
+        _mark(sys.version_info >= (3, 11)),
+        "Python",
+        f"{platform.python_version()} on {platform.platform()}",
+    )
 
 
 def _packages() -> Iterator[Check]:
@@ -68,7 +79,9 @@ def _kernel() -> Iterator[Check]:
     try:
         yield Check(OK, "kernel python3", KernelSpecManager().get_kernel_spec("python3").argv[0])
     except NoSuchKernel:
-        yield Check(MISSING, "kernel python3", "not installed; run python -m ipykernel install --sys-prefix")
+        yield Check(
+            MISSING, "kernel python3", "not installed; run python -m ipykernel install --sys-prefix"
+        )
 
 
 def _folders() -> Iterator[Check]:
@@ -79,7 +92,11 @@ def _folders() -> Iterator[Check]:
     roomy = os.access(spill, os.W_OK) and free > SPACE
     yield Check(_mark(roomy), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
     folder = system.bundled_notebooks()
-    yield Check(_mark(folder.is_dir(), OPTIONAL), "bundled notebooks", str(folder) if folder.is_dir() else "none")
+    yield Check(
+        _mark(folder.is_dir(), OPTIONAL),
+        "bundled notebooks",
+        str(folder) if folder.is_dir() else "none",
+    )
 
 
 def _machine() -> Iterator[Check]:
@@ -88,7 +105,10 @@ def _machine() -> Iterator[Check]:
 
     memory = psutil.virtual_memory().total
     yield Check(OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors")
-    advice = f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do so themselves)"
+    advice = (
+        f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do so "
+        f"themselves)"
+    )
     slow = system.this_one_sorts_slowly()
     yield Check(_mark(not slow, OPTIONAL), "numpy's sort", advice if slow else system.sort_is())
 
@@ -102,11 +122,20 @@ def _spark() -> Iterator[Check]:
     yield Check(_mark(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 
 
-CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (_python, _packages, _kernel, _folders, _machine, _spark)
+CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
+    _python,
+    _packages,
+    _kernel,
+    _folders,
+    _machine,
+    _spark,
+)
 
 
 def inspect(options: Any) -> int:
-    """Print the contents of files and how each report reads them; return 2 if the named report rejects them."""
+    """Print the contents of files and how each report reads them; return 2 if the named report
+    rejects them.
+    """
     from evalkit.arrays import InputError
     from evalkit.parameters.reports import REPORTS
 
@@ -137,7 +166,10 @@ def _table(files: list[str]) -> str:
         columns = (f"{name}{types.get(name, '')}" for name in part.columns)
         lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
     if not inspection.small(parts):
-        lines.append(f"values: not read, as there are more than {inspection.SMALL:,} rows; the report checks them")
+        lines.append(
+            f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "
+            f"checks them"
+        )
     return "\n".join(lines)
 
 
@@ -163,4 +195,6 @@ def _fits(name: str, options: Any) -> str:
 
 
 def _pairs(columns: Mapping[str, str]) -> str:
-    return ", ".join(role if role == column else f"{role} = {column}" for role, column in columns.items())
+    return ", ".join(
+        role if role == column else f"{role} = {column}" for role, column in columns.items()
+    )

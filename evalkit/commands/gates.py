@@ -1,4 +1,6 @@
-"""`evalkit check REPORT POLICY`: whether a report that was made keeps a policy, for people and for machines."""
+"""`evalkit check REPORT POLICY`: whether a report that was made keeps a policy, for people and for
+machines.
+"""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +21,9 @@ from evalkit.studies import diff, policy, study, unit_files
 
 
 def main(options: Any) -> int:
-    """Judge the report, print the rules as Markdown, write the files that are asked for; return the exit status."""
+    """Judge the report, print the rules as Markdown, write the files that are asked for; return the
+    exit status.
+    """
     with requests.one_line():
         asked = required("POLICY", gate("POLICY", options.policy))
         studies, findings = of_report(options.report)
@@ -33,11 +37,14 @@ def main(options: Any) -> int:
 
 
 def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
-    """The studies of a report, one for each of its tables, and its findings. path: of any of its files.
+    """The studies of a report, one for each of its tables, and its findings. path: of any of its
+    files.
 
     Raises InputError where the JSON or the units are missing, or are not of one run.
     """
-    file = path if path.suffix == ".json" else diff.located(path).with_suffix("").with_suffix(".json")
+    file = (
+        path if path.suffix == ".json" else diff.located(path).with_suffix("").with_suffix(".json")
+    )
     try:
         results = json.loads(file.read_text(encoding="utf-8"))
         findings = results["findings"]
@@ -46,24 +53,39 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     except (ValueError, LookupError, TypeError):
         raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
     if results["report"] == "diff":
-        given = {name: value for name, value in results["parameters"].items() if name not in ("gate", "earlier")}
+        given = {
+            name: value
+            for name, value in results["parameters"].items()
+            if name not in ("gate", "earlier")
+        }
         sources = zip(("old", "new"), results["inputs"][-2:], strict=True)
-        given |= {side: _compared(file, given[side], source) for side, source in sources if side in given}
+        given |= {
+            side: _compared(file, given[side], source) for side, source in sources if side in given
+        }
         return [diff.study_of(reports.Diff.of(given))], findings
     units_file = unit_files.read([diff.located(file)])[0][0]
     if units_file.about.get("inputs") != results["inputs"]:
-        raise InputError(f"{units_file.path}: must be the units of {file.name}, got those of other inputs")
-    return [unit_files.Recomputed.of(units_file, results, table) for table in units_file.about["unit"]], findings
+        raise InputError(
+            f"{units_file.path}: must be the units of {file.name}, got those of other inputs"
+        )
+    return [
+        unit_files.Recomputed.of(units_file, results, table) for table in units_file.about["unit"]
+    ], findings
 
 
 def _compared(file: Path, given: str, source: Mapping[str, Any]) -> Path:
-    """The units that a diff compared, by their SHA-256; a path starts at the working directory or above the JSON."""
+    """The units that a diff compared, by their SHA-256; a path starts at the working directory or
+    above the JSON.
+    """
     for folder in (Path(), *file.resolve().parents):
         with suppress(InputError):
             units = diff.located(folder / Path(given).expanduser())
             if Source(given, 0, units, stamp(units)).sha256 == source["sha256"]:
                 return units
-    raise InputError(f"{file}: the units of {given}, which it compared, are missing or changed; make the diff again")
+    raise InputError(
+        f"{file}: the units of {given}, which it compared, are missing or changed; make the diff "
+        f"again"
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -76,11 +98,15 @@ def _write(path: Path, text: str) -> None:
 def markdown(judged: policy.Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = "kept" if judged.passed else f"not kept: {', '.join(judged.failed)}"
-    return f"## {report.shown(of)}: {judged.words}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
+    return (
+        f"## {report.shown(of)}: {judged.words}: "
+        f"{words}\n\n{first_screen.rules(judged).to_markdown()}"
+    )
 
 
 def junit(judged: policy.Judged, of: Path) -> str:
-    """The rules as a test suite: a rule that is not kept is a failure, one that the data do not tell is skipped.
+    """The rules as a test suite: a rule that is not kept is a failure, one that the data do not
+    tell is skipped.
 
     https://github.com/testmoapp/junitxml
     """
@@ -88,10 +114,15 @@ def junit(judged: policy.Judged, of: Path) -> str:
     kinds = []
     for rule, result, rows in judged.rules:
         case = ElementTree.SubElement(suite, "testcase", classname=report.shown(of), name=rule.that)
-        kinds.append("failures" if not rule.kept(result) else "skipped" if result == CANNOT_TELL else "")
+        kinds.append(
+            "failures" if not rule.kept(result) else "skipped" if result == CANNOT_TELL else ""
+        )
         if kinds[-1]:
             said = ElementTree.SubElement(case, kinds[-1].removesuffix("s"), message=result)
             said.text = "\n".join(map(first_screen.statement, rows.to_dict("records")))
-    counts = {name: kinds.count(name) for name in ("failures", "skipped")} | {"tests": len(kinds), "errors": 0}
+    counts = {name: kinds.count(name) for name in ("failures", "skipped")} | {
+        "tests": len(kinds),
+        "errors": 0,
+    }
     suite.attrib |= {name: str(count) for name, count in counts.items()}
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

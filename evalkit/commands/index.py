@@ -1,4 +1,6 @@
-"""`evalkit index FOLDER`: one page of all reports in a folder, from their JSON: verdicts, numbers over time."""
+"""`evalkit index FOLDER`: one page of all reports in a folder, from their JSON: verdicts, numbers
+over time.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,8 +25,13 @@ OURS = '<meta name="generator" content="evalkit">'  # in every page, see page/ev
 DRAWN = 40  # reports of a series that its picture shows: the last ones
 ENDS = ["value", "low", "high"]
 DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
-DATES += [form for month in ("%B", "%b") for form in (f"{month} %Y", f"%d {month} %Y", f"{month} %d, %Y")]
-SERIES = ["report", "metric"]  # reports of one kind and metric, whose values over time are one series
+DATES += [
+    form for month in ("%B", "%b") for form in (f"{month} %Y", f"%d {month} %Y", f"{month} %d, %Y")
+]
+SERIES = [
+    "report",
+    "metric",
+]  # reports of one kind and metric, whose values over time are one series
 
 
 def main(options: Any) -> int:
@@ -43,18 +50,26 @@ def write(folder: Path) -> Path | None:
     if not len(frame := read(folder)):
         return None
     page_there = folder / f"{NAME}.html"
-    if page_there.is_file() and OURS not in page_there.read_text(encoding="utf-8", errors="replace"):
+    if page_there.is_file() and OURS not in page_there.read_text(
+        encoding="utf-8", errors="replace"
+    ):
         raise Refused(
-            f"{page_there}: is not a page of evalkit, so it is not replaced; rename it, then run evalkit index"
+            f"{page_there}: is not a page of evalkit, so it is not replaced; rename it, then run "
+            f"evalkit index"
         )
     return report.write(folder, NAME, {".html": page(ordered(frame), folder.resolve().name)})[0]
 
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """The reports of each series by date, which is in the column `when`; first, by name, those without a clear one."""
-    dates = frame["date"].where(frame["date"].str.contains(r"\d"))  # pandas also reads the word "today"
+    """The reports of each series by date, which is in the column `when`; first, by name, those
+    without a clear one.
+    """
+    # pandas also reads the word "today"
+    dates = frame["date"].where(frame["date"].str.contains(r"\d"))
     read_as = [pd.to_datetime(dates, format=form, errors="coerce", utc=True) for form in DATES]
-    frame = frame.astype(dict.fromkeys(ENDS, float)).assign(when=pd.concat(read_as, axis=1).bfill(axis=1).iloc[:, 0])
+    frame = frame.astype(dict.fromkeys(ENDS, float)).assign(
+        when=pd.concat(read_as, axis=1).bfill(axis=1).iloc[:, 0]
+    )
     return frame.sort_values([*SERIES, "when", "place"], na_position="first", ignore_index=True)
 
 
@@ -69,58 +84,91 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
                 continue
             said = {"place": place, "shown": report.shown(path.resolve())} | _said(results, place)
             first = [part["estimates"][0] for part in batch.parts(results) if part.get("estimates")]
-            rows = [said | {name: estimate[name] for name in ("system", "metric", *ENDS)} for estimate in first]
+            rows = [
+                said | {name: estimate[name] for name in ("system", "metric", *ENDS)}
+                for estimate in first
+            ]
         except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
             continue
         yield from rows
 
 
 def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What a report says as a whole. inputs: the last two, which of a diff are the old and the new report."""
-    given, gate, severities = results["parameters"], results["gate"], [one["severity"] for one in results["findings"]]
+    """What a report says as a whole. inputs: the last two, which of a diff are the old and the new
+    report.
+    """
+    given, gate, severities = (
+        results["parameters"],
+        results["gate"],
+        [one["severity"] for one in results["findings"]],
+    )
     return {
         "report": results["report"],
         "name": str(given.get("title") or place),
         "date": str(given.get("data_date") or results.get("dates", [""])[-1]),
         "said": batch.verdict(results),
         "gate": "" if gate is None else "kept" if gate["passed"] else "failed",
-        "findings": ", ".join(f"{name} {severities.count(name)}" for name in Severity if name in severities),
+        "findings": ", ".join(
+            f"{name} {severities.count(name)}" for name in Severity if name in severities
+        ),
         "inputs": tuple(source["name"] for source in results["inputs"][-2:]),
     }
 
 
 def page(frame: pd.DataFrame, of: str) -> str:
-    """The page: every report in a table that sorts and filters, then each series of several over time."""
+    """The page: every report in a table that sorts and filters, then each series of several over
+    time.
+    """
     asked = f"What do the {len(frame)} reports say, and how do their first numbers move?"
     cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(frame)]))]
     for (kind, metric), series in _series(frame):
         if len(series) > 1:
-            cells += [notebooks.new_markdown_cell(f"## {kind}: {metric}"), _shown(over_time(metric, series))]
+            cells += [
+                notebooks.new_markdown_cell(f"## {kind}: {metric}"),
+                _shown(over_time(metric, series)),
+            ]
     return report.page(notebooks.new_notebook(cells=cells))
 
 
 def _series(frame: pd.DataFrame) -> Any:
-    """The reports of each kind and metric in the order of their dates; a diff is about two reports, and in none."""
+    """The reports of each kind and metric in the order of their dates; a diff is about two reports,
+    and in none.
+    """
     return frame[frame["report"] != "diff"].groupby(SERIES)
 
 
 def _shown(piece: Html) -> Any:
     """A cell that has shown a piece of the page."""
-    return notebooks.new_code_cell("", outputs=[notebooks.new_output("display_data", {"text/html": piece.html})])
+    return notebooks.new_code_cell(
+        "", outputs=[notebooks.new_output("display_data", {"text/html": piece.html})]
+    )
 
 
 def listing(frame: pd.DataFrame) -> Html:
-    """A row for each report, the latest data first, with the change since the report before it in its series."""
-    series, diffs = _series(frame[frame["when"].notna()]), dict(zip(frame["inputs"], frame["place"], strict=True))
+    """A row for each report, the latest data first, with the change since the report before it in
+    its series.
+    """
+    series, diffs = (
+        _series(frame[frame["when"].notna()]),
+        dict(zip(frame["inputs"], frame["place"], strict=True)),
+    )
     frame = frame.assign(before=series["shown"].shift(), change=series["value"].diff())
-    frame["diff"] = [diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)]
+    frame["diff"] = [
+        diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)
+    ]
     frame["first"] = frame["system"] + ": " + frame["metric"]
     columns = {"report": each(_link), "data of": each(lambda row: Cell(row["date"], kind="one"))}
-    columns |= named("verdict=said w | first number=first w") | {"value": each(_value), "change": each(_change)}
+    columns |= named("verdict=said w | first number=first w") | {
+        "value": each(_value),
+        "change": each(_change),
+    }
     columns |= named("gate w | findings w")
     records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
     rows = list(zip(*(cells(records) for cells in columns.values()), strict=True))
-    note = "change: from the report before it of the same kind and metric, without a test; a link leads to their diff. "
+    note = (
+        "change: from the report before it of the same kind and metric, without a test; a link "
+        "leads to their diff. "
+    )
     note += "A report has one only if its data_date is clear, such as 2026-11-16 or October 2026."
     return tables.whole("All reports", list(columns), rows, note)
 
@@ -142,7 +190,9 @@ def _change(row: Mapping[str, Any]) -> Cell:
     """The change since the report before, with a link to the diff of both where there is one."""
     if row["change"] != row["change"]:
         return Cell("")
-    change = tables.number_cell(row["change"], numbers.decimals(*([row[end]] for end in ENDS)), numbers.signed)
+    change = tables.number_cell(
+        row["change"], numbers.decimals(*([row[end]] for end in ENDS)), numbers.signed
+    )
     return _to(row["diff"], change.text) if row["diff"] else change
 
 
@@ -150,8 +200,13 @@ def over_time(metric: str, series: pd.DataFrame) -> Html:
     """The last reports of a series, one below the other, with their intervals on one axis."""
     rows = series.tail(DRAWN).to_dict("records")
     points = [(row["name"], (row["value"], row["low"], row["high"])) for row in rows]
-    shown = [strips.Result(_link(row), [at], [row["date"], _value(row)]) for row, at in zip(rows, points, strict=True)]
+    shown = [
+        strips.Result(_link(row), [at], [row["date"], _value(row)])
+        for row, at in zip(rows, points, strict=True)
+    ]
     of = f"the last {len(rows)} of {len(series)} reports, in the order of their dates"
     if undated := int(series["when"].isna().sum()):
         of += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
-    return strips.strip(f"{metric} of the best system in {of}", ["report", "data of", metric], shown)
+    return strips.strip(
+        f"{metric} of the best system in {of}", ["report", "data of", metric], shown
+    )

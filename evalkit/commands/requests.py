@@ -1,4 +1,6 @@
-"""What a command is asked for, and one report: its notebook run with parameters, its files written, its outcome."""
+"""What a command is asked for, and one report: its notebook run with parameters, its files written,
+its outcome.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,13 @@ def one_line() -> Iterator[None]:
         raise Refused(str(error)) from None
 
 
-# Notebooks ----------------------------------------------------------------------------------------------------
+# Notebooks ----------------------------------------------------------------------------------------
 
 
 def find(notebook: str, folder: Path) -> Path:
-    """Return the path of a notebook from its path, or from its name in the folder of evalkit's own notebooks."""
+    """Return the path of a notebook from its path, or from its name in the folder of evalkit's own
+    notebooks.
+    """
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)
     path = folder / f"{notebook}.ipynb"
@@ -53,11 +57,15 @@ def find(notebook: str, folder: Path) -> Path:
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
     hint = did_you_mean(notebook, names)
-    raise Refused(f"no notebook named {notebook!r}{hint}; there are: {', '.join(names) or 'none'}{unquoted(notebook)}")
+    raise Refused(
+        f"no notebook named {notebook!r}{hint}; there are: "
+        f"{', '.join(names) or 'none'}{unquoted(notebook)}"
+    )
 
 
 def unquoted(name: str) -> str:
-    """The advice to quote a pattern that a shell has replaced by the names of files; "" if this is no file.
+    """The advice to quote a pattern that a shell has replaced by the names of files; "" if this is
+    no file.
 
     >>> unquoted("ranking")
     ''
@@ -71,7 +79,11 @@ def load(path: Path) -> Any:
         return report.read(path)
     except OSError as error:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, AttributeError, KeyError):  # nbformat raises these for text, other JSON and old formats
+    except (
+        ValueError,
+        AttributeError,
+        KeyError,
+    ):  # nbformat raises these for text, other JSON and old formats
         raise Refused(f"{path} is not a Jupyter notebook") from None
 
 
@@ -83,11 +95,15 @@ def declared(notebook: Any, path: Path) -> dict[str, Any]:
     try:
         return cells.declared(tagged[0].source) if tagged else {}
     except SyntaxError as error:
-        raise Refused(f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})") from None
+        raise Refused(
+            f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})"
+        ) from None
 
 
 def listing(path: Path) -> Listing:
-    """The parameters of a notebook: for a bundled one without reading it, for others from the parameters cell."""
+    """The parameters of a notebook: for a bundled one without reading it, for others from the
+    parameters cell.
+    """
     from evalkit.parameters import cells
 
     parameters = report_of(path)
@@ -102,7 +118,7 @@ def report_of(path: Path) -> type[Parameters] | None:
     return NOTEBOOKS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
 
 
-# Parameters ---------------------------------------------------------------------------------------------------
+# Parameters ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,9 @@ class Settings:
 
 
 def settings(path: Path | None) -> Settings:
-    """Read a settings file (TOML), whose keys are the parameters. Raise Refused for an unreadable file."""
+    """Read a settings file (TOML), whose keys are the parameters. Raise Refused for an unreadable
+    file.
+    """
     if path is None:
         return Settings({})
     import tomllib
@@ -143,8 +161,12 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | bool | int | float) else str(value)
 
 
-def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by name: those of the file, overridden by those of the command line, typed like the defaults."""
+def parameters(
+    pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values by name: those of the file, overridden by those of the command line, typed like
+    the defaults.
+    """
     from evalkit.parameters.cells import typed
     from evalkit.parameters.kinds import refuse_unknown
 
@@ -157,7 +179,9 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
 
 
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
-    """Reject values, and inputs by their columns, that a bundled notebook would reject, before a kernel starts."""
+    """Reject values, and inputs by their columns, that a bundled notebook would reject, before a
+    kernel starts.
+    """
     from evalkit.parameters.reports import REPORTS
 
     if parameters := report_of(path):
@@ -170,27 +194,39 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
                 inspection.check_headers(asked)
 
 
-# Names and folders --------------------------------------------------------------------------------------------
+# Names and folders --------------------------------------------------------------------------------
 
 
 def name_of(option: str | None, usual: str) -> str:
     """The name of the report's files; raise Refused if no file can have it."""
     text, most = usual if option is None else option, report.longest_name()
-    if not text.strip() or text.startswith(".") or any(mark in text for mark in ("/", os.sep, "\n", "\r")):
-        raise Refused(f"--name must be a file name without a folder and without a leading dot, got {text!r}")
+    if (
+        not text.strip()
+        or text.startswith(".")
+        or any(mark in text for mark in ("/", os.sep, "\n", "\r"))
+    ):
+        raise Refused(
+            f"--name must be a file name without a folder and without a leading dot, got {text!r}"
+        )
     if len(os.fsencode(text)) > most:
-        raise Refused(f"--name must be at most {most} bytes long, got {len(os.fsencode(text))} ({text[:40]}…)")
+        raise Refused(
+            f"--name must be at most {most} bytes long, got {len(os.fsencode(text))} ({text[:40]}…)"
+        )
     return text
 
 
 def refuse_folder(folder: Path, notebook: Path) -> None:
-    """Reject, before a long run, a folder that is not writable or that contains the notebook itself."""
+    """Reject, before a long run, a folder that is not writable or that contains the notebook
+    itself.
+    """
     try:
         folder.exists()
     except OSError as error:  # such as a name that is too long
         raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook.resolve().parent:
-        raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
+        raise Refused(
+            f"-o {folder} is the notebook's own folder; the report would overwrite the notebook"
+        )
     nearest = system.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
@@ -206,7 +242,8 @@ UNITS = "units.parquet"  # what a run leaves on its desk
 class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
-    origin: the settings file of the parameters, "" if there is none. bundled: the notebook is evalkit's own.
+    origin: the settings file of the parameters, "" if there is none. bundled: the notebook is
+    evalkit's own.
     """
 
     notebook: Any
@@ -219,7 +256,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a report: the exit status, the page, lines for stderr, and the published results."""
+    """The outcome of a report: the exit status, the page, lines for stderr, and the published
+    results.
+    """
 
     status: int
     page: Path | None = None
@@ -227,8 +266,11 @@ class Outcome:
     results: dict[str, Any] | None = None
 
 
-def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None) -> Job:
-    """The report that the options request, checked before a kernel starts. more: further parameters, as text.
+def job(
+    path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None
+) -> Job:
+    """The report that the options request, checked before a kernel starts. more: further
+    parameters, as text.
 
     Raises Refused for an invalid notebook, parameter, name or folder.
     """
@@ -248,26 +290,38 @@ def quiet() -> None:
 
 
 def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
-    """Make the report. desk: a folder for the files of a run. bar: shows progress. Raises Refused as `finish` does."""
+    """Make the report. desk: a folder for the files of a run. bar: shows progress. Raises Refused
+    as `finish` does.
+    """
     from evalkit import running
 
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
     shown = job.name if bar else ""
-    run = running.execute(job.notebook, job.parameters, origin=job.origin, units=units, here=job.bundled, bar=shown)
+    run = running.execute(
+        job.notebook, job.parameters, origin=job.origin, units=units, here=job.bundled, bar=shown
+    )
     return finish(run, job.folder, job.name)
 
 
 def finish(run: report.Run, folder: Path, name: str) -> Outcome:
-    """Write the files of a run. Raises Refused if the run rejected its input, and for an unusable folder."""
+    """Write the files of a run. Raises Refused if the run rejected its input, and for an unusable
+    folder.
+    """
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
     other = report.replaced(folder, name, run)
     page = _write(folder, name, report.files(run))[0]
     if run.failure:
-        return Outcome(FAILED, page, (f"run failed: {run.failure.name}: {run.failure.message}; see {page}",))
+        return Outcome(
+            FAILED, page, (f"run failed: {run.failure.name}: {run.failure.message}; see {page}",)
+        )
     report.discard(folder, name, run)
-    note = (f"note: this replaced a report of other data ({other}); --name NAME keeps both",) if other else ()
+    note = (
+        (f"note: this replaced a report of other data ({other}); --name NAME keeps both",)
+        if other
+        else ()
+    )
     return _gated(Outcome(DONE, page, note, run.results))
 
 

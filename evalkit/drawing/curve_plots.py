@@ -1,4 +1,6 @@
-"""Plots of scores and forecasts: curves, confusion tables, reliability diagrams, histograms, folds."""
+"""Plots of scores and forecasts: curves, confusion tables, reliability diagrams, histograms,
+folds.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +21,11 @@ WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-INK, PALE = "#000", 2.5  # cells of a confusion table stay so pale that this ink is read on them, in the dark too
+# cells of a confusion table stay so pale that this ink is read on them, in the dark too
+INK, PALE = (
+    "#000",
+    2.5,
+)
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 SMALL = 7.5
@@ -29,9 +35,10 @@ SMALL = 7.5
 class Panel:
     """A panel of a figure of curves: lines, bands, marked points, a reference line, labels.
 
-    lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating points and others.
-    reference: the ends of a dotted line. steps: how the points of a line are joined, straight or in steps.
-    keys: the words of each system in a legend of the panel's own; none for that below the last panel.
+    lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating
+    points and others. reference: the ends of a dotted line. steps: how the points of a line are
+    joined, straight or in steps. keys: the words of each system in a legend of the panel's own;
+    none for that below the last panel.
     """
 
     lines: pd.DataFrame
@@ -47,12 +54,19 @@ class Panel:
 
     @property
     def band_steps(self) -> str | None:
-        """How the edges of a band are joined: as the line that it belongs to point by point, else straight."""
-        return self.steps.removeprefix("steps-") if self.bands is self.lines and self.steps != "default" else None
+        """How the edges of a band are joined: as the line that it belongs to point by point, else
+        straight.
+        """
+        return (
+            self.steps.removeprefix("steps-")
+            if self.bands is self.lines and self.steps != "default"
+            else None
+        )
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th system: told apart also without colour, and where a colour comes again.
+    """Colour and dashes of the i-th system: told apart also without colour, and where a colour
+    comes again.
 
     >>> look(0)["linestyle"], look(6)["linestyle"]
     ('-', '--')
@@ -61,7 +75,9 @@ def look(i: int) -> dict[str, Any]:
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
-    """One panel beside the other, the systems in the legend of the last, and of each with words of its own."""
+    """One panel beside the other, the systems in the legend of the last, and of each with words of
+    its own.
+    """
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
     for panel, ax in zip(frames, axes.flat, strict=True):
         lines = _panel(panel, ax, systems)
@@ -85,7 +101,11 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
             drawn = ax.fill_between(band["x"], band["low"], band["high"], **shade)
             marks.band(drawn, name)
     for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
-        for row in () if rows is None else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples():
+        for row in (
+            ()
+            if rows is None
+            else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples()
+        ):
             i = systems.index(row.system)
             style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
             marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
@@ -98,13 +118,26 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
 
 
 def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:
-    """A confusion table: shade by the share of the row, counts in the cells, and of few classes the shares too."""
+    """A confusion table: shade by the share of the row, counts in the cells, and of few classes the
+    shares too.
+    """
     counts = np.asarray(table, float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax.pcolormesh(np.arange(len(classes) + 1), np.arange(len(classes) + 1), share, cmap="Blues", vmin=0, vmax=PALE)
+    ax.pcolormesh(
+        np.arange(len(classes) + 1),
+        np.arange(len(classes) + 1),
+        share,
+        cmap="Blues",
+        vmin=0,
+        vmax=PALE,
+    )
     if len(classes) <= 15:
         for i, j in np.ndindex(counts.shape):
-            words = f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}" if len(classes) <= FEW else f"{counts[i, j]:,.0f}"
+            words = (
+                f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}"
+                if len(classes) <= FEW
+                else f"{counts[i, j]:,.0f}"
+            )
             ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=INK)
     ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
@@ -124,14 +157,24 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     """One panel per system: a value by tenths with its interval, around 0."""
     for name, part, ax in _each(frame, axes, "decile of the forecast", ylabel):
         ax.axhline(0, color="#444", linewidth=0.9)
-        marks.band(ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6), name)
-        points = ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])[0]
+        marks.band(
+            ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6),
+            name,
+        )
+        points = ax.plot(
+            part["tenth"],
+            part["value"],
+            linestyle="none",
+            marker="o",
+            markersize=4,
+            color=COLOURS[0],
+        )[0]
         texts = zip(part["tenth"], said(part, signed), strict=True)
         marks.series(points, name, [f"{name}, decile {tenth}: {text}" for tenth, text in texts])
     return axes
 
 
-# Scores ---------------------------------------------------------------------------------------------------------------
+# Scores -------------------------------------------------------------------------------------------
 
 BELOW = 0.2  # height of the histogram, of the axis of shares
 LEFT, HIGH = 0.4, 0.7  # left of which and above which the words in the corner stand
@@ -141,11 +184,19 @@ Words = Mapping[str, Sequence[str]]  # of each system, lines in the corner of it
 
 
 def reliability(
-    curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame, axes: Any, *, ylabel: str, words: Words
+    curve: pd.DataFrame,
+    bands: pd.DataFrame | None,
+    spread: pd.DataFrame,
+    axes: Any,
+    *,
+    ylabel: str,
+    words: Words,
 ) -> Any:
-    """One square per system: the isotonic curve, the band around the diagonal, the histogram of scores beneath.
+    """One square per system: the isotonic curve, the band around the diagonal, the histogram of
+    scores beneath.
 
-    curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines in the corner.
+    curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines
+    in the corner.
     """
     for name, line, ax in _each(curve, axes, "predicted probability", ylabel):
         ax.plot([0, 1], [0, 1], **REFERENCE)
@@ -163,32 +214,52 @@ def _isotonic(name: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Any
     """The isotonic curve of a system over its band."""
     if bands is not None:
         band = bands[bands["system"] == name]
-        marks.band(ax.fill_between(band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0), name)
+        marks.band(
+            ax.fill_between(
+                band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0
+            ),
+            name,
+        )
     marks.series(ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0], name)
 
 
 def _beneath(spread: pd.DataFrame, ax: Any, floor: float, height: float) -> None:
     """A histogram that stands on the floor, its highest bar of this height."""
     tops = height * spread["rows"] / max(spread["rows"].max(), 1) + floor
-    ax.stairs(tops, _edges(spread), baseline=floor, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
+    ax.stairs(
+        tops, _edges(spread), baseline=floor, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0
+    )
 
 
 def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
-    """Words in the upper left corner, or at the lower right where the curve passes through the upper left."""
+    """Words in the upper left corner, or at the lower right where the curve passes through the
+    upper left.
+    """
     taken = np.interp(LEFT, line["x"], line["y"]) > HIGH
-    place: dict[str, Any] = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
+    place: dict[str, Any] = (
+        {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
+    )
     ax.text(**{"va": "top"} | place, s="\n".join(words), fontsize=SMALL, transform=ax.transAxes)
 
 
-def histograms(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES) -> Any:
-    """One square per system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
+def histograms(
+    frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
+) -> Any:
+    """One square per system: the share of each class in bins, `low`, `high`, `positive`,
+    `negative`.
 
     sides: what the two are called.
     """
     for _, part, ax in _each(frame, axes, xlabel, ylabel):
         edges = _edges(part)
         drawn = [
-            (shown, marks.series(ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0), shown))
+            (
+                shown,
+                marks.series(
+                    ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0),
+                    shown,
+                ),
+            )
             for (side, colour), shown in zip(CLASSES.items(), sides, strict=True)
         ]
         for side, colour in CLASSES.items():
@@ -198,25 +269,49 @@ def histograms(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, side
 
 
 def distributions(
-    frame: pd.DataFrame, distances: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
+    frame: pd.DataFrame,
+    distances: pd.DataFrame,
+    axes: Any,
+    *,
+    xlabel: str,
+    ylabel: str,
+    sides: Sequence[str] = SIDES,
 ) -> Any:
-    """One square per system: the distribution function of each class in steps, and where they are farthest apart."""
+    """One square per system: the distribution function of each class in steps, and where they are
+    farthest apart.
+    """
     of_system = distances.set_index("system")
     for name, part, ax in _each(frame, axes, xlabel, ylabel):
         drawn = []
         for side, shown, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
-            line = ax.plot(part["x"], part[side], drawstyle="steps-post", color=CLASSES[side], linestyle=dashes)[0]
+            line = ax.plot(
+                part["x"], part[side], drawstyle="steps-post", color=CLASSES[side], linestyle=dashes
+            )[0]
             drawn.append((shown, marks.series(line, shown)))
         widest = of_system.loc[name]
-        ax.plot([widest["x"]] * 2, [widest["negative"], widest["positive"]], color="#444", marker="_", linewidth=1.2)
+        ax.plot(
+            [widest["x"]] * 2,
+            [widest["negative"], widest["positive"]],
+            color="#444",
+            marker="_",
+            linewidth=1.2,
+        )
         middle = (widest["negative"] + widest["positive"]) / 2
         box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
-        note(ax, f"KS {number(widest['value'])}", (widest["x"], middle), (4, 0), va="center", fontsize=SMALL, bbox=box)
+        note(
+            ax,
+            f"KS {number(widest['value'])}",
+            (widest["x"], middle),
+            (4, 0),
+            va="center",
+            fontsize=SMALL,
+            bbox=box,
+        )
     legend(list(axes.flat)[-1], drawn)
     return axes
 
 
-# Forecasts ------------------------------------------------------------------------------------------------------------
+# Forecasts ----------------------------------------------------------------------------------------
 
 MEAN = "mean error"
 SHADES = 5  # of cells, even in the logarithm of their rows
@@ -225,9 +320,14 @@ BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside th
 
 
 def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square per system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the diagonal."""
+    """One square per system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the
+    diagonal.
+    """
     most = frame["rows"].max()
-    low, high = frame[["x", "y"]].min(), (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
+    low, high = (
+        frame[["x", "y"]].min(),
+        (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max(),
+    )
     ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for _, part, ax in _each(frame, axes, xlabel, ylabel):
         _shaded(part, most, ax)
@@ -236,11 +336,18 @@ def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
     return axes
 
 
-def error_cells(frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+def error_cells(
+    frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str
+) -> Any:
     """Cells of forecast and error around 0, with the mean error by tenths and its interval."""
     _shaded(frame, frame["rows"].max(), ax)
-    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
-    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
+    marks.band(
+        ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2),
+        MEAN,
+    )
+    means = ax.plot(
+        tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1
+    )[0]
     texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
     marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
     ax.axhline(0, color="#444", linewidth=0.9)
@@ -267,18 +374,27 @@ def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
     begins = np.append(True, (np.diff(x) != 0) | (np.diff(y) > 1.5 * height))
     low, high = y[begins], y[np.append(begins[1:], True)] + height
     left, right = x[begins], x[begins] + width
-    corners = np.stack([[left, low], [right, low], [right, high], [left, high], [left, low]]).transpose(2, 0, 1)
+    corners = np.stack(
+        [[left, low], [right, low], [right, high], [left, high], [left, low]]
+    ).transpose(2, 0, 1)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
     path = Path(corners.reshape(-1, 2), codes)
     ax.add_patch(PathPatch(path, facecolor=COLOURS[0], alpha=alpha, linewidth=0))
 
 
-def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square per system: the share of rows in bins of the error, `low`, `high`, `share`; means: a line of each."""
+def errors(
+    frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str
+) -> Any:
+    """One square per system: the share of rows in bins of the error, `low`, `high`, `share`; means:
+    a line of each.
+    """
     places = decimals(frame["high"] - frame["low"])
     for name, part, ax in _each(frame, axes, xlabel, ylabel):
         edges = _edges(part)
-        marks.series(ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0), name)
+        marks.series(
+            ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0),
+            name,
+        )
         ax.axvline(0, color="#444", linewidth=0.9)
         mean = means[name]
         if edges[0] <= mean <= edges[-1]:
@@ -290,10 +406,19 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
     return axes
 
 
-def means(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame, axes: Any, *, words: Words) -> Any:
-    """One square per system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
+def means(
+    curve: pd.DataFrame,
+    bands: pd.DataFrame | None,
+    spread: pd.DataFrame,
+    axes: Any,
+    *,
+    words: Words,
+) -> Any:
+    """One square per system: the isotonic mean, the band around the diagonal, the histogram of
+    forecasts beneath.
 
-    curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows. words: in the corner.
+    curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows.
+    words: in the corner.
     """
     left, right = spread["low"].min(), spread["high"].max()
     bottom, top = _heights(curve, bands, spread)
@@ -302,14 +427,20 @@ def means(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame,
         ax.plot([left, right], [left, right], **REFERENCE)
         _isotonic(name, line, bands, ax)
         _beneath(spread[spread["system"] == name], ax, bottom - room, 0.9 * room)
-        ax.text(0.03, 0.98, "\n".join(words[name]), fontsize=SMALL, va="top", transform=ax.transAxes)
+        ax.text(
+            0.03, 0.98, "\n".join(words[name]), fontsize=SMALL, va="top", transform=ax.transAxes
+        )
         ax.set(xlim=(left, right), ylim=(bottom - room, top))
         ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
     return axes
 
 
-def _heights(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame) -> tuple[float, float]:
-    """The ends of the axis: the diagonal, and the lines and bands over the bulk of the forecasts of each system."""
+def _heights(
+    curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame
+) -> tuple[float, float]:
+    """The ends of the axis: the diagonal, and the lines and bands over the bulk of the forecasts of
+    each system.
+    """
     ends = [spread["low"].min(), spread["high"].max()]
     for name, rows in spread.groupby("system", sort=False):
         share = np.append(0, np.cumsum(rows["rows"])) / max(rows["rows"].sum(), 1)
@@ -324,7 +455,9 @@ def _heights(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFra
     return min(ends), max(ends)
 
 
-def _each(frame: pd.DataFrame, axes: Any, xlabel: str, ylabel: str) -> Iterator[tuple[str, pd.DataFrame, Any]]:
+def _each(
+    frame: pd.DataFrame, axes: Any, xlabel: str, ylabel: str
+) -> Iterator[tuple[str, pd.DataFrame, Any]]:
     """Name, rows and square of each system."""
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
         ax.set(title=short(str(name), NAME), xlabel=xlabel, ylabel=ylabel)
@@ -337,17 +470,24 @@ def _edges(bins: pd.DataFrame) -> np.ndarray:
     return np.append(bins["low"], bins["high"].iloc[-1])
 
 
-# Folds ----------------------------------------------------------------------------------------------------------------
+# Folds --------------------------------------------------------------------------------------------
 
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
-    """One bar per fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
+    """One bar per fold, its stretches coloured by what they do: `fold`, `kind`, `start`,
+    `width`.
+    """
     folds, drawn = list(dict.fromkeys(frame["fold"])), []
     for kind, colour in KINDS.items():
         some = frame[frame["kind"] == kind]
         for i, fold in enumerate(folds):
             part = some[some["fold"] == fold]
-            ax.broken_barh(list(zip(part["start"], part["width"], strict=True)), (i - 0.4, 0.8), color=colour, lw=0)
+            ax.broken_barh(
+                list(zip(part["start"], part["width"], strict=True)),
+                (i - 0.4, 0.8),
+                color=colour,
+                lw=0,
+            )
         if len(some):
             drawn.append((kind, ax.plot([], [], color=colour, linewidth=6)[0]))
     ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
@@ -364,12 +504,26 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
     for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
         x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
         look = plots.style_of(i)
-        says = [f"{name}, fold {fold}: {number(value)}" for fold, value in zip(part["fold"], part[label], strict=True)]
-        drawn.append((str(name), marks.series(ax.plot(x, part[label], linestyle="none", **look)[0], name, says)))
+        says = [
+            f"{name}, fold {fold}: {number(value)}"
+            for fold, value in zip(part["fold"], part[label], strict=True)
+        ]
+        drawn.append(
+            (
+                str(name),
+                marks.series(ax.plot(x, part[label], linestyle="none", **look)[0], name, says),
+            )
+        )
         if name == subject and "on_train" in part:
-            on_train = ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))[0]
+            on_train = ax.plot(
+                x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"})
+            )[0]
             texts = zip(part["fold"], part["on_train"], strict=True)
-            marks.series(on_train, name, [f"{name}, training rows of fold {fold}: {number(y)}" for fold, y in texts])
+            marks.series(
+                on_train,
+                name,
+                [f"{name}, training rows of fold {fold}: {number(y)}" for fold, y in texts],
+            )
     ax.set_xticks(range(len(order)), [str(fold) for fold in order])
     ax.set(xlabel=xlabel, ylabel=label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)

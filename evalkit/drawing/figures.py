@@ -1,7 +1,8 @@
-"""Figures as values: drawn as SVG for the page, on any axes in the reader's style, or saved in any size and format.
+"""Figures as values: drawn as SVG for the page, on any axes in the reader's style, or saved in any
+size and format.
 
-A mark says which system an artist draws and what its points say, for whoever points at them on the page: it is
-remembered on the artist and stands in the SVG as attributes of the artist's group.
+A mark says which system an artist draws and what its points say, for whoever points at them on the
+page: it is remembered on the artist and stands in the SVG as attributes of the artist's group.
 """
 
 import io
@@ -45,7 +46,9 @@ LINE = 0.2  # inches of a line of a legend
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
 EMPTY = re.compile(r'<g id="mark-\d+"/>')
-OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
+OF_PATH = re.compile(
+    r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)'
+)
 AXES = '<g class="axes"'
 Draw = Callable[..., Any]
 CLIP = re.compile(r'<clipPath id="(\w+)">(.*?)</clipPath>', re.S)
@@ -58,12 +61,15 @@ def quiet() -> Iterator[None]:
     The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from font|constrained_layout not applied"
+        )
         yield
 
 
 def skip_documentation() -> None:
-    """In a kernel that makes reports: let matplotlib not compose the help of each class of artists as it is imported.
+    """In a kernel that makes reports: let matplotlib not compose the help of each class of artists
+    as it is imported.
 
     That takes as long as two figures. What is imported already keeps its help.
     """
@@ -76,8 +82,12 @@ def skip_documentation() -> None:
 def _checked_size(size: Any) -> tuple[float, float]:
     """Width and height. Raises ParameterError for anything but two numbers above 0."""
     numbers = tuple(size) if isinstance(size, Iterable) else (size,)
-    if len(numbers) != 2 or not all(isinstance(side, Real) and 0 < float(side) < math.inf for side in numbers):
-        raise ParameterError(f"size must be width and height in inches, such as (3.3, 2.6), got {size!r}")
+    if len(numbers) != 2 or not all(
+        isinstance(side, Real) and 0 < float(side) < math.inf for side in numbers
+    ):
+        raise ParameterError(
+            f"size must be width and height in inches, such as (3.3, 2.6), got {size!r}"
+        )
     return numbers
 
 
@@ -85,9 +95,10 @@ def _checked_size(size: Any) -> tuple[float, float]:
 class Figure:
     """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page.
 
-    alt: the alternative text. size: width and height in inches. panels: rows and columns of axes, of which `draw` takes
-    an array; None for single axes. summary: the line that opens a folded figure, "" for one that is not folded. of: a
-    function from a slice's name to the same figure of the slice, if the study has slices.
+    alt: the alternative text. size: width and height in inches. panels: rows and columns of axes,
+    of which `draw` takes an array; None for single axes. summary: the line that opens a folded
+    figure, "" for one that is not folded. of: a function from a slice's name to the same figure of
+    the slice, if the study has slices.
     """
 
     draw: Callable[..., Any]
@@ -105,24 +116,30 @@ class Figure:
     def __call__(self, ax: Any = None, *, segment: str | None = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 
-        ax: axes of matplotlib, or of a figure of several panels an array of as many. segment: the slice that alone is
-        drawn, such as "country=de"; None: the whole. Where an rcParam differs from matplotlib's default, it replaces
-        that of the page. Raises ParameterError for another number of axes, and for an unknown slice.
+        ax: axes of matplotlib, or of a figure of several panels an array of as many. segment: the
+        slice that alone is drawn, such as "country=de"; None: the whole. Where an rcParam differs
+        from matplotlib's default, it replaces that of the page. Raises ParameterError for another
+        number of axes, and for an unknown slice.
         """
         if segment is not None:
             if self.of is None:
-                raise ParameterError(f"segment: only a figure of study.plot can be drawn of a slice, got {segment!r}")
+                raise ParameterError(
+                    f"segment: only a figure of study.plot can be drawn of a slice, got {segment!r}"
+                )
             return self.of(segment)(ax)
         with _styled():
             axes = self._new() if ax is None else self._checked(ax)
             self._draw(axes)
         return axes if axes.size > 1 else axes.flat[0]
 
-    def save(self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any) -> None:
+    def save(
+        self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any
+    ) -> None:
         """Write the figure in the format of the path's suffix: PDF, SVG, PNG, …
 
-        size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi. A
-        missing folder is created. Raises ParameterError for a path without a name, and for another size.
+        size: width and height in inches; None: those of the page. options: of matplotlib's
+        `savefig`, such as dpi. A missing folder is created. Raises ParameterError for a path
+        without a name, and for another size.
         """
         from matplotlib import figure
 
@@ -176,9 +193,15 @@ class Figure:
         """The axes as an array of rows and columns."""
         axes, (rows, columns) = np.asarray(ax, dtype=object), self.panels or (1, 1)
         if others := [panel for panel in axes.flat if not hasattr(panel, "transAxes")]:
-            raise ParameterError(f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}")
+            raise ParameterError(
+                f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}"
+            )
         if axes.size != rows * columns:
-            wanted = "one" if rows * columns == 1 else f"{rows * columns}, such as plt.subplots({rows}, {columns})[1]"
+            wanted = (
+                "one"
+                if rows * columns == 1
+                else f"{rows * columns}, such as plt.subplots({rows}, {columns})[1]"
+            )
             raise ParameterError(f"ax must be axes of matplotlib, {wanted}, got {axes.size}")
         return axes.reshape(rows, columns)
 
@@ -187,7 +210,8 @@ class Figure:
 def _styled() -> Iterator[None]:
     """The style of the page where the reader set no other.
 
-    A notebook's first figure switches pyplot to interactive, which must outlast it: else no other one is shown.
+    A notebook's first figure switches pyplot to interactive, which must outlast it: else no other
+    one is shown.
     """
     import matplotlib as mpl
 
@@ -211,12 +235,15 @@ def grid(panels: int, *, across: int) -> tuple[int, int]:
 
 
 def beside(cells: int, each: float) -> int:
-    """How many panels stand side by side that have so many cells across, of so many inches, and names beside them.
+    """How many panels stand side by side that have so many cells across, of so many inches, and
+    names beside them.
 
     >>> beside(3, 0.42), beside(20, 0.42)
     (4, 1)
     """
-    return max((n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each), default=1)
+    return max(
+        (n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each), default=1
+    )
 
 
 def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:
@@ -234,7 +261,8 @@ def picture(
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Figure:
-    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are
+    named.
 
     says: what stands for the picture beside the caption. height, width: in inches.
     """
@@ -245,11 +273,21 @@ def picture(
 
 
 def row(
-    draw: Callable[..., Any], *data: Any, panels: int, caption: str, says: str = "", height: float = 3.0, **options: Any
+    draw: Callable[..., Any],
+    *data: Any,
+    panels: int,
+    caption: str,
+    says: str = "",
+    height: float = 3.0,
+    **options: Any,
 ) -> Figure:
-    """Panels side by side, of which the ones that a narrow screen has no room for move below: `picture`, cut apart."""
+    """Panels side by side, of which the ones that a narrow screen has no room for move below:
+    `picture`, cut apart.
+    """
     if panels == 1:
-        return picture(draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options)
+        return picture(
+            draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options
+        )
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
@@ -259,7 +297,9 @@ def row(
 
 
 def _boxes(axes: Any) -> list[Any]:
-    """What each panel covers, in the style in which it was drawn: in another there are other ticks."""
+    """What each panel covers, in the style in which it was drawn: in another there are other
+    ticks.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE), quiet():
@@ -284,7 +324,11 @@ def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _drawn(
-    draw: Draw, data: Sequence[Any], options: dict[str, Any], size: tuple[float, float], panels: tuple[int, int] | None
+    draw: Draw,
+    data: Sequence[Any],
+    options: dict[str, Any],
+    size: tuple[float, float],
+    panels: tuple[int, int] | None,
 ) -> tuple[str, Any]:
     """The figure as an SVG element, its marks on it, and its axes."""
     skip_documentation()
@@ -319,14 +363,21 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
     head, *groups = re.split(r'(?=<g class="axes")', svg)
     point = 72 / figure.dpi
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
-        left, width = point * box.x0 - 1, point * box.width + 1  # a browser sets letters a little higher than Agg
+        # a browser sets letters a little higher than Agg
+        left, width = (
+            point * box.x0 - 1,
+            point * box.width + 1,
+        )
         height = 72 * figure.get_figheight() - point * box.y0
-        window = f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} {height:.1f}"'
+        window = (
+            f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} '
+            f'{height:.1f}"'
+        )
         inner = head[head.index(">") + 1 :] if i == 0 else "<g>"
         yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
 
 
-# Fewer bytes ----------------------------------------------------------------------------------------------------------
+# Fewer bytes --------------------------------------------------------------------------------------
 
 ENDS = "stroke: #000000; stroke-width: 0.8; stroke-linejoin: miter; stroke-linecap: square"
 FREQUENT = {  # class of the elements with a style that a figure has often
@@ -335,34 +386,50 @@ FREQUENT = {  # class of the elements with a style that a figure has often
     "txt-s": "font-size: 9px; text-anchor: start",
     "spine": f"fill: none; {ENDS}",
 }
-SHARED = "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: .6}" + "".join(
-    f".{name}{{{style}}}" for name, style in FREQUENT.items()
+SHARED = (
+    "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: "
+    ".6}" + "".join(f".{name}{{{style}}}" for name, style in FREQUENT.items())
 )
-GRID = re.compile(r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: square"')
+GRID = re.compile(
+    r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: '
+    r'square"'
+)
 SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
 
 
 def _shared(svg: str) -> str:
-    """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of one element."""
-    svg = re.sub(r";? font-family: [^;\"]*(?=;|\")", "", svg).replace("*{stroke", f"{SHARED}*{{stroke", 1)
+    """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of
+    one element.
+    """
+    svg = re.sub(r";? font-family: [^;\"]*(?=;|\")", "", svg).replace(
+        "*{stroke", f"{SHARED}*{{stroke", 1
+    )
     for name, style in FREQUENT.items():
         svg = svg.replace(f' style="{style}"', f' class="{name}"')
     svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", GRID.sub(' class="grid"', svg))
-    svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)  # as the tick is defined
+    # as the tick is defined
+    svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)
     return SINGLE.sub(r"\1", SINGLE.sub(r"\1", svg))
 
 
 def _embedded(svg: str) -> str:
-    """The SVG element alone, with the ids that something refers to and those of marks; groups of axes have a class."""
+    """The SVG element alone, with the ids that something refers to and those of marks; groups of
+    axes have a class.
+    """
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used or m[1].startswith("mark-") else "", svg)
+    svg = re.sub(
+        r' id="([^"]*)"', lambda m: m[0] if m[1] in used or m[1].startswith("mark-") else "", svg
+    )
     svg = _shared(svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{compact(path[1])}"', svg)
-    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
+    # Two decimals are enough for another coordinate; what stands between the tags is text and
+    # stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
+    svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace(
+        "xlink:href", "href"
+    )
     svg = re.sub(r"\n\s*", "\n", svg)
     for name, clip in CLIP.findall(svg):  # matplotlib's names hang on the last bit of the numbers
         svg = svg.replace(name, f"p{zlib.crc32(clip.encode()):08x}")
@@ -377,8 +444,9 @@ COORDINATES = {"M": 2, "L": 2, "Q": 4, "C": 6, "z": 0}
 def compact(path: str) -> str:
     """Return the same path, every point within half a tenth of where it was.
 
-    Coordinates are rounded before they are subtracted, so errors do not add up. Steps of no length are left out, but
-    for the first of a line, which may be a point. A path with a command other than M, L, Q, C and z stays as it is.
+    Coordinates are rounded before they are subtracted, so errors do not add up. Steps of no length
+    are left out, but for the first of a line, which may be a point. A path with a command other
+    than M, L, Q, C and z stays as it is.
 
     >>> compact("M 10 20 L 15.04 20 L 15.04 12.5 L 15.04 12.52 z")
     'M10 20h5v-7.5z'
@@ -397,13 +465,19 @@ def compact(path: str) -> str:
         last = points[-1]
         if name == "L" and drawn and last == at:
             continue
-        text.append(f"M{_listed(last)}" if name == "M" else _step(name, [(x - at[0], y - at[1]) for x, y in points]))
+        text.append(
+            f"M{_listed(last)}"
+            if name == "M"
+            else _step(name, [(x - at[0], y - at[1]) for x, y in points])
+        )
         at, start, drawn = last, last if name == "M" else start, name != "M"
     return "".join(text)
 
 
 def _commands(path: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Each command with its points in tenths; the coordinates of several points after one letter are several steps."""
+    """Each command with its points in tenths; the coordinates of several points after one letter
+    are several steps.
+    """
     name, numbers = "", list[int]()
     for token in TOKEN.findall(path):
         if token.isalpha():
@@ -435,16 +509,21 @@ def _number(tenths: int) -> str:
     >>> [_number(n) for n in (0, 20, 5, -15, 123)]
     ['0', '2', '.5', '-1.5', '12.3']
     """
-    return f"{tenths / PLACES:g}".replace("0.", ".") if abs(tenths) < PLACES else f"{tenths / PLACES:.10g}"
+    return (
+        f"{tenths / PLACES:g}".replace("0.", ".")
+        if abs(tenths) < PLACES
+        else f"{tenths / PLACES:.10g}"
+    )
 
 
-# Marks ----------------------------------------------------------------------------------------------------------------
+# Marks --------------------------------------------------------------------------------------------
 
 
 def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
     """Mark what draws points of a system, and return it; what draws none stays without a mark.
 
-    says: a line for each point, of which that of a point that is not finite is left out; without, its place says it.
+    says: a line for each point, of which that of a point that is not finite is left out; without,
+    its place says it.
     """
     lines, drawn = [line.replace("\n", " ") for line in says], _finite(artist)
     if not drawn.any():
@@ -482,7 +561,9 @@ def legend(artist: Any, system: object) -> Any:
 
 
 def _mark(artist: Any, **attributes: str) -> Any:
-    setattr(artist, MARK, {name: text for name, text in attributes.items() if text or name != "says"})
+    setattr(
+        artist, MARK, {name: text for name, text in attributes.items() if text or name != "says"}
+    )
     return artist
 
 
@@ -509,11 +590,14 @@ def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
     svg = OF_GROUP.sub(lambda match: f"<g {marks[int(match[1])]}", svg)
     svg = OF_PATH.sub(lambda match: match[1] + _sloped(match[2]), svg)
     head, *groups = svg.split(AXES)
-    return head + "".join(f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True))
+    return head + "".join(
+        f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True)
+    )
 
 
 def _sloped(path: str) -> str:
-    """The path without the short forms of level and upright lines, so that each step has two numbers.
+    """The path without the short forms of level and upright lines, so that each step has two
+    numbers.
 
     >>> _sloped("M0 1h5v-2l3 4")
     'M0 1l5 0l0 -2l3 4'
@@ -526,15 +610,26 @@ def _attributes(texts: dict[str, str]) -> str:
 
 
 def _scales(ax: Any) -> str:
-    """What each axis is; of linear ones the number at the edge of the figure, that of a point more, the decimals."""
+    """What each axis is; of linear ones the number at the edge of the figure, that of a point more,
+    the decimals.
+    """
     box, (width, height) = ax.get_position(), 72 * ax.figure.get_size_inches()
-    ends = {"x": (box.x0 * width, box.x1 * width), "y": (height - box.y0 * height, height - box.y1 * height)}
-    x, y = (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()), (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel())
+    ends = {
+        "x": (box.x0 * width, box.x1 * width),
+        "y": (height - box.y0 * height, height - box.y1 * height),
+    }
+    x, y = (
+        (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()),
+        (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel()),
+    )
     texts = {}
     for name, (kind, limits, label) in (("x", x), ("y", y)):
         if kind == "linear":
             (low, high), (start, end) = limits, ends[name]
             step = (high - low) / (end - start)
-            texts[name] = f"{low - start * step:.7g} {step:.7g} {max(0, math.floor(1 - math.log10(abs(step))))}"
+            texts[name] = (
+                f"{low - start * step:.7g} {step:.7g} "
+                f"{max(0, math.floor(1 - math.log10(abs(step))))}"
+            )
         texts[f"{name}-is"] = re.sub(r" \([^()]*\)$", "", label)
     return _attributes(texts)

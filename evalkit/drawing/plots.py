@@ -1,4 +1,6 @@
-"""Plots of estimates and tests: each function draws computed numbers on a matplotlib `ax` and returns it."""
+"""Plots of estimates and tests: each function draws computed numbers on a matplotlib `ax` and
+returns it.
+"""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,14 @@ from evalkit.drawing import figures as marks
 from evalkit.metrics.grid import Counted
 from evalkit.numbers import Show, decimals, estimate, number, signed
 
-DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5, 1, 1.5)))  # 5: no look comes again before 40 lines
+# 5: no look comes again before 40 lines
+DASHES = (
+    "-",
+    "--",
+    "-.",
+    (0, (1, 1.2)),
+    (0, (6, 1.5, 1, 1.5, 1, 1.5)),
+)
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -28,7 +37,9 @@ Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the rig
 
 
 def colour(i: int) -> str:
-    """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set in rcParams."""
+    """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set
+    in rcParams.
+    """
     import matplotlib as mpl
 
     usual: Mapping[Any, Any] = mpl.rcParamsDefault
@@ -39,7 +50,11 @@ def colour(i: int) -> str:
 
 def style_of(i: int) -> dict[str, Any]:
     """Colour and marker of the i-th system: told apart also without colour."""
-    return {"color": colour(i), "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], "markersize": 5}
+    return {
+        "color": colour(i),
+        "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
+        "markersize": 5,
+    }
 
 
 def short(name: str, most: int = 32) -> str:
@@ -53,7 +68,10 @@ def title(name: str, width: int) -> str:
     >>> title("housing rented from a relative", 16)
     'housing rented\\nfrom a relative'
     """
-    return "\n".join(textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …") or [name])
+    return "\n".join(
+        textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …")
+        or [name]
+    )
 
 
 def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **style: Any) -> None:
@@ -61,35 +79,52 @@ def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **st
     ax.annotate(words, at, xytext=by, textcoords="offset points", **style)
 
 
-def legend(ax: Any, lines: Sequence[tuple[str, Any]], words: Mapping[str, str] = MappingProxyType({})) -> None:
-    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore.
+def legend(
+    ax: Any, lines: Sequence[tuple[str, Any]], words: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with
+    an underscore.
 
     words: what stands behind a name.
     """
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
     named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
     columns = 1 if max(map(len, named)) > HALF else 2
-    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place)
+    drawn = ax.legend(
+        [line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place
+    )
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
-    for text, handle, shown, (name, _) in zip(drawn.get_texts(), drawn.legend_handles, named, lines, strict=True):
+    for text, handle, shown, (name, _) in zip(
+        drawn.get_texts(), drawn.legend_handles, named, lines, strict=True
+    ):
         marks.legend(text, name).set_text(shown)
         marks.legend(handle, name)
 
 
-def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Sides | None = None) -> Any:
-    """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
+def intervals(
+    frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Sides | None = None
+) -> Any:
+    """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from
+    top to bottom.
+    """
     known, rows = np.flatnonzero(np.isfinite(frame["value"])), list(frame.itertuples())
     for i, text in zip(known, said(frame.iloc[known], signed if zero else number), strict=True):
         row = rows[i]
         colour = row.colour if "colour" in frame else COLOURS[0]
         low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
         marks.band(ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")[0], row.name)
-        point = ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")[0]
+        point = ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")[
+            0
+        ]
         marks.series(point, row.name, [f"{row.name}: {text}"])
     if zero:
         ax.axvline(0, color="#444", linewidth=0.9)
     if sides:
-        above: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "fontsize": 8, "color": "#444"}
+        above: dict[str, Any] = {
+            "xycoords": ("data", "axes fraction"),
+            "fontsize": 8,
+            "color": "#444",
+        }
         note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
         note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
@@ -108,15 +143,22 @@ def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list
     return [estimate(x, low, high, show, places) for x, low, high in zip(*columns, strict=True)]
 
 
-def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:
+def curves(
+    frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False
+) -> Any:
     """One line a `system` with its band from `low` to `high`."""
     lines, faint = [], marks.paleness(frame["system"].nunique())
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
-        says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(line[x], said(line, value=y), strict=True)]
+        says = [
+            f"{name}, {x} {place:g}: {text}"
+            for place, text in zip(line[x], said(line, value=y), strict=True)
+        ]
         drawn = ax.plot(line[x], line[y], linestyle=DASHES[i % len(DASHES)], **look)[0]
         lines.append((str(name), marks.series(drawn, name, says)))
-        limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=faint, linewidth=0)
+        limits = ax.fill_between(
+            line[x], line["low"], line["high"], color=look["color"], alpha=faint, linewidth=0
+        )
         marks.band(limits, name)
     if log:
         ax.set(xscale="log")
@@ -129,8 +171,12 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     return ax
 
 
-def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS) -> Any:
-    """Sorted numbers, one bar per unit: above 0 in the first colour, below in the second; the mean as a line."""
+def bars(
+    values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS
+) -> Any:
+    """Sorted numbers, one bar per unit: above 0 in the first colour, below in the second; the mean
+    as a line.
+    """
     every = np.sort(np.asarray(values, float))
     if not len(every):
         return ax
@@ -138,7 +184,9 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours:
     place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
     edges = np.arange(len(kept) + 1) * len(every) / len(kept)
     for sign, colour in ((1, colours[0]), (-1, colours[1])):
-        bar = ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
+        bar = ax.stairs(
+            np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0
+        )
         marks.series(bar, "")
     ax.axhline(0, color="#444", linewidth=0.9)
     mean, show = float(every.mean()), signed if every.min(initial=0) < 0 else number
@@ -149,14 +197,18 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours:
 
 
 def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
-    """One panel a `slice`, same axes: each `system` as a point with its interval, n in the title."""
+    """One panel a `slice`, same axes: each `system` as a point with its interval, n in the
+    title.
+    """
     systems = list(dict.fromkeys(frame["system"]))
     beside = 0.08 * max(len(short(name, 22)) for name in systems)
     width = int((axes.flat[0].figure.get_figwidth() - beside) / axes.shape[1] / TITLE_INCHES)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
         for row, text in zip(part.itertuples(), said(part), strict=True):
             i = systems.index(row.system)
-            low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
+            low, high = (
+                value if np.isfinite(value) else row.value for value in (row.low, row.high)
+            )
             marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
             point = ax.plot([row.value], [i], linestyle="none", **style_of(i))[0]
             marks.series(point, row.system, [f"{row.system}, {name}: {text}"])
@@ -180,7 +232,9 @@ def _lowest(axes: Any, panels: int, label: str) -> None:
 
 
 def _room_for_titles(axes: Any) -> None:
-    """Make the figure higher by the lines that the longest title of each row of panels has beyond two and n."""
+    """Make the figure higher by the lines that the longest title of each row of panels has beyond
+    two and n.
+    """
     lines = [max(ax.get_title(loc="left").count("\n") for ax in row) for row in axes]
     figure = axes.flat[0].figure
     figure.set_figheight(figure.get_figheight() + TITLE_LINE * sum(max(n - 2, 0) for n in lines))
@@ -191,16 +245,24 @@ MISSED = "#c1272d"
 TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
-def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, sides: Sides | None = None) -> Any:
-    """Differences with their intervals around 0, and the margin inside which they are equivalent as a band."""
+def forest(
+    frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, sides: Sides | None = None
+) -> Any:
+    """Differences with their intervals around 0, and the margin inside which they are equivalent as
+    a band.
+    """
     if margin:
         ax.axvspan(-margin, margin, color=COLOURS[4], alpha=0.16, linewidth=0)
         note(ax, f"±{margin:g}", (margin, -0.55), (3, 0), color=GREY, va="top")
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
-def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
-    """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and median as lines."""
+def histogram(
+    values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False
+) -> Any:
+    """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and
+    median as lines.
+    """
     reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
     zeros, counts = values.zeros, values.histogram(edges).astype(np.int64)
@@ -208,17 +270,41 @@ def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_bet
     middle = (edges[1:] + edges[:-1]) / 2
     better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
     for side, colour in ((better, COLOURS[2]), (worse, COLOURS[1])):
-        drawn = ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+        drawn = ax.bar(
+            middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0
+        )
         for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
-            marks.series(bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"])
+            marks.series(
+                bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"]
+            )
     if zeros:
-        ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
+        ax.bar(
+            [0],
+            [zeros],
+            width=(edges[1] - edges[0]) / 2,
+            color="none",
+            edgecolor=GREY,
+            hatch="////",
+            linewidth=0.8,
+        )
         top = min(zeros, 1.6 * max(counts.max(), 1))
         ax.set(ylim=(0, 1.08 * max(top, counts.max())))
         cut = " (bar cut off)" if zeros > top else ""
         note(ax, f"{zeros:,} equal{cut}", (0, top), (7, -3), color=GREY, va="top")
-    ax.axvline(values.mean, color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(values.mean)}")
-    ax.axvline(values.median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(values.median)}")
+    ax.axvline(
+        values.mean,
+        color="#444",
+        linestyle="--",
+        linewidth=1.2,
+        label=f"mean {signed(values.mean)}",
+    )
+    ax.axvline(
+        values.median,
+        color="#444",
+        linestyle=":",
+        linewidth=1.2,
+        label=f"median {signed(values.median)}",
+    )
     ax.legend(loc="upper left")
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -236,11 +322,19 @@ def far(draws: Floats, observed: float) -> np.ndarray:
 
 
 def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, ylabel: str) -> Any:
-    """Means under random signs; the share as far from 0 as the observed one, both sides, is p and drawn red."""
+    """Means under random signs; the share as far from 0 as the observed one, both sides, is p and
+    drawn red.
+    """
     edges = null_edges(draws, observed)
     weight = np.full(draws.size, 1 / max(draws.size, 1))
     red = far(draws, observed)
-    ax.hist([draws[~red], draws[red]], edges, weights=[weight[~red], weight[red]], stacked=True, color=[GREY, MISSED])
+    ax.hist(
+        [draws[~red], draws[red]],
+        edges,
+        weights=[weight[~red], weight[red]],
+        stacked=True,
+        color=[GREY, MISSED],
+    )
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
     outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room
@@ -248,13 +342,17 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     top = 1.15 * ax.get_ylim()[1]
     ax.set_ylim(top=top)
     by = (-4 if side == "right" else 4, -2)
-    note(ax, f"observed {signed(observed)}", (observed, top), by, ha=side, va="top", color=COLOURS[0])
+    note(
+        ax, f"observed {signed(observed)}", (observed, top), by, ha=side, va="top", color=COLOURS[0]
+    )
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
-def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str) -> Any:
+def null_shares(
+    k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str
+) -> Any:
     """The probability of each number of successes under the null; red: those that p adds up."""
     kept = chance > 1e-6 * chance.max()
     here = k == seen
@@ -267,12 +365,24 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     return ax
 
 
-def duality(curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: Sequence[float], label: str) -> Any:
-    """p against the mean under the null: where it is at least α is the interval, and at 0 stands the test's p."""
+def duality(
+    curve: pd.DataFrame,
+    ax: Any,
+    *,
+    observed: float,
+    alpha: float,
+    limits: Sequence[float],
+    label: str,
+) -> Any:
+    """p against the mean under the null: where it is at least α is the interval, and at 0 stands
+    the test's p.
+    """
     marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0])[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)
     inside = curve["p"] >= alpha
-    ax.fill_between(curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0)
+    ax.fill_between(
+        curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0
+    )
     ax.axvline(0, color="#444", linewidth=0.9)
     for limit in limits:
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
@@ -283,18 +393,26 @@ def duality(curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limi
 
 
 def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
-    """One panel a `method`: intervals of many samples against the true value; red and thick: those that miss it."""
+    """One panel a `method`: intervals of many samples against the true value; red and thick: those
+    that miss it.
+    """
     for ax, (name, part) in zip(axes.flat, frame.groupby("method", sort=False), strict=True):
         for covers, colour, width in ((True, GREY, 0.8), (False, MISSED, 1.8)):
             some = part[part["covers"] == covers]
             ax.vlines(some["sample"], some["low"], some["high"], color=colour, linewidth=width)
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
-        ax.set(title=f"{name}: {int((~part['covers']).sum())} of {len(part)} miss", xlabel="sample", ylabel=label)
+        ax.set(
+            title=f"{name}: {int((~part['covers']).sum())} of {len(part)} miss",
+            xlabel="sample",
+            ylabel=label,
+        )
     return axes
 
 
 def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float, label: str) -> Any:
-    """Mean ranks on a line, best left; bars join systems whose ranks differ by less than the critical difference."""
+    """Mean ranks on a line, best left; bars join systems whose ranks differ by less than the
+    critical difference.
+    """
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     k = len(ordered)
     worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
@@ -325,13 +443,17 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else worst
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        by, place = (-4 if side == "right" else 4, 0), {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
+        by, place = (
+            (-4 if side == "right" else 4, 0),
+            {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False},
+        )
         note(ax, f"{name} {rank:.2f}", (edge, y), by, ha=side, va="center", **place)
     return ax
 
 
 def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
-    """First and last place of each longest run of two or more rising ranks that lie within the distance.
+    """First and last place of each longest run of two or more rising ranks that lie within the
+    distance.
 
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
@@ -344,13 +466,19 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
     return runs
 
 
-def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str) -> Any:
-    """The chance to show a true difference, a line for each number of `units`; marks: what was seen, the margin."""
+def power(
+    frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str
+) -> Any:
+    """The chance to show a true difference, a line for each number of `units`; marks: what was
+    seen, the margin.
+    """
     lines = []
     for i, (units, line) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
         name = f"n = {units:,}"
-        drawn = ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0]
+        drawn = ax.plot(
+            line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name
+        )[0]
         lines.append((name, marks.series(drawn, name)))
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
@@ -366,7 +494,9 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
 
 
 def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
-    """One line a `system`, `error` against `users`, and the counted points of `groups` in its colour."""
+    """One line a `system`, `error` against `users`, and the counted points of `groups` in its
+    colour.
+    """
     lines = []
     for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
         look = style_of(i)
@@ -376,27 +506,37 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
         counted = groups[groups["system"] == name]
         points = ax.plot(counted["users"], counted["error"], linestyle="none", **look)[0]
         pairs = zip(counted["users"], counted["error"], strict=True)
-        marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
+        marks.series(
+            points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
+        )
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
     ax.minorticks_off()
-    ax.set(ylim=(0, 0.55), xlabel="users in the experiment (log scale)", ylabel="probability of the wrong sign")
+    ax.set(
+        ylim=(0, 0.55),
+        xlabel="users in the experiment (log scale)",
+        ylabel="probability of the wrong sign",
+    )
     ax.grid(**GRID)
     legend(ax, lines)
     return ax
 
 
 def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
-    """One panel a pair of columns: preference across, lift in percent up, with the least-squares line."""
+    """One panel a pair of columns: preference across, lift in percent up, with the least-squares
+    line.
+    """
     for ax, title, xy in zip(axes.flat, titles, points, strict=True):
         x, y = xy[:, 0], 100 * xy[:, 1]
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
         marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")
         ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
-        ax.set(title=title, xlabel=f"user share − ½ (n = {len(x)} rankers)", ylabel="lift in plays, %")
+        ax.set(
+            title=title, xlabel=f"user share − ½ (n = {len(x)} rankers)", ylabel="lift in plays, %"
+        )
         ax.grid(**GRID)
     return axes
 
@@ -411,9 +551,14 @@ def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
                 line = np.polyfit(rows["share"], 100 * rows[lift], 1)
                 across = np.array([frame["share"].min(), frame["share"].max()])
                 ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
-            points = ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))[0]
+            points = ax.plot(
+                rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i)
+            )[0]
             marks.series(points, family)
-        ax.set(xlabel=f"user share of plays − ½ (n = {len(frame)} rankers)", ylabel=f"true lift in {lift}, %")
+        ax.set(
+            xlabel=f"user share of plays − ½ (n = {len(frame)} rankers)",
+            ylabel=f"true lift in {lift}, %",
+        )
         ax.grid(**GRID)
     axes.flat[0].legend(loc="upper left")
     return axes

@@ -1,4 +1,6 @@
-"""What a study shows of itself: `plot`, `tables` and `save`, from its page, and findings as the page shows them."""
+"""What a study shows of itself: `plot`, `tables` and `save`, from its page, and findings as the
+page shows them.
+"""
 
 import importlib
 import re
@@ -19,9 +21,21 @@ from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean
 
-EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
+# what leads to another place of the page
+EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')
 DOCUMENTED = (
-    *("estimates", "comparisons", "by_segment", "findings", "units", "order", "systems", "log", "users", "planning"),
+    *(
+        "estimates",
+        "comparisons",
+        "by_segment",
+        "findings",
+        "units",
+        "order",
+        "systems",
+        "log",
+        "users",
+        "planning",
+    ),
     *("plot", "tables", "segment", "summary", "save", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
@@ -29,7 +43,9 @@ Shape = TypeVar("Shape", Figure, Html)
 
 
 def page(report: str) -> Any:
-    """The module of a report's page: its PIECES in order, and the SUMMARY of them that a study shows of itself."""
+    """The module of a report's page: its PIECES in order, and the SUMMARY of them that a study
+    shows of itself.
+    """
     return importlib.import_module(f"evalkit.pages.{report}_page")
 
 
@@ -47,7 +63,9 @@ class Offer(Generic[Shape]):
         """
         pieces = self._pieces()
         if name.startswith("_") or name not in pieces:
-            raise AttributeError(f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}")
+            raise AttributeError(
+                f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}"
+            )
         made = pieces[name](self.study)
         if not isinstance(made, self.shape):
             raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
@@ -62,9 +80,14 @@ class Offer(Generic[Shape]):
         """
         named: dict[str, Callable[..., Any]] = {}
         for piece in page(self.study.report).PIECES:
-            name, module = piece.__name__.removesuffix("_plot"), piece.__module__.split(".")[-1].removesuffix("_page")
+            name, module = (
+                piece.__name__.removesuffix("_plot"),
+                piece.__module__.split(".")[-1].removesuffix("_page"),
+            )
             returned = piece.__annotations__["return"]
-            if self.shape is (Figure if Figure in getattr(returned, "__args__", (returned,)) else Html):
+            if self.shape is (
+                Figure if Figure in getattr(returned, "__args__", (returned,)) else Html
+            ):
                 named[f"{module}_{name}" if name in named else name] = piece
         return named
 
@@ -76,10 +99,11 @@ class Offer(Generic[Shape]):
 
 
 class Shown:
-    """What `read` of a report returns. It prints itself, and gives the page's figures and tables for other uses.
+    """What `read` of a report returns. It prints itself, and gives the page's figures and tables
+    for other uses.
 
-    report: the name of the notebook. p: its parameters, checked. write_units: writes the units. sliced: makes the study
-    of a slice with these parameters, if a study has slices.
+    report: the name of the notebook. p: its parameters, checked. write_units: writes the units.
+    sliced: makes the study of a slice with these parameters, if a study has slices.
     """
 
     report: ClassVar[str]
@@ -89,47 +113,64 @@ class Shown:
 
     @property
     def plot(self) -> Offer[Figure]:
-        """The figures of the page: `study.plot.roc(ax)` draws one, `study.plot.roc.save("roc.pdf")` writes it."""
+        """The figures of the page: `study.plot.roc(ax)` draws one, `study.plot.roc.save("roc.pdf")`
+        writes it.
+        """
         return Offer(self, Figure)
 
     @property
     def tables(self) -> Offer[Html]:
-        """The tables of the page: `study.tables.estimates.to_latex()`, `to_markdown()`, `to_csv()`, `to_frames()`."""
+        """The tables of the page: `study.tables.estimates.to_latex()`, `to_markdown()`, `to_csv()`,
+        `to_frames()`.
+        """
         return Offer(self, Html)
 
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
-        """Write the page of the report (.html), its executed notebook (.ipynb), its results (.json) or .units.parquet.
+        """Write the page of the report (.html), its executed notebook (.ipynb), its results (.json)
+        or .units.parquet.
 
-        A missing folder is created. notebook: an adapted copy; None: the bundled one. Raises ParameterError for another
-        suffix, if the folder cannot be created, and if the units are not in memory.
+        A missing folder is created. notebook: an adapted copy; None: the bundled one. Raises
+        ParameterError for another suffix, if the folder cannot be created, and if the units are not
+        in memory.
         """
         if Path(path).name.endswith(report.UNITS):
             running.save_units(Path(path), self.write_units)
             return
-        source = system.bundled_notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
+        source = (
+            system.bundled_notebooks() / f"{self.report}.ipynb"
+            if notebook is None
+            else Path(notebook)
+        )
         running.save(Path(path), report.read(source), self, self.p.given)
 
     def segment(self, name: str) -> Self:
-        """The study of one slice, such as "country=de": its figures, tables and numbers, computed from its rows alone.
+        """The study of one slice, such as "country=de": its figures, tables and numbers, computed
+        from its rows alone.
 
         Rows are read again. Raises ParameterError for an unknown slice.
         """
         known = {part.name: part for part in getattr(self, "slices", ())}
         if name not in known:
             there = ", ".join(known) or "none; set segments to a column"
-            raise ParameterError(f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}")
+            raise ParameterError(
+                f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}"
+            )
         return self.sliced(known[name], replace(self.p, segment=name))
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What to know before the numbers, one row each: code, name, severity, count, of, message, advice, rows."""
+        """What to know before the numbers, one row each: code, name, severity, count, of, message,
+        advice, rows.
+        """
         return pd.DataFrame([found.record() for found in self._found()], columns=RECORDED)
 
     def _found(self) -> list[Finding]:
         return list(ordered(page(self.report).every_finding(self)))
 
     def summary(self) -> Html:
-        """The answer, the main tables of the page, and the findings that could change the answer."""
+        """The answer, the main tables of the page, and the findings that could change the
+        answer.
+        """
         pieces = [piece(self) for piece in page(self.report).SUMMARY]
         said = "".join(piece.text for piece in pieces)
         against = [found for found in self._found() if found.matters and str(found) not in said]
@@ -147,7 +188,7 @@ class Shown:
         return self.summary().text
 
 
-# Findings: two beside the answer, the others where they belong, and a count of all ----------------------------------
+# Findings: two beside the answer, the others where they belong, and a count of all ----------------
 
 TOP = 2  # findings beside the answer
 VERDICT = "verdict"  # their place
@@ -158,15 +199,20 @@ WARN = ' class="warn"'
 def findings(items: Iterable[Finding], part: str = "") -> Html:
     """What was found, each with its code; one that could change the answer with what to do.
 
-    Each stands between marks of its place, to which the page moves it, and so does a count of all, which opens to
-    their names as links; elsewhere, as in JupyterLab, they stand together. part: begins the ids, of one of several.
+    Each stands between marks of its place, to which the page moves it, and so does a count of all,
+    which opens to their names as links; elsewhere, as in JupyterLab, they stand together. part:
+    begins the ids, of one of several.
     """
     several = list(items)
-    top = [finding for finding in ordered(several) if finding.matters and VERDICT in finding.kind.at][:TOP]
+    top = [
+        finding for finding in ordered(several) if finding.matters and VERDICT in finding.kind.at
+    ][:TOP]
     rest = [finding for finding in several if finding not in top]
     shown = placed(VERDICT, notes(top, part) + ("" if part else _counted(several)))
     places = dict.fromkeys(_place(finding) for finding in rest)
-    shown += "".join(placed(place, notes([f for f in rest if _place(f) == place], part)) for place in places)
+    shown += "".join(
+        placed(place, notes([f for f in rest if _place(f) == place], part)) for place in places
+    )
     return Html(shown, "\n".join(map(str, several)))
 
 
@@ -181,7 +227,9 @@ def _place(finding: Finding) -> str:
 
 
 def _counted(several: Sequence[Finding]) -> str:
-    """How many findings there are, folded over the name of each kind, which leads to it; nothing of a single one."""
+    """How many findings there are, folded over the name of each kind, which leads to it; nothing of
+    a single one.
+    """
     warned = len([finding for finding in several if finding.matters])
     many = Counter(finding.kind for finding in several)
     names = (
@@ -191,30 +239,46 @@ def _counted(several: Sequence[Finding]) -> str:
     )
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
     summary = f"<summary>{numbers.counted(len(several), 'finding')}{warnings}</summary>"
-    return f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>' if several[1:] else ""
+    return (
+        f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
+        if several[1:]
+        else ""
+    )
 
 
 def notes(several: Sequence[Finding], part: str) -> str:
     """Findings as a list in HTML, those of one kind together."""
-    rows = "".join(_alike(list(alike), part) for _, alike in groupby(several, key=lambda finding: finding.kind.code))
+    rows = "".join(
+        _alike(list(alike), part)
+        for _, alike in groupby(several, key=lambda finding: finding.kind.code)
+    )
     return f'<ul class="notes">{rows}</ul>' if rows else ""
 
 
 def _alike(findings: list[Finding], part: str) -> str:
-    """Findings of one kind, the first with the id of the kind; of many the first ones, the others folded."""
-    rows = [_finding(found, f' id="{part}{found.kind.code}"' if i == 0 else "") for i, found in enumerate(findings)]
+    """Findings of one kind, the first with the id of the kind; of many the first ones, the others
+    folded.
+    """
+    rows = [
+        _finding(found, f' id="{part}{found.kind.code}"' if i == 0 else "")
+        for i, found in enumerate(findings)
+    ]
     first, rest = "".join(rows[:ALIKE]), "".join(rows[ALIKE:])
     if not rest:
         return first
     summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"
-    return f'{first}<li><details><summary>{summary}</summary><ul class="notes">{rest}</ul></details></li>'
+    return (
+        f"{first}<li><details><summary>{summary}</summary><ul "
+        f'class="notes">{rest}</ul></details></li>'
+    )
 
 
 def _finding(finding: Finding, id: str) -> str:
     text = escape(finding.message)
     if not finding.matters:
         return f"<li{id}>{text} {code(finding)}</li>"
-    advice = enumerate(escape(finding.kind.advice).split("`"))  # what stands between two marks is code
+    # what stands between two marks is code
+    advice = enumerate(escape(finding.kind.advice).split("`"))
     marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in advice)
     return f"<li{id}{WARN}>{text} {marked} {code(finding)}</li>"
 
@@ -222,4 +286,7 @@ def _finding(finding: Finding, id: str) -> str:
 def code(finding: Finding) -> str:
     """The code of a finding as HTML, with its name and what to do under the pointer."""
     kind = finding.kind
-    return f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice.replace("`", ""))}">{kind.code}</span>'
+    return (
+        f'<span class="muted" title="{escape(kind.name)}: '
+        f'{escape(kind.advice.replace("`", ""))}">{kind.code}</span>'
+    )

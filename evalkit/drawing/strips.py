@@ -1,7 +1,8 @@
-"""The strip of results: a row for each system, its estimate as dot and whisker on one axis that all rows share.
+"""The strip of results: a row for each system, its estimate as dot and whisker on one axis that all
+rows share.
 
-It is a table, so that it is read without the picture, with an SVG in each row whose places are percentages of the
-axis: it needs no script, has any width, and takes the colours of the page.
+It is a table, so that it is read without the picture, with an SVG in each row whose places are
+percentages of the axis: it needs no script, has any width, and takes the colours of the page.
 """
 
 import math
@@ -20,7 +21,8 @@ Point = tuple[float, float, float]  # value, low, high
 
 @dataclass(frozen=True)
 class Result:
-    """A row of the strip: a name, the points drawn, each with its limits and its name, and the cells beside the axis.
+    """A row of the strip: a name, the points drawn, each with its limits and its name, and the
+    cells beside the axis.
 
     tone: what gives the row its colour, a verdict; "" for none.
     """
@@ -33,7 +35,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Axis:
-    """The part of a metric that a strip shows; reference: where all rows have a dotted line, NaN for none."""
+    """The part of a metric that a strip shows; reference: where all rows have a dotted line, NaN
+    for none.
+    """
 
     low: float
     high: float
@@ -41,7 +45,9 @@ class Axis:
 
     @classmethod
     def of(cls, points: Sequence[Point], reference: float) -> "Axis":
-        """The axis of all points with their limits, and of the reference where that is not far from them."""
+        """The axis of all points with their limits, and of the reference where that is not far from
+        them.
+        """
         ends = [end for point in points for end in point if math.isfinite(end)] or [0.0]
         low, high = min(ends), max(ends)
         span = high - low or abs(high) / 10 or 1.0
@@ -50,7 +56,8 @@ class Axis:
         return cls(low, low + span)
 
     def at(self, value: float) -> str:
-        """Where a value lies, as a percentage of the width; what is beyond the ends lies on the edge.
+        """Where a value lies, as a percentage of the width; what is beyond the ends lies on the
+        edge.
 
         >>> Axis(0.5, 1.0).at(0.75), Axis(0.5, 1.0).at(math.inf)
         ('50%', '100%')
@@ -79,15 +86,24 @@ class Axis:
     def lines(self) -> str:
         """The lines that every row has: one at each tick, and the reference."""
         grid = "".join(_line(self.at(tick), ' stroke-opacity=".15"') for tick in self.ticks)
-        dotted = _line(self.at(self.reference), ' stroke-dasharray="2"') if self.reference == self.reference else ""
+        dotted = (
+            _line(self.at(self.reference), ' stroke-dasharray="2"')
+            if self.reference == self.reference
+            else ""
+        )
         return grid + dotted
 
     @property
     def numbers(self) -> str:
         """The numbers at the ticks, as an SVG below all rows."""
         places = max(0, -math.floor(math.log10(self.step)))
-        texts = (f'<text x="{self.at(tick)}" y="12">{number(tick, places)}</text>' for tick in self.ticks)
-        return f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" text-anchor="middle">{"".join(texts)}</svg>'
+        texts = (
+            f'<text x="{self.at(tick)}" y="12">{number(tick, places)}</text>' for tick in self.ticks
+        )
+        return (
+            f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" '
+            f'text-anchor="middle">{"".join(texts)}</svg>'
+        )
 
 
 def _line(x: str, style: str) -> str:
@@ -95,33 +111,57 @@ def _line(x: str, style: str) -> str:
     return f'<line x1="{x}" x2="{x}" y2="100%"{style}/>'
 
 
-def strip(caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan) -> Html:
-    """The strip as a table: the name, the axis, and a column for each further head; without the axis as a `Table`."""
+def strip(
+    caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan
+) -> Html:
+    """The strip as a table: the name, the axis, and a column for each further head; without the
+    axis as a `Table`.
+    """
     axis = Axis.of([point for result in results for _, point in result.points], reference)
     first, *others = map(cell, heads)
     rows = [[result.name, *map(cell, result.cells)] for result in results]
     content = Table(caption, [first, *others], rows)
-    head = "".join(f'<th scope="col">{column.markup or escape(column.text)}</th>' for column in others)
+    head = "".join(
+        f'<th scope="col">{column.markup or escape(column.text)}</th>' for column in others
+    )
     head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>{head}'
     body = "".join(map(_row, results, [axis] * len(results)))
-    foot = f'<tfoot><tr><td></td><td class="axis">{axis.numbers}</td>{"<td></td>" * len(others)}</tr></tfoot>'
-    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
+    foot = (
+        f"<tfoot><tr><td></td><td "
+        f'class="axis">{axis.numbers}</td>{"<td></td>" * len(others)}</tr></tfoot>'
+    )
+    inner = (
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody>{foot}"
+    )
     return Html(f'<div class="scroll strip"><table>{inner}</table></div>', content.text, (content,))
 
 
 def _row(result: Result, axis: Axis) -> str:
     """A row of the strip as HTML."""
-    drawn = f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" stroke="currentColor" fill="currentColor">'
+    drawn = (
+        f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" stroke="currentColor" '
+        f'fill="currentColor">'
+    )
     drawn += f"{axis.lines}{''.join(_marks(result, axis))}</svg>"
     cells = "".join(f"<td>{cell(each).html}</td>" for each in result.cells)
     tone = f' class="{result.tone.replace(" ", "-")}"' if result.tone else ""
-    return f'<tr{tone}><th scope="row">{result.name.html}</th><td class="axis">{drawn}</td>{cells}</tr>'
+    return (
+        f'<tr{tone}><th scope="row">{result.name.html}</th><td '
+        f'class="axis">{drawn}</td>{cells}</tr>'
+    )
 
 
 def _marks(result: Result, axis: Axis) -> Iterator[str]:
     """The dot of each point with its name, and of a single one its whisker."""
     for name, (value, low, high) in result.points:
         if len(result.points) == 1 and not math.isnan(low):
-            yield f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" stroke-width="3"/>'
+            yield (
+                f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" '
+                f'stroke-width="3"/>'
+            )
         if math.isfinite(value):
-            yield f'<circle cx="{axis.at(value)}" cy="50%" r="5"><title>{escape(name)}</title></circle>'
+            yield (
+                f'<circle cx="{axis.at(value)}" cy="50%" '
+                f'r="5"><title>{escape(name)}</title></circle>'
+            )

@@ -1,4 +1,6 @@
-"""Tables and words of the page as values: as HTML, text, Markdown, LaTeX and frames; all text from data is escaped."""
+"""Tables and words of the page as values: as HTML, text, Markdown, LaTeX and frames; all text from
+data is escaped.
+"""
 
 import html
 import math
@@ -13,7 +15,18 @@ from typing import Any, Protocol
 import pandas as pd
 
 from evalkit.arrays import ParameterError
-from evalkit.numbers import END, Show, decimals, definition, interval, number, p_value, printed, signed, thousands
+from evalkit.numbers import (
+    END,
+    Show,
+    decimals,
+    definition,
+    interval,
+    number,
+    p_value,
+    printed,
+    signed,
+    thousands,
+)
 
 LIMITED = ("", " low", " high")  # the columns of a number with its limits
 BREAKS = re.compile(r"[\r\n\t]+")
@@ -23,9 +36,31 @@ INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are
 MARKED = re.compile(rf"{INTERVAL}|([\\`*~$\[\]]|(?<!\w)_|_(?!\w))")
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
-LATEX |= {"−": "$-$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "∞": r"$\infty$", "–": "--"}
-LATEX |= {"±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "\u00a0": "~"}
-LATEX |= {"|": "$|$", "½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
+LATEX |= {
+    "−": "$-$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "→": r"$\rightarrow$",
+    "∞": r"$\infty$",
+    "–": "--",
+}
+LATEX |= {
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "<": "$<$",
+    ">": "$>$",
+    "\u00a0": "~",
+}
+LATEX |= {
+    "|": "$|$",
+    "½": r"$\frac{1}{2}$",
+    "√": r"$\surd$",
+    "…": r"\ldots{}",
+    "·": r"$\cdot$",
+    "α": r"$\alpha$",
+}
 
 
 def escape(text: object) -> str:
@@ -35,11 +70,13 @@ def escape(text: object) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell, or words of a sentence: a text, an interval behind it, what stands beside and below.
+    """A table cell, or words of a sentence: a text, an interval behind it, what stands beside and
+    below.
 
-    numbers: the number that is printed, or the number and its limits. markup: the text as HTML, where it is more than
-    the text, such as a link. kind: a class (lead, muted, text; one: on one line). tag: an element around all. mark: of
-    significance. group: of a head of a row, the words above the rows that have it.
+    numbers: the number that is printed, or the number and its limits. markup: the text as HTML,
+    where it is more than the text, such as a link. kind: a class (lead, muted, text; one: on one
+    line). tag: an element around all. mark: of significance. group: of a head of a row, the words
+    above the rows that have it.
     """
 
     text: str
@@ -62,7 +99,9 @@ class Cell:
         """
         limits = "" if self.limits is None else f' <wbr><span class="ci">{self.limits}</span>'
         beside = f' <span class="muted">{escape(self.beside)}</span>' if self.beside else ""
-        below = "".join(f'<br><span class="muted">{escape(line)}</span>' for line in self.below).replace("\n", "<br>")
+        below = "".join(
+            f'<br><span class="muted">{escape(line)}</span>' for line in self.below
+        ).replace("\n", "<br>")
         inner = f"{self.markup or escape(self.text)}{limits}{beside}{below}"
         return f"<{self.tag}>{inner}</{self.tag}>" if self.tag else inner
 
@@ -112,7 +151,9 @@ class Table:
     def text(self) -> str:
         """The table for a terminal."""
         width = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
-        padded = ("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in self.lines)
+        padded = (
+            "  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in self.lines
+        )
         return "\n".join([self.caption, *padded])
 
 
@@ -126,17 +167,21 @@ def markdown(table: Table) -> str:
 
 
 def _plain(text: str) -> str:
-    r"""The text without anything that Markdown or HTML would take for markup; intervals and `roc_auc` have none.
+    r"""The text without anything that Markdown or HTML would take for markup; intervals and
+    `roc_auc` have none.
 
     >>> _plain("[x](javascript:y) <b> a|b `c` roc_auc 0.79 [0.75, 0.81]")
     '\\[x\\](javascript:y) &lt;b> a&#124;b \\`c\\` roc_auc 0.79 [0.75, 0.81]'
     """
-    text = MARKED.sub(lambda match: f"\\{match[1]}" if match[1] else match[0], " ".join(text.split()))
+    text = MARKED.sub(
+        lambda match: f"\\{match[1]}" if match[1] else match[0], " ".join(text.split())
+    )
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
 
 
 def latex(table: Table) -> str:
-    r"""The table in LaTeX for the package booktabs; the best values bold, marks of significance as superscripts.
+    r"""The table in LaTeX for the package booktabs; the best values bold, marks of significance as
+    superscripts.
 
     >>> rows = [[Cell("a_b"), Cell("0.81", kind="lead", mark="b")]]
     >>> print(latex(Table("AUC", [Cell("system"), Cell("auc ↑")], rows)))
@@ -154,12 +199,19 @@ def latex(table: Table) -> str:
     """
     heads = " & ".join(_escaped(column.whole) for column in table.columns)
     lines = [" & ".join(map(_latex_cell, row)) for row in table.rows]
-    rows = [rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\" for line in lines]  # else an option of \\
+    rows = [
+        rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\" for line in lines
+    ]  # else an option of \\
     below = " ".join(text for text in (table.note, table.marks) if text)
     note = [rf"\par\footnotesize {_escaped(below)}"] if below else []
     body = [rf"{heads} \\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", *note]
     layout = "l" + "r" * (len(table.columns) - 1)
-    head = [r"\begin{table}", rf"\caption{{{_escaped(table.caption)}}}", rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
+    head = [
+        r"\begin{table}",
+        rf"\caption{{{_escaped(table.caption)}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+    ]
     return "\n".join([*head, *body, r"\end{table}", ""])
 
 
@@ -176,11 +228,15 @@ def _escaped(text: str) -> str:
 
 
 def frame(table: Table) -> pd.DataFrame:
-    """The table as a data frame: numbers as numbers, an interval in two columns of its own, further text as a note.
+    """The table as a data frame: numbers as numbers, an interval in two columns of its own, further
+    text as a note.
 
-    >>> rows = [[Cell("a"), Cell("+1,204", "[−3, 2,411]", numbers=(1204, -3, 2411))], [Cell("b"), Cell("–")]]
-    >>> frame(Table("", [Cell("system"), Cell("cost")], rows)).to_dict("list")
-    {'system': ['a', 'b'], 'cost': [1204.0, nan], 'cost low': [-3.0, nan], 'cost high': [2411.0, nan]}
+    >>> rows = [
+    ...     [Cell("a"), Cell("+1,204", "[−3, 2,411]", numbers=(1204, -3, 2411))],
+    ...     [Cell("b"), Cell("–")],
+    ... ]
+    >>> frame(Table("", [Cell("system"), Cell("cost")], rows)).iloc[0].to_dict()
+    {'system': 'a', 'cost': 1204.0, 'cost low': -3.0, 'cost high': 2411.0}
     """
     columns: dict[str, list[Any]] = {}
     for i, head in enumerate(table.columns):
@@ -193,7 +249,9 @@ def _split(name: str, cells: Sequence[Cell]) -> dict[str, list[Any]]:
     size = max((len(cell.numbers) for cell in cells), default=0) or 1
     known = [(*(cell.numbers or [_words(cell, size)]), *[math.nan] * size)[:size] for cell in cells]
     columns = {f"{name}{side}": [row[i] for row in known] for i, side in enumerate(LIMITED[:size])}
-    notes = [" ".join(filter(None, [cell.beside, *cell.below])) if cell.numbers else "" for cell in cells]
+    notes = [
+        " ".join(filter(None, [cell.beside, *cell.below])) if cell.numbers else "" for cell in cells
+    ]
     return columns | ({f"{name} note": notes} if any(notes) else {})
 
 
@@ -203,10 +261,16 @@ def _words(cell: Cell, size: int) -> Any:
 
 
 def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
-    """The frame with an apostrophe before each text that a spreadsheet would run as a formula; numbers have none."""
+    """The frame with an apostrophe before each text that a spreadsheet would run as a formula;
+    numbers have none.
+    """
 
     def safe(cell: Any) -> Any:
-        runs = isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) and not SIGNED.fullmatch(cell)
+        runs = (
+            isinstance(cell, str)
+            and cell.startswith(tuple("=+-@\t\r"))
+            and not SIGNED.fullmatch(cell)
+        )
         return f"'{cell}" if runs else cell
 
     return table.map(safe).rename(columns=safe)
@@ -240,7 +304,9 @@ def writable(path: str | PathLike[str]) -> Path:
     """
     file = Path(path)
     if not file.name:
-        raise ParameterError(f"path must name a file, such as 'figure.pdf' or 'table.csv', got {str(path)!r}")
+        raise ParameterError(
+            f"path must name a file, such as 'figure.pdf' or 'table.csv', got {str(path)!r}"
+        )
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -248,7 +314,7 @@ def writable(path: str | PathLike[str]) -> Path:
     return file
 
 
-# Pieces of the page -------------------------------------------------------------------------------------------
+# Pieces of the page -------------------------------------------------------------------------------
 
 NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may break
 SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break
@@ -267,7 +333,9 @@ class Html:
         return self.text
 
     def to_frames(self) -> list[pd.DataFrame]:
-        """The tables as frames of numbers with the digits of the page; an interval has columns `low` and `high`."""
+        """The tables as frames of numbers with the digits of the page; an interval has columns
+        `low` and `high`.
+        """
         return [frame(table) for table in self.tables]
 
     def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
@@ -275,12 +343,18 @@ class Html:
         return written("\n".join(map(markdown, self.tables)), path)
 
     def to_latex(self, path: str | PathLike[str] | None = None) -> str:
-        """The tables in LaTeX for the package booktabs, with intervals and marks of significance; as `to_markdown`."""
+        """The tables in LaTeX for the package booktabs, with intervals and marks of significance;
+        as `to_markdown`.
+        """
         return written("\n".join(map(latex, self.tables)), path)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """The tables as CSV, which is also written if there is a path; several are separated by an empty line."""
-        return written("\n".join(spreadsheet(frame).to_csv(index=False) for frame in self.to_frames()), path)
+        """The tables as CSV, which is also written if there is a path; several are separated by an
+        empty line.
+        """
+        return written(
+            "\n".join(spreadsheet(frame).to_csv(index=False) for frame in self.to_frames()), path
+        )
 
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write the tables as the sheets of a workbook; needs openpyxl."""
@@ -301,7 +375,9 @@ class Piece(Protocol):
     def tables(self) -> tuple[Table, ...]: ...
 
 
-def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> Cell:
+def with_interval(
+    value: float, low: float, high: float, show: Show = number, places: int | None = None
+) -> Cell:
     """A number and its interval."""
     places = decimals([value], [low], [high]) if places is None else places
     numbers = tuple(printed(number, places) for number in (value, low, high))
@@ -321,7 +397,9 @@ def p_cell(p: float) -> Cell:
     ((), (0.2,))
     """
     text = p_value(p)
-    return Cell(text, numbers=() if text.startswith("<") else (p if math.isnan(p) else float(text),))
+    return Cell(
+        text, numbers=() if text.startswith("<") else (p if math.isnan(p) else float(text),)
+    )
 
 
 def heading(text: str, asked: str, *more: str) -> Html:
@@ -335,7 +413,11 @@ def verdict(word: str, main: Cell, *small: Cell) -> Html:
     """The verdict: a word, the line beside it, and smaller lines below."""
     lines = "".join(f"<p>{line.html}</p>" for line in small)
     kind, text = word.replace(" ", "-"), f"{word}: {main.whole}"
-    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>{lines}</div>', text)
+    return Html(
+        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>'
+        f"{lines}</div>",
+        text,
+    )
 
 
 def answer(sentence: str, *more: str) -> Html:
@@ -348,7 +430,9 @@ def stack(pieces: Iterable[Piece]) -> Html:
     """Several pieces below one another; empty ones leave no line."""
     pieces = [piece for piece in pieces if piece.html]
     every = tuple(table for piece in pieces for table in piece.tables)
-    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every)
+    return Html(
+        "".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every
+    )
 
 
 def paragraph(text: Cell | str) -> Html:
@@ -365,12 +449,18 @@ Lines = Sequence[Sequence[Cell | str]]
 
 
 def table(
-    caption: str, columns: Sequence[Head], rows: Lines, note: str = "", place: str = "", *, marks: str = ""
+    caption: str,
+    columns: Sequence[Head],
+    rows: Lines,
+    note: str = "",
+    place: str = "",
+    *,
+    marks: str = "",
 ) -> Html:
     """A table in a box that scrolls on a phone, with at most `LISTED` rows.
 
-    The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks of cells, which only
-    a printed table shows.
+    The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks
+    of cells, which only a printed table shows.
     """
     content = _content(caption, columns, rows[:LISTED], cut(len(rows), note), marks)
     shown, rest = content.rows, content.rows[UNFOLDED:]
@@ -378,17 +468,25 @@ def table(
     if len(rest) >= UNFOLDED // 2:
         shown, inner = shown[:UNFOLDED], _html(f"{caption}, continued", content.columns, rest)
         more = folded(f"{len(rest):,} more rows", Html(inner), "rows").html
-    return Html(_html(caption, content.columns, shown, place) + _below(content) + more, content.text, (content,))
+    return Html(
+        _html(caption, content.columns, shown, place) + _below(content) + more,
+        content.text,
+        (content,),
+    )
 
 
 def whole(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
-    """A table with all its rows, for a fold of its own, without the end tags that HTML does not need."""
+    """A table with all its rows, for a fold of its own, without the end tags that HTML does not
+    need.
+    """
     content = _content(caption, columns, rows, note)
     html = _html(caption, content.columns, content.rows, ends=("", "", ""))
     return Html(html + _below(content), content.text, (content,))
 
 
-def _content(caption: str, columns: Sequence[Head], rows: Lines, note: str, marks: str = "") -> Table:
+def _content(
+    caption: str, columns: Sequence[Head], rows: Lines, note: str, marks: str = ""
+) -> Table:
     return Table(caption, [*map(cell, columns)], [[*map(cell, row)] for row in rows], note, marks)
 
 
@@ -398,29 +496,43 @@ def _below(content: Table) -> str:
 
 def cut(rows: int, note: str) -> str:
     """The note of a table of this many rows, with a sentence if not all are shown."""
-    return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
+    return (
+        f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip()
+        if rows > LISTED
+        else note
+    )
 
 
 def _html(
-    caption: str, columns: Sequence[Cell], rows: Sequence[Sequence[Cell]], place: str = "", ends: Sequence[str] = ENDS
+    caption: str,
+    columns: Sequence[Cell],
+    rows: Sequence[Sequence[Cell]],
+    place: str = "",
+    ends: Sequence[str] = ENDS,
 ) -> str:
     """The HTML of a table in its box. ends: the end tags of rows, heads and cells."""
     tr, th, td = ends
     words = [bool(rows) and all(row[i].kind == "text" for row in rows) for i in range(len(columns))]
     heads = (column.markup or breaking(column.text) for column in columns)
     kinds = (' class="text"' if word else "" for word in words)
-    head = "".join(f'<th scope="col"{kind}>{text}{th}' for kind, text in zip(kinds, heads, strict=True))
+    head = "".join(
+        f'<th scope="col"{kind}>{text}{th}' for kind, text in zip(kinds, heads, strict=True)
+    )
     body = "".join(
         f"{above}<tr>{_first(row[0])}{th}{''.join(f'{_td(one)}{td}' for one in row[1:])}{tr}"
         for above, row in zip(_groups(rows), rows, strict=True)
     )
-    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}{tr}</thead><tbody>{body}</tbody>"
+    inner = (
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}{tr}</thead><tbody>{body}</tbody>"
+    )
     box = f' id="{place}"' if place else ""
     return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
 
 
 def below(group: str, value: object, link: str = "") -> Cell:
-    """A value below the name of its group, which stands before it where rows are sorted. link: where it is listed."""
+    """A value below the name of its group, which stands before it where rows are sorted. link:
+    where it is listed.
+    """
     markup = f'<span class="of">{escape(group)} </span>{escape(value)}'
     linked = f'<a class="slice" href="#{link}">{markup}{END}</a>' if link else markup
     return Cell(f"{group} {value}", markup=linked, group=group)
@@ -436,7 +548,11 @@ def _groups(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     last = ""
     for first, *others in rows:
         begins = first.group != last
-        yield f'<tr class="group"><th colspan="{len(others) + 1}">{escape(first.group)}</th></tr>' if begins else ""
+        yield (
+            f'<tr class="group"><th colspan="{len(others) + 1}">{escape(first.group)}</th></tr>'
+            if begins
+            else ""
+        )
         last = first.group
 
 
@@ -447,7 +563,9 @@ def _first(cell: Cell) -> str:
 
 
 def _td(cell: Cell) -> str:
-    """A cell without its end; the best value is bold without the style of the page too, as in JupyterLab."""
+    """A cell without its end; the best value is bold without the style of the page too, as in
+    JupyterLab.
+    """
     kind = f' class="{cell.kind}"' if cell.kind else ""
     return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}"
 
@@ -458,16 +576,25 @@ Columns = Mapping[str, Column] | str  # by the head of each; or in one text, see
 Numbers = Callable[[Rows], list[Cell]]  # the same of numbers
 
 
-def of_rows(caption: str, rows: pd.DataFrame | None, columns: Columns, note: str = "", place: str = "") -> Html:
-    """A table of a data frame; "" if it has no rows. columns: the head and the cells of each column; see `named`."""
+def of_rows(
+    caption: str, rows: pd.DataFrame | None, columns: Columns, note: str = "", place: str = ""
+) -> Html:
+    """A table of a data frame; "" if it has no rows. columns: the head and the cells of each
+    column; see `named`.
+    """
     if rows is None or not len(rows):
         return Html("")
-    records, makers = rows.head(LISTED).to_dict("records"), named(columns) if isinstance(columns, str) else columns
+    records, makers = (
+        rows.head(LISTED).to_dict("records"),
+        named(columns) if isinstance(columns, str) else columns,
+    )
     cells = zip(*(column(records) for column in makers.values()), strict=True)
     return table(caption, list(makers), list(cells), cut(len(rows), note), place)
 
 
-def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
+def by_system(
+    caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str
+) -> Html:
     """A table with a row for each system, and a column for each value of `along`."""
     parts = [part.to_dict("records") for _, part in frame.groupby(along, sort=False)]
     rows = list(zip(dict.fromkeys(frame["system"]), *map(column, parts), strict=True))
@@ -548,8 +675,9 @@ KINDS: dict[str, Callable[[str], Column]] = {
 def named(columns: str, **kinds: Callable[[str], Column]) -> dict[str, Column]:
     """Columns in one text: `head = name kind`, separated by |; without a head, the name is used.
 
-    Kinds: none, a text; w, words, left-aligned; #, a number; ±, one with its sign; [] and ±[], with the limits low and
-    high; [_], with limits of its own name; n, a count; i, one without grouping; p; %. kinds: further ones, by name.
+    Kinds: none, a text; w, words, left-aligned; #, a number; ±, one with its sign; [] and ±[], with
+    the limits low and high; [_], with limits of its own name; n, a count; i, one without grouping;
+    p; %. kinds: further ones, by name.
     """
     parts = [part.rpartition("=") for part in columns.split("|")]
     split = [(head.strip(), *name.split()) for head, _, name in parts]
@@ -557,10 +685,14 @@ def named(columns: str, **kinds: Callable[[str], Column]) -> dict[str, Column]:
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
-    """A piece that opens when its summary is clicked; nothing of an empty one. kind, place: class and id, if any."""
+    """A piece that opens when its summary is clicked; nothing of an empty one. kind, place: class
+    and id, if any.
+    """
     if not piece.html:
         return piece
-    start = "".join(f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value)
+    start = "".join(
+        f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value
+    )
     opened = f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>"
     return Html(opened, f"{summary}\n{piece.text}", piece.tables)
 
@@ -573,10 +705,16 @@ def definitions(items: Sequence[tuple[str, str]]) -> Html:
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:
     """How this page was made: names and values, plain text, folded."""
-    return folded("Command, inputs and versions", _listed("definitions provenance", items, [""] * len(items)))
+    return folded(
+        "Command, inputs and versions", _listed("definitions provenance", items, [""] * len(items))
+    )
 
 
 def _listed(kind: str, items: Sequence[tuple[str, str]], places: Sequence[str]) -> Html:
     listed = zip(places, items, strict=True)
-    body = "".join(f"<dt{place}>{escape(name)}</dt><dd>{escape(text)}</dd>" for place, (name, text) in listed)
-    return Html(f'<dl class="{kind}">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
+    body = "".join(
+        f"<dt{place}>{escape(name)}</dt><dd>{escape(text)}</dd>" for place, (name, text) in listed
+    )
+    return Html(
+        f'<dl class="{kind}">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items)
+    )

@@ -1,4 +1,6 @@
-"""Findings: statements about data and methods. Their kinds are the tables of kinds.toml, such as `kinds.ROWS_READ`."""
+"""Findings: statements about data and methods. Their kinds are the tables of kinds.toml, such as
+`kinds.ROWS_READ`.
+"""
 
 import html
 import pkgutil
@@ -18,7 +20,17 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-RECORDED = ("code", "name", "severity", "count", "of", "message", "advice", "rows")  # of a finding in the JSON
+# of a finding in the JSON
+RECORDED = (
+    "code",
+    "name",
+    "severity",
+    "count",
+    "of",
+    "message",
+    "advice",
+    "rows",
+)
 NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 
 
@@ -26,9 +38,9 @@ NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 class Kind:
     """A kind of finding: its stable code, short name, meaning and advice.
 
-    says: the sentence on the page, with facts in braces; by name, if there are several. at: the places on the page
-    where it belongs, of which the first that exists is used: "verdict" for a warning that affects the answer, else
-    words of headings.
+    says: the sentence on the page, with facts in braces; by name, if there are several. at: the
+    places on the page where it belongs, of which the first that exists is used: "verdict" for a
+    warning that affects the answer, else words of headings.
     """
 
     code: str
@@ -46,8 +58,12 @@ class Kind:
         """A finding that could change the answer."""
         return self.rated(WARNING, count, form, **facts)
 
-    def rated(self, severity: Severity, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
-        """A finding whose severity depends on the data. form: the name of the sentence, if there are several."""
+    def rated(
+        self, severity: Severity, count: int | None = None, form: str = "", /, **facts: Any
+    ) -> "Finding":
+        """A finding whose severity depends on the data. form: the name of the sentence, if there
+        are several.
+        """
         return Finding(self, severity, self.says[form].format_map(vars(measured) | facts), count)
 
 
@@ -84,7 +100,15 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """The finding for a report's JSON."""
-        of = (self.kind.code, self.name, str(self.severity), self.count, self.of, self.message, self.kind.advice)
+        of = (
+            self.kind.code,
+            self.name,
+            str(self.severity),
+            self.count,
+            self.of,
+            self.message,
+            self.kind.advice,
+        )
         return dict(zip(RECORDED, (*of, list(self.rows)), strict=True))
 
 
@@ -94,7 +118,7 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))
 
 
-# The kinds ------------------------------------------------------------------------------------------------------------
+# The kinds ----------------------------------------------------------------------------------------
 
 THEMES = {
     "EK1": "Input: rows, columns, labels, judgements",
@@ -106,13 +130,19 @@ THEMES = {
     "EK7": "Interleaving, A/B tests and simulations",
     "EK8": "Two reports",
 }
-_ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
-measured = SimpleNamespace(**_ROWS.pop("measured", {}))  # what simulations measured: sentences by name
+# in a Spark worker no file
+_ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())
+# what simulations measured: sentences by name
+measured = SimpleNamespace(**_ROWS.pop("measured", {}))
 
 
 def _kind(says: str | Mapping[str, str] = "", at: Iterable[str] = (), **row: str) -> Kind:
     told = {"": says} if isinstance(says, str) else says
-    return Kind(says=told, at=tuple(at), **{name: text.format_map(vars(measured)) for name, text in row.items()})
+    return Kind(
+        says=told,
+        at=tuple(at),
+        **{name: text.format_map(vars(measured)) for name, text in row.items()},
+    )
 
 
 KINDS = {name: _kind(**row) for name, row in _ROWS.items()}
@@ -140,7 +170,17 @@ def markdown() -> str:
 
 
 def _theme(theme: str, heading: str) -> str:
-    rows = [f"| {k.code} | {k.name} | {k.meaning} | {k.advice} |" for k in every() if k.code.startswith(theme)]
+    rows = [
+        f"| {k.code} | {k.name} | {k.meaning} | {k.advice} |"
+        for k in every()
+        if k.code.startswith(theme)
+    ]
     return "\n".join(
-        [f"## {heading}\n", "| code | name | what it means | what to do |", "|---|---|---|---|", *rows, ""]
+        [
+            f"## {heading}\n",
+            "| code | name | what it means | what to do |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
     )

@@ -1,7 +1,8 @@
 """Statistics of classification metrics: of tables read in blocks, and of several classes in memory.
 
-The first reading counts the scores in bins and what is predicted in cells, and adds up losses. The second adds up the
-influence of each row on the metrics of ranking (such as AUC) and of decisions at a threshold. See `readings`.
+The first reading counts the scores in bins and what is predicted in cells, and adds up losses. The
+second adds up the influence of each row on the metrics of ranking (such as AUC) and of decisions at
+a threshold. See `readings`.
 """
 
 from abc import abstractmethod
@@ -31,15 +32,16 @@ Parts = Sequence[tuple[float, Any]]
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
 
 
-# All systems on the same rows, read in blocks -------------------------------------------------------------------------
+# All systems on the same rows, read in blocks -----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Several:
     """All systems on the same rows of a table that was read once or twice in blocks.
 
-    The positive class of two, each of several classes and each label is one problem: positives against all others.
-    first: the first reading; counted: its summary. second, moved: the second reading and its summary, if there was one.
+    The positive class of two, each of several classes and each label is one problem: positives
+    against all others. first: the first reading; counted: its summary. second, moved: the second
+    reading and its summary, if there was one.
     """
 
     systems: tuple[str, ...]
@@ -72,7 +74,9 @@ class Several:
     @cached_property
     def groups(self) -> set[int]:
         """The numbers of the groups of rows; 0 stands for all rows."""
-        return {at[0] for at in [*self.counted.cells, *self.counted.scores]} | set(self.counted.moments)
+        return {at[0] for at in [*self.counted.cells, *self.counted.scores]} | set(
+            self.counted.moments
+        )
 
     @property
     def problems(self) -> range:
@@ -105,7 +109,9 @@ class Several:
 
     @property
     def bounds(self) -> Floats:
-        """By how much counting scores in bins may change an AUC, and an average precision; both at most."""
+        """By how much counting scores in bins may change an AUC, and an average precision; both at
+        most.
+        """
         every = [self.scores(*at).moved for at in self.counted.scores if at[0] == 0]
         width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
         return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
@@ -115,10 +121,16 @@ class Several:
     @cached_property
     def means(self) -> dict[Place, kept.Moments]:
         """The moments of the influence values on each mean, by group and metric."""
-        return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
+        return (
+            {}
+            if self.moved is None
+            else {at: one.moments.around_zero for at, one in self.moved.means.items()}
+        )
 
     def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
-        """For each pair of systems the powers of the influence on the difference, if they were added up."""
+        """For each pair of systems the powers of the influence on the difference, if they were
+        added up.
+        """
         powers = None if self.moved is None else self.moved.powers.get(at)
         return {} if powers is None else self.by_pair(powers.sums)
 
@@ -146,12 +158,18 @@ class Several:
         return OfMoments(chosen, moments, place, self.layout)
 
     def refuse_left_out(self) -> None:
-        """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows themselves."""
+        """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows
+        themselves.
+        """
         for chosen in self.first.terms.metrics:
             sides = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
             left = min(one.totals[1] for one in sides) < sides[0].moments.totals[0]
-            if not np.isfinite([one.totals for one in sides]).all() or (isinstance(chosen.metric.kind, Loss) and left):
-                raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+            if not np.isfinite([one.totals for one in sides]).all() or (
+                isinstance(chosen.metric.kind, Loss) and left
+            ):
+                raise ParameterError(
+                    f"metrics: {chosen.label} leaves rows out, which needs all rows in memory"
+                )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A metric of the predicted classes."""
@@ -162,7 +180,9 @@ class Several:
         kind: Any = chosen.metric.kind
         at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
         there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
-        columns = [i * k + c for c in there] + ([len(self.systems) * k + i] if isinstance(kind, Weighted) else [])
+        columns = [i * k + c for c in there] + (
+            [len(self.systems) * k + i] if isinstance(kind, Weighted) else []
+        )
         parts = [(float(share[c]), self.one(Chosen(kind.of), group, i, c, moments)) for c in there]
         more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
         return self.mean(chosen, group, moments, columns, parts, **more)
@@ -177,19 +197,42 @@ class Several:
         return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> OfCells:
-        """A metric of classes, or of one label, after `change` has replaced actual values and predictions."""
+        """A metric of classes, or of one label, after `change` has replaced actual values and
+        predictions.
+        """
         of = of_system(Chosen(metric), self.problem(0, c)[0], self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
-    def one(self, chosen: Chosen, group: int, i: int, c: int, moments: kept.Moments | None = None, **more: Any) -> Any:
-        """A metric of one class or label. moments: of the rows' influence on the metric of each class, if known."""
+    def one(
+        self,
+        chosen: Chosen,
+        group: int,
+        i: int,
+        c: int,
+        moments: kept.Moments | None = None,
+        **more: Any,
+    ) -> Any:
+        """A metric of one class or label. moments: of the rows' influence on the metric of each
+        class, if known.
+        """
         if chosen.decided:
             return of_system(chosen, self.problem(group, c)[0], i)
         column = i * len(self.problems) + c
         return self.area(chosen, group, c, self.scores(group, i, c), moments, column, **more)
 
-    def area(self, chosen: Chosen, group: int, c: int, tables: Any, moments: Any, column: int, **more: Any) -> OfForm:
-        """A metric of the scores of one class or label against the rest. more: other fields of `OfForm`."""
+    def area(
+        self,
+        chosen: Chosen,
+        group: int,
+        c: int,
+        tables: Any,
+        moments: Any,
+        column: int,
+        **more: Any,
+    ) -> OfForm:
+        """A metric of the scores of one class or label against the rest. more: other fields of
+        `OfForm`.
+        """
         kind, (of, positive) = chosen.base.metric.kind, self.problem(group, c)
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
@@ -197,19 +240,31 @@ class Several:
         value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
         return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
-    def mean(self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any) -> OfMean:
-        """A mean over classes or labels. parts: the share and the metric of each. columns, more: fields of `OfMean`."""
+    def mean(
+        self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any
+    ) -> OfMean:
+        """A mean over classes or labels. parts: the share and the metric of each. columns, more:
+        fields of `OfMean`.
+        """
         of, shares = self.problem(group, 0)[0], [share for share, _ in parts]
         kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
         value = float(sum(share * one.value for share, one in parts))
-        form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False)))
+        form = _form(
+            moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False))
+        )
         more |= {"columns": columns, "shares": shares, "each": [one for _, one in parts]}
         return OfMean(chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more)
 
 
 def key_of(chosen: Chosen) -> str:
-    """The name under which the sums of a mean are stored; means with fixed shares use those of their metric."""
-    return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
+    """The name under which the sums of a mean are stored; means with fixed shares use those of
+    their metric.
+    """
+    return (
+        chosen.label
+        if isinstance(chosen.metric.kind, Weighted)
+        else Chosen(chosen.metric.kind.of).label
+    )
 
 
 def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
@@ -238,14 +293,18 @@ class SummedBinary(Several):
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of each system."""
-        return {name: self.cut(name, self.scores(0, i, 0).counts) for i, name in enumerate(self.systems)}
+        return {
+            name: self.cut(name, self.scores(0, i, 0).counts) for i, name in enumerate(self.systems)
+        }
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         if chosen not in self.first.within:
             return super().measure(chosen, system, member)
         at = 2 * (self.first.within.index(chosen) * len(self.systems) + self.systems.index(system))
-        sides = self.counted.more["within", 0 if isinstance(member, slice) else member].units[at : at + 2]
+        sides = self.counted.more["within", 0 if isinstance(member, slice) else member].units[
+            at : at + 2
+        ]
         return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
@@ -263,11 +322,14 @@ class SummedBinary(Several):
         """The cells of the decisions of all systems."""
         if self.moved is not None and group in self.moved.cells:
             return self.second.counting.group(self.moved.cells[group], self.layout)
-        cuts = [self.scores(group, i, 0).at(self.thresholds[name]).cut for i, name in enumerate(self.systems)]
+        cuts = [
+            self.scores(group, i, 0).at(self.thresholds[name]).cut
+            for i, name in enumerate(self.systems)
+        ]
         return Group(2, self.layout, int(cuts[0].total), [of_cut(cut) for cut in cuts], {})
 
 
-# Several classes: rows at hand ----------------------------------------------------------------------------------------
+# Several classes: rows at hand --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +372,9 @@ class HeldClasses(HeldSeveral):
     @property
     def weights(self) -> Floats:
         """The total weight of the rows of each class; without weights their number."""
-        return np.asarray(np.bincount(self._any.actual, self._any.weight, self._any.classes), np.float64)
+        return np.asarray(
+            np.bincount(self._any.actual, self._any.weight, self._any.classes), np.float64
+        )
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
@@ -321,7 +385,9 @@ class HeldClasses(HeldSeveral):
         return np.bincount(self.rows[system].predicted, minlength=self._any.classes)
 
     def derived(self, metric: Metric, system: str, change: Change) -> OfRows:
-        """A metric of a system's rows after `change` has replaced their actual values and predictions."""
+        """A metric of a system's rows after `change` has replaced their actual values and
+        predictions.
+        """
         return OfRows(Chosen(metric), change(self.rows[system]))
 
     def top(self, system: str) -> counts.Counts:
@@ -340,14 +406,16 @@ class HeldClasses(HeldSeveral):
         return float(np.abs(self.rows[system].scores.sum(axis=1) - 1).max())
 
     def constant(self, shares: Floats) -> Rows:
-        """Rows that are all predicted as the largest class, with the shares of the classes as probabilities."""
+        """Rows that are all predicted as the largest class, with the shares of the classes as
+        probabilities.
+        """
         rows = self._any
         decision = np.full(len(rows), int(shares.argmax()))
         score = None if rows.score is None else np.tile(shares, (len(rows), 1))
         return replace(rows, decision=decision, score=score)
 
 
-# Several classes that were read once or twice -------------------------------------------------------------------------
+# Several classes that were read once or twice -----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,7 +454,9 @@ class SummedClasses(Several):
 
     def top(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
-        return Binned(self.counted.more["top", self.systems.index(system)].whole, self.scale).chances
+        return Binned(
+            self.counted.more["top", self.systems.index(system)].whole, self.scale
+        ).chances
 
     def lower(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
@@ -394,10 +464,14 @@ class SummedClasses(Several):
 
     def off(self, system: str) -> float:
         """The largest difference from 1 of the sum of a row's scores."""
-        return float(grid.scores(self.counted.more["off", self.systems.index(system)].whole.high[-1:])[0])
+        return float(
+            grid.scores(self.counted.more["off", self.systems.index(system)].whole.high[-1:])[0]
+        )
 
     def constant(self, shares: Floats) -> Rows:
-        """Rows that are all predicted as the largest class, with the shares of the classes as probabilities."""
+        """Rows that are all predicted as the largest class, with the shares of the classes as
+        probabilities.
+        """
         there, weight = np.flatnonzero(shares > 0), self.weights
         decision = np.full(len(there), int(shares.argmax()))
         score = np.tile(shares, (len(there), 1)) if self.first.scored else None

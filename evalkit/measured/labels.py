@@ -1,4 +1,6 @@
-"""Statistics of multi-label metrics, from rows in memory or from the sums of two readings in blocks."""
+"""Statistics of multi-label metrics, from rows in memory or from the sums of two readings in
+blocks.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +40,7 @@ def top_hits(rows: Rows) -> tuple[Bools, Bools]:
     return np.ones(len(best), dtype=bool), rows.actual[np.arange(len(best)), best]
 
 
-# Rows at hand ---------------------------------------------------------------------------------------------------------
+# Rows at hand -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,9 @@ class HeldLabels(HeldSeveral):
 
     @property
     def weights(self) -> Floats:
-        """The total weight of the rows on which each label is true; without weights their number."""
+        """The total weight of the rows on which each label is true; without weights their
+        number.
+        """
         return np.dot(self._any.weights, self._any.actual)
 
     @property
@@ -92,10 +96,16 @@ class HeldLabels(HeldSeveral):
         return Rows(rows.actual.ravel().astype(np.int64), rows.scores.ravel(), weight=weight).counts
 
     def steps(self, system: str) -> Floats:
-        """The distinct scores over all labels, or if there are many, quantiles of the scores over rows and labels."""
+        """The distinct scores over all labels, or if there are many, quantiles of the scores over
+        rows and labels.
+        """
         every = self.rows[system].scores
         score = np.unique(every)
-        return score if score.size <= STEPS else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+        return (
+            score
+            if score.size <= STEPS
+            else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+        )
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
         """A metric with the same threshold for all labels."""
@@ -117,15 +127,16 @@ class HeldLabels(HeldSeveral):
         return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
 
 
-# What they tell -------------------------------------------------------------------------------------------------------
+# What they tell -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class OfShared(summed.OfMoments):
-    """A mean over rows that is undefined on some rows of some systems. Each system may leave out different rows.
+    """A mean over rows that is undefined on some rows of some systems. Each system may leave out
+    different rows.
 
-    number: of the system. shared: for each pair of systems the weight of the rows that both have, their differences,
-    and their number. columns: the positions of the columns of each pair.
+    number: of the system. shared: for each pair of systems the weight of the rows that both have,
+    their differences, and their number. columns: the positions of the columns of each pair.
     """
 
     number: int = 0
@@ -142,14 +153,20 @@ class OfShared(summed.OfMoments):
         return bool(self.shared.totals[self._with(other)[0]] > 0)
 
     def against(self, other: Any) -> tuple[float, float, int]:
-        """The difference over the rows that have both values, its standard error, and the number of these rows."""
+        """The difference over the rows that have both values, its standard error, and the number of
+        these rows.
+        """
         at, sign = self._with(other)
         size, apart, rows = self.shared.totals[at : at + 3]
-        alike = np.isclose(size, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0).all()  # the same rows left out
+        alike = np.isclose(
+            size, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0
+        ).all()  # the same rows left out
         units = self.shared.units
         both = min(round(rows), self.shared.n) if units is None else np.count_nonzero(units[at])
         n, form = self.n if alike else int(both), np.array([-apart / size, 1.0]) / size
-        square = max(float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0)
+        square = max(
+            float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0
+        )
         kish = n if self.plain else self.freedom + 1
         return sign * float(apart / size), Spread(n, square, kish).error, n
 
@@ -183,8 +200,13 @@ class SummedLabels(Several):
         """A mean over labels, or a share of rows, computed from cells."""
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
-        named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
-        return class_cells.of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
+        named: dict[str, Any] = {
+            **vars(chosen.metric),
+            "kind": Share(lambda member, hit: (member == 1, hit == 1)),
+        }
+        return class_cells.of_system(
+            Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i
+        )
 
     def shares_in(self, kind: Any, group: int) -> Floats:
         if not isinstance(kind, Weighted):
@@ -204,25 +226,38 @@ class SummedLabels(Several):
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
     def off(self, system: str, label: int) -> summed.OfMoments:
-        """By how much the mean score of a label exceeds the share of rows that have it; for the swept system."""
+        """By how much the mean score of a label exceeds the share of rows that have it; for the
+        swept system.
+        """
         return self._alone(-1, self.second.alone[-1].metrics[label])
 
     # Along a threshold
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> Statistic:
-        """A ratio of sums over all labels, or a mean of F1 over labels, with the same threshold for all labels."""
+        """A ratio of sums over all labels, or a mean of F1 over labels, with the same threshold for
+        all labels.
+        """
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
-        i, of, moments = self.second.system, Chosen(kind.of), self.moved.alone[number].moments.around_zero
-        each = [self.area(of, 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j) for j in self.problems]
+        i, of, moments = (
+            self.second.system,
+            Chosen(kind.of),
+            self.moved.alone[number].moments.around_zero,
+        )
+        each = [
+            self.area(of, 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j)
+            for j in self.problems
+        ]
         parts = list(zip(self.shares_in(kind, 0).tolist(), each, strict=True))
         return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
     def _alone(self, number: int, chosen: Chosen) -> summed.OfMoments:
         """A metric of the system for which more is computed than for the others."""
         terms, moments = self.second.alone[number], self.moved.alone[number].moments
-        return summed.OfMoments(chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout)
+        return summed.OfMoments(
+            chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout
+        )
 
     # Tables
 
@@ -232,7 +267,9 @@ class SummedLabels(Several):
 
     @property
     def weights(self) -> Floats:
-        """The total weight of the rows on which each label is true; without weights their number."""
+        """The total weight of the rows on which each label is true; without weights their
+        number.
+        """
         return self.true(0)
 
     @property
@@ -249,7 +286,10 @@ class SummedLabels(Several):
     def ends(self, system: str) -> tuple[float, float]:
         """The lowest and the highest score of a system."""
         bins = [self.scores(0, self.systems.index(system), j).bins for j in self.problems]
-        low, high = (np.array([one.low[0] for one in bins]), np.array([one.high[-1] for one in bins]))
+        low, high = (
+            np.array([one.low[0] for one in bins]),
+            np.array([one.high[-1] for one in bins]),
+        )
         return float(grid.scores(low).min()), float(grid.scores(high).max())
 
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
@@ -260,17 +300,24 @@ class SummedLabels(Several):
 
     def _together(self, system: str) -> grid.Grid:
         i = self.systems.index(system)
-        return grid.merge([self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins())
+        return grid.merge(
+            [self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins()
+        )
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
         return grid.counts(self._together(system), self.scale or 1.0)
 
     def steps(self, system: str) -> Floats:
-        """The distinct scores over all labels, or if there are many, their quantiles as numpy computes them."""
+        """The distinct scores over all labels, or if there are many, their quantiles as numpy
+        computes them.
+        """
         every = self.counted.more["every", self.systems.index(system)] if self.weighted else None
         bins = every.whole if every else self._together(system)
-        score, rows = grid.scores(bins.low), bins.positive if every else bins.positive + bins.negative
+        score, rows = (
+            grid.scores(bins.low),
+            bins.positive if every else bins.positive + bins.negative,
+        )
         if len(score) <= STEPS:
             return score
         up_to = np.cumsum(rows)
@@ -279,23 +326,38 @@ class SummedLabels(Several):
 
     @property
     def together(self) -> bool:
-        """True if the combinations of labels are known: they are counted for few labels with few combinations."""
+        """True if the combinations of labels are known: they are counted for few labels with few
+        combinations.
+        """
         sets = self.counted.more.get(("sets", 0))
         return sets is not None and not sets.whole.shift
 
     def constant(self, system: str) -> Rows:
-        """Rows with constant scores, one row per combination of labels: each label is scored by its share of rows."""
+        """Rows with constant scores, one row per combination of labels: each label is scored by its
+        share of rows.
+        """
         known = self.counted.more["sets", 0].whole
-        actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.problems)) & 1 == 1
+        actual = (
+            grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.problems)
+        ) & 1 == 1
         weight: Floats = known.negative * np.float64(self.scale or 1.0)
-        return Rows(actual, np.tile(self.shares, (len(actual), 1)), self.first.cuts[self.systems.index(system)], weight)
+        return Rows(
+            actual,
+            np.tile(self.shares, (len(actual), 1)),
+            self.first.cuts[self.systems.index(system)],
+            weight,
+        )
 
 
-# The second reading ---------------------------------------------------------------------------------------------------
+# The second reading -------------------------------------------------------------------------------
 
 
-def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool) -> ByMoves:
-    """The second reading, made from the results of the first. sure: True if scores are probabilities."""
+def second(
+    measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool
+) -> ByMoves:
+    """The second reading, made from the results of the first. sure: True if scores are
+    probabilities.
+    """
     first, plain = measured.first, measured.plain
     means, shared = dict[Place, Mean](), dict[Place, Chosen]()
     for group in sorted(measured.groups):
@@ -306,11 +368,17 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
                 shared[group, chosen.base.label] = chosen.base
     if not plain:
         for metric in (ROC_AUC, AVERAGE_PRECISION):
-            chosen = Chosen(Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", ""))
+            chosen = Chosen(
+                Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", "")
+            )
             means.setdefault((0, metric.name), _mean(measured, chosen, 0))
     at = measured.systems.index(leader)
     few = first.terms.few
-    scores = [terms_of([off(j) for j in measured.problems], 1, few, first.cuts[at : at + 1])] if sure else []
+    scores = (
+        [terms_of([off(j) for j in measured.problems], 1, few, first.cuts[at : at + 1])]
+        if sure
+        else []
+    )
     more: Any = {"system": at, "alone": [*_sweep(measured, leader), *scores]}
     return ByMoves(first.told, measured.scale, plain, few, means, shared, first.cuts, **more)
 
@@ -318,18 +386,28 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
     """True if any of several systems leaves rows out."""
     every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
-    return len(every) > 1 and min(float(one.totals[1]) for one in every) < every[0].moments.totals[0]
+    return (
+        len(every) > 1 and min(float(one.totals[1]) for one in every) < every[0].moments.totals[0]
+    )
 
 
 def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
     """The influence of each row on a mean over the labels."""
     kind: Any = chosen.metric.kind
-    shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.problems
+    shares, systems, labels = (
+        measured.shares_in(kind, group),
+        range(len(measured.systems)),
+        measured.problems,
+    )
     each = [[measured.one(Chosen(kind.of), group, i, j) for j in labels] for i in systems]
     moving: list[Floats] = []
     for own in each if isinstance(kind, Weighted) else ():
         value = np.array([one.value for one in own])
-        moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
+        moving.append(
+            np.nan_to_num(
+                ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())
+            )
+        )
     picked = {}
     if kind.picks and measured.plain:
         through = moving or [np.zeros(len(shares)) for _ in systems]
@@ -337,13 +415,17 @@ def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
             tables = [_apart(first, second) for first, second in zip(each[i], each[j], strict=True)]
             with_label = (np.arange(8) >= 4) * (through[i] - through[j])[:, None]
             picked[i, j] = shares[:, None] * np.array(tables) + with_label
-    of = [[_of_label(one, cut) for one, cut in zip(own, cuts, strict=True)]
-          for own, cuts in zip(each, measured.first.cuts, strict=True)]  # fmt: skip
+    of = [
+        [_of_label(one, cut) for one, cut in zip(own, cuts, strict=True)]
+        for own, cuts in zip(each, measured.first.cuts, strict=True)
+    ]
     return Mean(of, shares, moving, picked)
 
 
 def _of_label(of: Any, cut: float) -> Any:
-    """The influence of a row on a metric of one label, from its cells or from its table of scores."""
+    """The influence of a row on a metric of one label, from its cells or from its table of
+    scores.
+    """
     if not of.chosen.metric.kind.decided:
         return ranked(of.chosen, of.tables)
     moved = np.zeros(4)
@@ -355,12 +437,16 @@ def _apart(first: class_cells.OfCells, second: class_cells.OfCells) -> Floats:
     """The influence of a row on the difference of two systems, by 4 · true + 2 · first + second."""
     moved = np.zeros(8)
     a, b, _ = first.pair(second)
-    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(a.apart_by(b))
+    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(
+        a.apart_by(b)
+    )
     return moved
 
 
 def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
-    """For some thresholds the terms of metrics over all labels, and the influence of rows on each label's F1."""
+    """For some thresholds the terms of metrics over all labels, and the influence of rows on each
+    label's F1.
+    """
     tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.problems]
     for t in thresholds_of(measured, leader).tolist():
         sides = [np.nan_to_num(F1.kind.bins(table.at(t).cut)) for table in tables]  # type: ignore[attr-defined]
@@ -376,11 +462,15 @@ def _moved(block: kept.Block, f1: Sequence[Floats], threshold: float) -> Floats:
 
 
 def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:
-    """The thresholds at which metrics are measured: some of the scores, and the best threshold if there is one."""
+    """The thresholds at which metrics are measured: some of the scores, and the best threshold if
+    there is one.
+    """
     drawn = np.union1d(measured.steps(system), curves.best_f(measured.pooled(system)))
     return drawn[np.isfinite(drawn)]
 
 
 def terms_of(metrics: Sequence[Chosen], systems: int, few: int, cuts: Sequence[Floats]) -> Terms:
-    """The terms of the metrics that are computed from sums over rows, at the thresholds of each system."""
+    """The terms of the metrics that are computed from sums over rows, at the thresholds of each
+    system.
+    """
     return Terms.alone(metrics, systems, few, partial(label_rows, cuts=cuts))

@@ -1,9 +1,9 @@
 """The two readings of a table of labels and scores in blocks, and what is kept of each block.
 
-The positive class of two, each of several classes and each label is a problem of its own on the same rows: positives
-against all others. The first reading counts confusion cells and bins of scores and adds up losses. The second adds up
-the influence of each row on metrics of ranking, on means over the classes or labels and, for labels, also at each of a
-range of thresholds.
+The positive class of two, each of several classes and each label is a problem of its own on the
+same rows: positives against all others. The first reading counts confusion cells and bins of scores
+and adds up losses. The second adds up the influence of each row on metrics of ranking, on means
+over the classes or labels and, for labels, also at each of a range of thresholds.
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of t
 Place = tuple[int, str]  # a group and a metric
 
 
-# Scores in bins -----------------------------------------------------------------------------------------------------
+# Scores in bins -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,9 @@ class Binned:
 
     @cached_property
     def chances(self) -> Counts:
-        """The table with the middle of each bin as its score, for metrics that take scores as probabilities."""
+        """The table with the middle of each bin as its score, for metrics that take scores as
+        probabilities.
+        """
         c = self.counts
         return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
 
@@ -79,15 +81,24 @@ class Binned:
 
     @property
     def moved(self) -> tuple[float, float, float]:
-        """By how much bins with several scores may change AUC, and the lower and upper bound of average precision."""
-        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
+        """By how much bins with several scores may change AUC, and the lower and upper bound of
+        average precision.
+        """
+        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(
+            self.counts, self.shared
+        )
 
     def changed(self, chosen: metric.Chosen) -> float:
-        """By how much bins with several scores may change a metric of the table; NaN if no bound is known."""
+        """By how much bins with several scores may change a metric of the table; NaN if no bound is
+        known.
+        """
         kind = chosen.base.metric.kind
         if not isinstance(kind, score_kinds.Curve) or not kind.rises:
             return np.nan
-        value, tables = chosen.at(self.chances), [replace(self, bins=bins) for bins in grid.ends(self.bins)]
+        value, tables = (
+            chosen.at(self.chances),
+            [replace(self, bins=bins) for bins in grid.ends(self.bins)],
+        )
         ends = [chosen.at(t.chances) for t in tables]
         if chosen.base.metric is AVERAGE_PRECISION:
             ends = [*self.moved[1:]]
@@ -96,9 +107,11 @@ class Binned:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The influence of a row on a metric of one class against the rest, by its class and the bin of its score.
+    """The influence of a row on a metric of one class against the rest, by its class and the bin of
+    its score.
 
-    low: where each bin of scores begins, ascending, as codes. moved: by bin, for positive rows, then for negative ones.
+    low: where each bin of scores begins, ascending, as codes. moved: by bin, for positive rows,
+    then for negative ones.
     """
 
     low: Ints
@@ -110,7 +123,8 @@ class Ranked:
         order = np.argsort(code)  # sorted first, for speed
         place = np.empty(len(code), np.int64)
         place[order] = np.searchsorted(self.low, code[order], side="right") - 1
-        return np.maximum(place, 0) + np.where(actual, 0, len(self.low))  # lower are only rows without weight
+        # lower are only rows without weight
+        return np.maximum(place, 0) + np.where(actual, 0, len(self.low))
 
 
 def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
@@ -121,19 +135,24 @@ def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
 
 def whole_weights(block: Block, scale: float | None) -> Floats:
     """The weights of the rows, rounded as they are counted."""
-    return block.weights if scale is None else grid.whole(block.weights, scale).astype(np.float64) * scale
+    return (
+        block.weights
+        if scale is None
+        else grid.whole(block.weights, scale).astype(np.float64) * scale
+    )
 
 
-# The first reading ----------------------------------------------------------------------------------------------------
+# The first reading --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Counted(Bundle):
     """The summary of the first reading; groups (slices), systems, classes and labels are numbered.
 
-    cells: by group, for all classes, each label, and shares of rows by name. moments: of the terms of losses. scores:
-    by group, system, and class or label, whose rows are the positives; 0 if there are two classes. more: by name and
-    system or group. facts: the number of rows, and other counts.
+    cells: by group, for all classes, each label, and shares of rows by name. moments: of the terms
+    of losses. scores: by group, system, and class or label, whose rows are the positives; 0 if
+    there are two classes. more: by name and system or group. facts: the number of rows, and other
+    counts.
     """
 
     cells: dict[tuple[int, int | str], CellCounts]
@@ -146,11 +165,13 @@ class Counted(Bundle):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Asked:
-    """The first reading of a block: how cells are counted (`counting`) and which losses are added up (`terms`).
+    """The first reading of a block: how cells are counted (`counting`) and which losses are added
+    up (`terms`).
 
-    sliced, ranked: True if losses, and scores, are also counted for slices. problems: the number of classes or labels,
-    1 for two classes; several share the allowed number of bins. exact: for each system the threshold at which counts
-    stay exact. ids: the largest number of rows whose ids are checked for duplicates.
+    sliced, ranked: True if losses, and scores, are also counted for slices. problems: the number of
+    classes or labels, 1 for two classes; several share the allowed number of bins. exact: for each
+    system the threshold at which counts stay exact. ids: the largest number of rows whose ids are
+    checked for duplicates.
     """
 
     counting: Counting
@@ -180,7 +201,9 @@ class Asked:
         for group, part in block.groups():
             weight, most = self.counting.weights(part), self.bins(group)
             for name, actual, said in self.cells(part, group):
-                cells[group, name] = self.counting(part, actual.astype(np.int64), said.astype(np.int64), weight)
+                cells[group, name] = self.counting(
+                    part, actual.astype(np.int64), said.astype(np.int64), weight
+                )
             if self.terms.metrics and (self.sliced or not group):
                 moments[group] = self.terms.moments(part, group)
             for (i, c), bins in self.scores(part, weight, most) if self.ranked or not group else ():
@@ -190,7 +213,9 @@ class Asked:
         return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
 
     def told(self, block: Block) -> Block:
-        """The block with one row per problem, positive or not, and for each system a table with one row per problem."""
+        """The block with one row per problem, positive or not, and for each system a table with one
+        row per problem.
+        """
         said = block.said.reshape(-1, self.problems, len(block))
         return replace(block, truth=block.truth.reshape(self.problems, -1) == 1, said=said)
 
@@ -202,19 +227,27 @@ class Asked:
         """For each set of cells its name, the actual values, and the predictions of each system."""
         return iter(())
 
-    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
+    def scores(
+        self, part: Block, weight: Ints | None, most: int
+    ) -> Iterator[tuple[tuple[int, int], Tally]]:
         """For each system and problem its number, and its scores in at most `most` bins."""
         for i, c in np.ndindex(part.said.shape[:2]):
             cut = None if self.exact is None else self.exact[i]
             yield (i, c), tally(part.said[i, c], np.asarray(part.truth[c], bool), weight, most, cut)
 
     @abstractmethod
-    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+    def more(
+        self, block: Block, weight: Ints | None
+    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         """Further summaries of all rows."""
 
 
-def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float | None = None) -> Tally:
-    """Hits and other rows by score, in at most `most` bins. cut: scores on either side of it are never in one bin."""
+def tally(
+    score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float | None = None
+) -> Tally:
+    """Hits and other rows by score, in at most `most` bins. cut: scores on either side of it are
+    never in one bin.
+    """
     return Tally(most, (grid.reduce(score, hit, weight, most=most, cut=cut),))
 
 
@@ -222,7 +255,9 @@ def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float 
 
 
 def score_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's scores, from a block of `told`; its weights are those of the block."""
+    """The actual values and a system's scores, from a block of `told`; its weights are those of the
+    block.
+    """
     return Rows(block.own["stratum"], block.said[system, 0], beside=block.beside)
 
 
@@ -230,8 +265,9 @@ def score_rows(block: Block, system: int) -> Rows:
 class ByScore(Asked):
     """The first reading of two classes.
 
-    within: metrics that rank the rows within each unit, whose values per unit are kept; within_slices: also per slice.
-    It also counts the positive rows and, per system, the scores outside 0..1 and those of 0 or 1 that are wrong.
+    within: metrics that rank the rows within each unit, whose values per unit are kept;
+    within_slices: also per slice. It also counts the positive rows and, per system, the scores
+    outside 0..1 and those of 0 or 1 that are wrong.
     """
 
     within: Sequence[metric.Chosen] = ()
@@ -240,18 +276,29 @@ class ByScore(Asked):
     def __call__(self, block: Block) -> Counted:
         """Summarise a block."""
         asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
-        values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
+        values = {
+            ("within", group): Moments.of(part, self._values, UNITS)
+            for group, part in asked
+            if self.within
+        }
         return replace(super().__call__(block), more=values)
 
     def told(self, block: Block) -> Block:
         return replace(super().told(block), own={"stratum": (block.truth == 1).astype(np.int64)})
 
-    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
-        return {}, [block.truth.sum(), *(n for said in block.said for n in outside(said[0], block.truth[0]))]
+    def more(
+        self, block: Block, weight: Ints | None
+    ) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
+        return {}, [
+            block.truth.sum(),
+            *(n for said in block.said for n in outside(said[0], block.truth[0])),
+        ]
 
     def _values(self, block: Block) -> Floats:
         """What each row adds to the numerator and the denominator of its unit's value."""
-        every = [chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))]
+        every = [
+            chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))
+        ]
         return np.array([side for sums in every for side in (sums.numerator, sums.size)])
 
 
@@ -268,10 +315,18 @@ def outside(score: Floats, hit: Bools) -> tuple[int, int]:
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's predictions, from a block of `told`; its weights are those of the block."""
+    """The actual values and a system's predictions, from a block of `told`; its weights are those
+    of the block.
+    """
     score = block.said[system].T if block.said.shape[1] else None
     predicted = block.own["predicted"][system]
-    return Rows(block.own["stratum"], score, decision=predicted, classes=len(block.truth), beside=block.beside)
+    return Rows(
+        block.own["stratum"],
+        score,
+        decision=predicted,
+        classes=len(block.truth),
+        beside=block.beside,
+    )
 
 
 def highest(score: Floats, predicted: Ints) -> Floats:
@@ -283,27 +338,39 @@ def highest(score: Floats, predicted: Ints) -> Floats:
 class ByClass(Asked):
     """The first reading of several classes. scored: True if each class has a score.
 
-    It also keeps the score of the predicted class, right or wrong; the largest difference from 1 of the sum of a row's
-    scores; and the number of rows whose predicted class does not have the highest score.
+    It also keeps the score of the predicted class, right or wrong; the largest difference from 1 of
+    the sum of a row's scores; and the number of rows whose predicted class does not have the
+    highest score.
     """
 
     scored: bool
 
     def told(self, block: Block) -> Block:
-        truth, own = block.truth == np.arange(self.problems)[:, None], {"stratum": block.truth, **block.own}
+        truth, own = (
+            block.truth == np.arange(self.problems)[:, None],
+            {"stratum": block.truth, **block.own},
+        )
         if self.scored:
             return replace(block, truth=truth, own=own)
-        return replace(block, truth=truth, said=block.said[:, None][:, :0], own={"predicted": block.said} | own)
+        return replace(
+            block, truth=truth, said=block.said[:, None][:, :0], own={"predicted": block.said} | own
+        )
 
     def decided(self, block: Block) -> Block:
-        """The block with the class that each system predicts, or the class with the highest score if none is given."""
-        predicted = block.own["predicted"] if "predicted" in block.own else block.said.argmax(axis=1)
+        """The block with the class that each system predicts, or the class with the highest score
+        if none is given.
+        """
+        predicted = (
+            block.own["predicted"] if "predicted" in block.own else block.said.argmax(axis=1)
+        )
         return replace(block, own={**block.own, "predicted": predicted.astype(np.int64)})
 
     def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
         yield WHOLE, part.own["stratum"], part.own["predicted"]
 
-    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+    def more(
+        self, block: Block, weight: Ints | None
+    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         if not self.scored:
             return {}, [0] * len(block.said)
         tallies, lower = {}, []
@@ -311,7 +378,9 @@ class ByClass(Asked):
             rows = class_rows(block, i)
             own, off = highest(rows.scores, rows.predicted), np.abs(block.said[i].sum(axis=0) - 1)
             tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.bins())
-            tallies["off", i] = Tally(ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),))
+            tallies["off", i] = Tally(
+                ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),)
+            )
             lower.append(int((rows.scores.max(axis=1) > own).sum()))
         return tallies, lower
 
@@ -320,7 +389,8 @@ class ByClass(Asked):
 
 
 def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
-    """The actual values and a system's predictions, from a block of `told`; its weights are those of the block.
+    """The actual values and a system's predictions, from a block of `told`; its weights are those
+    of the block.
 
     cuts: the thresholds of each system.
     """
@@ -331,9 +401,10 @@ def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
 class ByLabel(Asked):
     """The first reading of several labels. cuts: for each system the threshold of each label.
 
-    hits, sliced_hits: shares of rows by name, for all rows and for each slice. celled: True if cells are also counted
-    for slices. It also keeps, if rows are weighted, the scores of all labels unweighted; the combinations of labels,
-    coded as whole numbers; and the weight of the rows without a label.
+    hits, sliced_hits: shares of rows by name, for all rows and for each slice. celled: True if
+    cells are also counted for slices. It also keeps, if rows are weighted, the scores of all labels
+    unweighted; the combinations of labels, coded as whole numbers; and the weight of the rows
+    without a label.
     """
 
     cuts: Sequence[Floats]
@@ -344,28 +415,40 @@ class ByLabel(Asked):
     def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
         if self.celled or not group:
             for j in range(self.problems):
-                yield j, part.truth[j], np.array([part.said[i, j] >= cut[j] for i, cut in enumerate(self.cuts)])
+                yield (
+                    j,
+                    part.truth[j],
+                    np.array([part.said[i, j] >= cut[j] for i, cut in enumerate(self.cuts)]),
+                )
         rows = [label_rows(part, i, self.cuts) for i in range(len(self.cuts))]
         for name, of in (self.sliced_hits if group else self.hits).items():
             members, hits = zip(*map(of, rows), strict=True)
             yield name, members[0], np.array(hits)
 
-    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+    def more(
+        self, block: Block, weight: Ints | None
+    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         tallies, none = {}, ~block.truth.any(axis=0)
         for i in range(0 if weight is None else len(self.cuts)):
-            tallies["every", i] = Tally(self.bins(), (grid.tally(block.said[i].ravel(), most=self.bins()),))
+            tallies["every", i] = Tally(
+                self.bins(), (grid.tally(block.said[i].ravel(), most=self.bins()),)
+            )
         if self.problems <= CODED:
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            tallies["sets", 0] = Tally(self.limits.bins, (grid.tally(code, weight, most=self.limits.bins),))
+            tallies["sets", 0] = Tally(
+                self.limits.bins, (grid.tally(code, weight, most=self.limits.bins),)
+            )
         return tallies, [none.sum() if weight is None else weight[none].sum()]
 
 
-# The second reading ---------------------------------------------------------------------------------------------------
+# The second reading -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The influence of a row on a metric of one label's decisions, indexed by 2 · true + predicted."""
+    """The influence of a row on a metric of one label's decisions, indexed by 2 · true +
+    predicted.
+    """
 
     at: float
     moved: Floats
@@ -377,13 +460,15 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """A mean of a metric over classes or labels, per system: the influence of rows on the metric of each of them.
+    """A mean of a metric over classes or labels, per system: the influence of rows on the metric of
+    each of them.
 
-    The columns are those of the first system's classes or labels, of the next one's, …, and then of each system's
-    shares. shares: the share of each class in the mean. moving: for each system the influence, through the shares, of a
-    row with the label; empty if the shares are fixed. picked: for each pair of systems, if the metric is one of the
-    highest-scored rows, the influence of a row on the difference, by label and 4 · true + 2 · predicted by the first +
-    predicted by the second. strata: the number of classes; 1 for labels.
+    The columns are those of the first system's classes or labels, of the next one's, …, and then of
+    each system's shares. shares: the share of each class in the mean. moving: for each system the
+    influence, through the shares, of a row with the label; empty if the shares are fixed. picked:
+    for each pair of systems, if the metric is one of the highest-scored rows, the influence of a
+    row on the difference, by label and 4 · true + 2 · predicted by the first + predicted by the
+    second. strata: the number of classes; 1 for labels.
     """
 
     of: Sequence[Sequence[Ranked | Cut]]
@@ -393,37 +478,54 @@ class Mean:
     strata: int = 1
 
     def placed(self, part: Block, found: dict[Any, Ints]) -> Block:
-        """The block with the index of each score in the influence values of its label in place of the score.
+        """The block with the index of each score in the influence values of its label in place of
+        the score.
 
         found: indices known from other metrics.
         """
-        every = {(type(one), i, j): one for i, own in enumerate(self.of) for j, one in enumerate(own)}
+        every = {
+            (type(one), i, j): one for i, own in enumerate(self.of) for j, one in enumerate(own)
+        }
         for at, one in every.items():
-            found[at] = found[at] if at in found else one.places(part.truth[at[2]], part.said[at[1:]])
+            found[at] = (
+                found[at] if at in found else one.places(part.truth[at[2]], part.said[at[1:]])
+            )
         return replace(part, said=np.array([found[at] for at in every]).reshape(part.said.shape))
 
     def columns(self, block: Block, weight: Floats) -> Floats:
         """The influence of each row of a block from `placed` on the mean."""
-        every = (one.moved.take(place) for own, said in zip(self.of, block.said, strict=True)
-                 for one, place in zip(own, said, strict=True))  # fmt: skip
+        every = (
+            one.moved.take(place)
+            for own, said in zip(self.of, block.said, strict=True)
+            for one, place in zip(own, said, strict=True)
+        )
         x = np.empty((len(self.of) * len(self.shares) + len(self.moving), len(block)))
         for row, moved in zip(x, [*every, *(of @ block.truth for of in self.moving)], strict=True):
             np.multiply(moved, weight, out=row)
         return x
 
     def powers(self, block: Block, x: Floats) -> Floats:
-        """For each pair of systems and stratum Σ of squares and of fourth powers of the influence on the difference."""
+        """For each pair of systems and stratum Σ of squares and of fourth powers of the influence
+        on the difference.
+        """
         k, n = len(self.shares), len(self.of)
         moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
         moved += x[n * k :] if self.moving else 0.0
-        powers, code = [], block.own["stratum"] if self.strata > 1 else np.zeros(len(block), np.int64)
+        powers, code = (
+            [],
+            block.own["stratum"] if self.strata > 1 else np.zeros(len(block), np.int64),
+        )
         for i, j in combinations(range(n), 2):
             apart = moved[i] - moved[j]
             if self.picked:
                 places = zip(self.picked[i, j], block.said[i], block.said[j], strict=True)
-                apart = np.sum([of.take(2 * first + second % 2) for of, first, second in places], axis=0)
+                apart = np.sum(
+                    [of.take(2 * first + second % 2) for of, first, second in places], axis=0
+                )
             square = apart * apart
-            powers.append([np.bincount(code, power, self.strata) for power in (square, square * square)])
+            powers.append(
+                [np.bincount(code, power, self.strata) for power in (square, square * square)]
+            )
         return np.array(powers).reshape(-1, 2, self.strata).swapaxes(1, 2)
 
 
@@ -431,9 +533,10 @@ class Mean:
 class Moved(Bundle):
     """The summary of the second reading.
 
-    means: by group and metric, moments of the rows' influence on a mean; powers: of unweighted rows. shared: by group
-    and loss that leaves rows out, for each pair of systems the rows that both have, and their differences. cells: by
-    group, for two classes. alone: what is needed of one system only.
+    means: by group and metric, moments of the rows' influence on a mean; powers: of unweighted
+    rows. shared: by group and loss that leaves rows out, for each pair of systems the rows that
+    both have, and their differences. cells: by group, for two classes. alone: what is needed of one
+    system only.
     """
 
     means: dict[Place, Moments | Parted]
@@ -445,11 +548,13 @@ class Moved(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class ByMoves:
-    """The second reading of a block: influence values of the rows. told: the block with labels. plain: unweighted rows.
+    """The second reading of a block: influence values of the rows. told: the block with labels.
+    plain: unweighted rows.
 
-    few: the largest number of units whose columns are kept one by one. means: by group and metric. shared: losses that
-    leave rows out, by group and metric. cuts: for each system the threshold of each label. decided: the groups in which
-    decisions are counted, by `counting`, for two classes. alone: what is needed of `system` only.
+    few: the largest number of units whose columns are kept one by one. means: by group and metric.
+    shared: losses that leave rows out, by group and metric. cuts: for each system the threshold of
+    each label. decided: the groups in which decisions are counted, by `counting`, for two classes.
+    alone: what is needed of `system` only.
     """
 
     told: Callable[[Block], Block]
@@ -470,15 +575,23 @@ class ByMoves:
         means, shared = dict[Place, Moments | Parted](), dict[Place, Moments | Parted]()
         powers, cells = dict[Place, Total](), dict[int, CellCounts]()
         groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
-        for group, part in (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]:
+        for group, part in (
+            (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]
+        ):
             found: dict[Any, Ints] = {}
             for at in (at for at in self.means if at[0] == group):
                 means[at], sums = self._mean(part, self.means[at], found)
                 powers |= {at: Total(sums)} if self.plain else {}
-            shared |= {at: self._shared(part, of) for at, of in (self.shared or {}).items() if at[0] == group}
+            shared |= {
+                at: self._shared(part, of)
+                for at, of in (self.shared or {}).items()
+                if at[0] == group
+            }
             cells |= {group: self._cells(part)} if group in self.decided else {}
         own = replace(block, said=block.said[self.system : self.system + 1])
-        return Moved(means, powers, shared, cells, tuple(terms.moments(own, 0) for terms in self.alone))
+        return Moved(
+            means, powers, shared, cells, tuple(terms.moments(own, 0) for terms in self.alone)
+        )
 
     def _cells(self, part: Block) -> CellCounts:
         """What thresholds decide of two classes."""
@@ -486,7 +599,9 @@ class ByMoves:
         weight = self.counting.weights(part)
         return self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
 
-    def _mean(self, part: Block, mean: Mean, found: dict[Any, Ints]) -> tuple[Moments | Parted, Floats]:
+    def _mean(
+        self, part: Block, mean: Mean, found: dict[Any, Ints]
+    ) -> tuple[Moments | Parted, Floats]:
         """The moments of what moves a mean; of unweighted rows also the powers of differences."""
         powers = np.zeros((len(mean.of) * (len(mean.of) - 1) // 2, mean.strata, 2))
 
@@ -502,7 +617,10 @@ class ByMoves:
         kind: Any = chosen.metric.kind
 
         def columns(some: Block) -> Floats:
-            terms = [kind.terms(label_rows(some, i, self.cuts), chosen.k, (0.0, 0.0)) for i in range(len(self.cuts))]
+            terms = [
+                kind.terms(label_rows(some, i, self.cuts), chosen.k, (0.0, 0.0))
+                for i in range(len(self.cuts))
+            ]
             every = []
             for (first, size), (second, other) in combinations(terms, 2):
                 both = size * other * some.weights

@@ -17,13 +17,18 @@ from evalkit.statistics.statistic import Layout, OfRows, Statistic, layout_of
 from evalkit.statistics.summed import OfDrawn, OfMoments, Squares, at_hand
 from evalkit.system import cached
 
-UNLIKE = "leaves rows out that differ by system, which needs all rows in memory; choose the systems one by one"
+UNLIKE = (
+    "leaves rows out that differ by system, which needs all rows in memory; choose the systems one "
+    "by one"
+)
 KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memory
 
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are needed."""
+    """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are
+    needed.
+    """
 
     rows: Mapping[str, Rows]
     ids: Callable[[], np.ndarray]
@@ -40,7 +45,8 @@ class HeldRows:
         """The metric of a system; a slice is all rows."""
         if not isinstance(member, slice):
             return OfRows(chosen, self.rows[system].take(member))
-        kept = self._kept  # until another metric is measured: what is computed of a system serves all pairs
+        # until another metric is measured: what is computed of a system serves all pairs
+        kept = self._kept
         if any(of != chosen for of, _ in list(kept)[:1]):
             kept.clear()
         statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))
@@ -57,8 +63,8 @@ class HeldRows:
 class Kept(Bundle):
     """The summary of the rows. Groups (slices; 0 is all rows), systems and metrics are numbered.
 
-    moments: by group. squares: of products of terms, by group, metric and system. errors: by group and system; the
-    median is that of their sizes.
+    moments: by group. squares: of products of terms, by group, metric and system. errors: by group
+    and system; the median is that of their sizes.
     """
 
     moments: dict[int, Moments | Parted]
@@ -69,12 +75,14 @@ class Kept(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of metrics that are added up over a block: for all rows those of all metrics, for slices of the first.
+    """The terms of metrics that are added up over a block: for all rows those of all metrics, for
+    slices of the first.
 
-    centres: for each system, values near its actual values and forecasts, which keep digits. near: by metric and
-    system, values near its terms. few: the largest number of units whose terms are kept one by one. more: a function to
-    further columns, `width` of them, which are added up by weight and unit like the terms. rows: the actual values and
-    a system's predictions, if they are more than one number or come with further columns.
+    centres: for each system, values near its actual values and forecasts, which keep digits. near:
+    by metric and system, values near its terms. few: the largest number of units whose terms are
+    kept one by one. more: a function to further columns, `width` of them, which are added up by
+    weight and unit like the terms. rows: the actual values and a system's predictions, if they are
+    more than one number or come with further columns.
     """
 
     metrics: tuple[metric.Chosen, ...]
@@ -86,23 +94,35 @@ class Terms:
     rows: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
-    def of(metrics: Sequence[metric.Chosen], heads: Sequence[Block], few: int, **more: Any) -> "Terms":
-        """The terms of these metrics. heads: some first rows of each system, from which the centres are computed."""
+    def of(
+        metrics: Sequence[metric.Chosen], heads: Sequence[Block], few: int, **more: Any
+    ) -> "Terms":
+        """The terms of these metrics. heads: some first rows of each system, from which the centres
+        are computed.
+        """
         every = np.concatenate([head.truth for head in heads])
         own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
-        centres = [(float(every.mean()), float((head.said[at] if len(head) else every).mean())) for head, at in own]
+        centres = [
+            (float(every.mean()), float((head.said[at] if len(head) else every).mean()))
+            for head, at in own
+        ]
         made, near = Terms(tuple(metrics), centres, {}, few, **more), {}
         for m, chosen in enumerate(metrics):
             kind: Any = chosen.metric.kind
             for i, (head, at) in enumerate(own if kind.totalled else []):
                 terms = kind.terms(made.said(head, at), chosen.k, centres[i])
                 around = isinstance(kind, OfMeans) and len(head)
-                near[m, i] = np.array([0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])])
+                near[m, i] = np.array(
+                    [0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])]
+                )
         return replace(made, near=near)
 
     @staticmethod
     def alone(
-        metrics: Sequence[metric.Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
+        metrics: Sequence[metric.Chosen],
+        systems: int,
+        few: int,
+        rows: Callable[[Block, int], Rows] | None = None,
     ) -> "Terms":
         """The terms of losses and ratios, without centres."""
         near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
@@ -115,17 +135,30 @@ class Terms:
 
     def said(self, block: Block, i: int) -> Rows:
         """The actual values and a system's predictions."""
-        return self.rows(block, i) if self.rows else Rows(block.truth, block.said[i], beside=block.beside)
+        return (
+            self.rows(block, i)
+            if self.rows
+            else Rows(block.truth, block.said[i], beside=block.beside)
+        )
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
-        """The moments of the weight, the further columns, and the terms of each system and metric, all by weight."""
+        """The moments of the weight, the further columns, and the terms of each system and metric,
+        all by weight.
+        """
         return summed(block, partial(self._columns, group=group), self.few)
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
         """The moments of the products of two terms, for metrics whose limits use fourth powers."""
-        asked = [m for m in self._of(group) if isinstance(self.metrics[m].metric.kind, OfMeans | kinds.RatioOfRows)]
+        asked = [
+            m
+            for m in self._of(group)
+            if isinstance(self.metrics[m].metric.kind, OfMeans | kinds.RatioOfRows)
+        ]
         every = [] if block.parted else [(m, i) for m in asked for i in range(len(block.said))]
-        return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
+        return {
+            (group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True)
+            for at in every
+        }
 
     def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
         """The fields of `Kept` except the sample, for all rows and for each slice."""
@@ -152,10 +185,24 @@ class Terms:
         return range(len(self.metrics[:1] if group else self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
-        w, more = block.weights, np.empty((0, len(block))) if self.more is None else self.more(block)
+        w, more = (
+            block.weights,
+            np.empty((0, len(block))) if self.more is None else self.more(block),
+        )
         each = [self.said(block, i) for i in range(len(block.said))]
-        every = ((rows, m, i) for i, rows in enumerate(each) for m in self._of(group) if (m, i) in self.near)
-        return np.array([w, *(w * column for column in more), *(w * t for at in every for t in self._terms(*at))])
+        every = (
+            (rows, m, i)
+            for i, rows in enumerate(each)
+            for m in self._of(group)
+            if (m, i) in self.near
+        )
+        return np.array(
+            [
+                w,
+                *(w * column for column in more),
+                *(w * t for at in every for t in self._terms(*at)),
+            ]
+        )
 
     def _terms(self, rows: Rows, m: int, i: int) -> Sequence[Floats]:
         of = self.metrics[m]
@@ -168,7 +215,9 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class SummedForecasts:
-    """The metrics of a study whose table was read in blocks, from the summary `kept`. layout: of the sample."""
+    """The metrics of a study whose table was read in blocks, from the summary `kept`. layout: of
+    the sample.
+    """
 
     systems: tuple[str, ...]
     terms: Terms
@@ -193,7 +242,16 @@ class SummedForecasts:
         if isinstance(chosen.base.metric.kind, Quantile):
             plain, n, inside = self.layout is Layout.PLAIN, moments.n, self._inside(group)
             freedom = n - 1.0 if plain else moments.kish(0) - 1
-            return OfDrawn(chosen, self.middle(chosen, group, i), self.kept.sample, i, inside, self.layout, n, freedom)
+            return OfDrawn(
+                chosen,
+                self.middle(chosen, group, i),
+                self.kept.sample,
+                i,
+                inside,
+                self.layout,
+                n,
+                freedom,
+            )
         squares = self.kept.squares.get((group, m, i))
         of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
         return OfMoments(chosen, moments, self.terms.place(group, m, i), self.layout, of_squares)
@@ -212,7 +270,9 @@ class SummedForecasts:
         return np.any([column == group for column in columns], axis=0) if group else slice(None)
 
     def refuse_unlike(self) -> None:
-        """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs the rows."""
+        """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs
+        the rows.
+        """
         for chosen in self.terms.metrics:
             if isinstance(chosen.metric.kind, kinds.Loss):
                 every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
@@ -225,4 +285,6 @@ def refuse_unsummed(metrics: Sequence[metric.Chosen], rows: int) -> None:
     for chosen in metrics:
         kind = chosen.base.metric.kind
         if not (kind.totalled or isinstance(kind, Quantile)):
-            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows")
+            raise ParameterError(
+                f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows"
+            )

@@ -1,1 +1,3 @@
-"""Metrics, and the structures that they are computed from, such as `Counts` and `Rankings`; no statistics."""
+"""Metrics, and the structures that they are computed from, such as `Counts` and `Rankings`; no
+statistics.
+"""

@@ -1,4 +1,6 @@
-"""Scores read as probabilities, all from `Counts`: Brier score, log loss, calibration; and forecasts read as means."""
+"""Scores read as probabilities, all from `Counts`: Brier score, log loss, calibration; and
+forecasts read as means.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,15 +28,18 @@ def brier(c: Counts) -> float:
 
 
 def brier_skill(c: Counts) -> float:
-    """1 - Brier / (Brier score of always predicting the base rate). Undefined if one class is absent."""
+    """1 - Brier / (Brier score of always predicting the base rate). Undefined if one class is
+    absent.
+    """
     return float(1 - ratio(brier(c), brier(_constant(c))))
 
 
 def brier_skill_bins(c: Counts) -> Floats:
-    """The influence on the Brier skill of a positive (first row) and a negative (second) at each threshold.
+    """The influence on the Brier skill of a positive (first row) and a negative (second) at each
+    threshold.
 
-    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label − r) / U², divided by
-    n.
+    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label −
+    r) / U², divided by n.
 
     >>> from evalkit.metrics.counts import count
     >>> brier_skill_bins(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
@@ -42,7 +47,9 @@ def brier_skill_bins(c: Counts) -> Floats:
     """
     b, r = brier(c), base_rate(c)
     loss, label = np.array([(1 - c.threshold) ** 2, c.threshold**2]), np.array([[1.0], [0.0]])
-    return ratio(b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r))
+    return ratio(
+        b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r)
+    )
 
 
 def clipped(c: Counts) -> float:
@@ -52,7 +59,8 @@ def clipped(c: Counts) -> float:
 
 
 def unforeseen(c: Counts, chance: float) -> float:
-    """The share of the log loss that comes from rows whose outcome had a probability below `chance`.
+    """The share of the log loss that comes from rows whose outcome had a probability below
+    `chance`.
 
     Rows with a clipped probability count in the total only.
 
@@ -71,7 +79,7 @@ def mean_score(c: Counts) -> float:
     return float(ratio(np.dot(c.positive + c.negative, c.threshold), c.total))
 
 
-# Isotonic calibration -------------------------------------------------------------------------------------
+# Isotonic calibration -----------------------------------------------------------------------------
 
 
 def recalibrate(c: Counts) -> Counts:
@@ -103,9 +111,9 @@ class Decomposition:
 def decompose(c: Counts) -> Decomposition:
     """CORP decomposition of the Brier score into miscalibration, discrimination and uncertainty.
 
-    Miscalibration: Brier score - that of the isotonic probabilities. Uncertainty: that of always predicting the base
-    rate. Discrimination: uncertainty - Brier score of the isotonic probabilities.
-    doi:10.1073/pnas.2016191118. Equals model-diagnostics' decompose.
+    Miscalibration: Brier score - that of the isotonic probabilities. Uncertainty: that of always
+    predicting the base rate. Discrimination: uncertainty - Brier score of the isotonic
+    probabilities. doi:10.1073/pnas.2016191118. Equals model-diagnostics' decompose.
 
     >>> from evalkit.metrics.counts import count
     >>> d = decompose(count([0.9, 0.6, 0.5, 0.1], [1, 0, 1, 0]))
@@ -117,10 +125,12 @@ def decompose(c: Counts) -> Decomposition:
 
 
 def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
-    """The scores, lowest first, and the share of positives that isotonic regression assigns to each.
+    """The scores, lowest first, and the share of positives that isotonic regression assigns to
+    each.
 
-    Only the two ends of each block of equal shares are kept; the straight lines between them are the same. It is the
-    curve of the CORP reliability diagram. doi:10.1073/pnas.2016191118. Equals scikit-learn's IsotonicRegression.
+    Only the two ends of each block of equal shares are kept; the straight lines between them are
+    the same. It is the curve of the CORP reliability diagram. doi:10.1073/pnas.2016191118. Equals
+    scikit-learn's IsotonicRegression.
 
     >>> from evalkit.metrics.counts import count
     >>> score, share = isotonic_curve(count([0.9, 0.6, 0.5, 0.4, 0.1], [1, 0, 0, 1, 0]))
@@ -142,7 +152,7 @@ def block_ends(share: Floats) -> Bools:
     return (np.append(True, changes) | np.append(changes, True))[: len(share)]
 
 
-# Bins -----------------------------------------------------------------------------------------------------
+# Bins ---------------------------------------------------------------------------------------------
 
 
 def miscalibration(c: Counts) -> float:
@@ -167,18 +177,19 @@ class Bins:
 def bins_uniform(c: Counts, bins: int = 10) -> Bins:
     """`bins` bins of equal width over [0, 1]: closed on the left, the last one on both sides.
 
-    The borders are the floats nearest to k / `bins`, so that .3 lies in [.3, .4). np.linspace(0, 1, 11), which other
-    tools use, has .3, .6 and .7 a little higher.
+    The borders are the floats nearest to k / `bins`, so that .3 lies in [.3, .4). np.linspace(0, 1,
+    11), which other tools use, has .3, .6 and .7 a little higher.
     """
     edges = np.arange(bins + 1) / bins
     return _bins(c, np.clip(np.searchsorted(edges, c.threshold, side="right") - 1, 0, bins - 1))
 
 
 def bins_quantile(c: Counts, bins: int = 10) -> Bins:
-    """Bins between quantiles of the score, closed on the left, with about the same number of rows each.
+    """Bins between quantiles of the score, closed on the left, with about the same number of rows
+    each.
 
-    Equal scores share a bin. The quantiles are numpy's; scikit-learn's calibration_curve(strategy="quantile")
-    closes the same bins on the right.
+    Equal scores share a bin. The quantiles are numpy's; scikit-learn's
+    calibration_curve(strategy="quantile") closes the same bins on the right.
     """
     rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
     low, high = (_score_at(c, whole) for whole in (np.floor(rank), np.ceil(rank)))
@@ -206,10 +217,10 @@ def ece(b: Bins) -> float:
 def ece_debiased(b: Bins) -> float:
     """`ece` without its expected upward bias from sampling noise, at least 0.
 
-    In a bin of n rows with a share m of positives, the share varies with s = √(m (1 − m) / n): if the true gap were d,
-    the expected gap would be E|N(d, s²)|. Kumar, Liang and Ma 2019, arXiv:1909.10155, simulate what is computed here in
-    closed form; equals `normal_debiased_ce` of their package uncertainty-calibration with power 1, to its Monte Carlo
-    error.
+    In a bin of n rows with a share m of positives, the share varies with s = √(m (1 − m) / n): if
+    the true gap were d, the expected gap would be E|N(d, s²)|. Kumar, Liang and Ma 2019,
+    arXiv:1909.10155, simulate what is computed here in closed form; equals `normal_debiased_ce` of
+    their package uncertainty-calibration with power 1, to its Monte Carlo error.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
@@ -223,14 +234,19 @@ def ece_debiased(b: Bins) -> float:
     z = ratio(b.gap, spread)
     folded = spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
     expected = np.where(spread > 0, folded, b.gap)
-    return max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0) if len(b.rows) else np.nan
+    return (
+        max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
+        if len(b.rows)
+        else np.nan
+    )
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
     """The score of the row with each rank, 0 for the lowest."""
     if not len(c.threshold):
         return rank
-    above = np.searchsorted(c.tp + c.fp, c.total - rank)  # the row is among the `total - rank` highest, and the last
+    # the row is among the `total - rank` highest, and the last
+    above = np.searchsorted(c.tp + c.fp, c.total - rank)
     return c.threshold[np.minimum(above, len(c.threshold) - 1)]
 
 
@@ -240,12 +256,14 @@ def _constant(c: Counts) -> Counts:
 
 def _bins(c: Counts, place: Ints) -> Bins:
     p, n = c.positive, c.negative
-    rows, positives, score = (np.bincount(place, weights=w) for w in (p + n, p, (p + n) * c.threshold))
+    rows, positives, score = (
+        np.bincount(place, weights=w) for w in (p + n, p, (p + n) * c.threshold)
+    )
     filled = rows > 0
     return Bins(rows[filled], positives[filled], score[filled])
 
 
-# Logistic recalibration ---------------------------------------------------------------------------------------------
+# Logistic recalibration ---------------------------------------------------------------------------
 
 STEPS = 100  # of Newton's method, which needs about eight
 ENOUGH = 1e-12  # relative change of a coefficient at which it stops
@@ -255,17 +273,20 @@ LONG = 0.2  # change of a coefficient from which Newton's method may overshoot
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients of a logistic regression, and the influence of a positive (row 0) or negative at each score."""
+    """Coefficients of a logistic regression, and the influence of a positive (row 0) or negative at
+    each score.
+    """
 
     coefficients: Floats
     bins: Floats
 
 
 def slope(c: Counts) -> float:
-    """b of the logistic regression logit P(positive) = a + b logit(score), the calibration slope: 1 if calibrated.
+    """b of the logistic regression logit P(positive) = a + b logit(score), the calibration slope: 1
+    if calibrated.
 
-    Below 1 the probabilities are too extreme. NaN if the scores separate the classes, or do not vary. Scores are
-    clipped as for log loss. Cox 1958, doi:10.1093/biomet/45.3-4.562.
+    Below 1 the probabilities are too extreme. NaN if the scores separate the classes, or do not
+    vary. Scores are clipped as for log loss. Cox 1958, doi:10.1093/biomet/45.3-4.562.
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{slope(count([0.2, 0.8], positive=[4, 6], negative=[6, 4])):.4f}")
@@ -275,12 +296,15 @@ def slope(c: Counts) -> float:
 
 
 def slope_bins(c: Counts) -> Floats:
-    """The influence on the slope of a positive (first row) and a negative (second) at each threshold."""
+    """The influence on the slope of a positive (first row) and a negative (second) at each
+    threshold.
+    """
     return _slope(c).bins[1]
 
 
 def intercept(c: Counts) -> float:
-    """a of logit P(positive) = a + logit(score), the calibration intercept: 0 if calibrated on average.
+    """a of logit P(positive) = a + logit(score), the calibration intercept: 0 if calibrated on
+    average.
 
     Above 0 the probabilities are too low. NaN if a class is absent. doi:10.1186/s12916-019-1466-7.
 
@@ -292,7 +316,9 @@ def intercept(c: Counts) -> float:
 
 
 def intercept_bins(c: Counts) -> Floats:
-    """The influence on the intercept of a positive (first row) and a negative (second) at each threshold."""
+    """The influence on the intercept of a positive (first row) and a negative (second) at each
+    threshold.
+    """
     return _intercept(c).bins[0]
 
 
@@ -312,7 +338,9 @@ def _intercept(c: Counts) -> Fit:
 
 
 def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
-    """Where Newton's method begins: of many scores with the coefficients of the table in cells, which is near."""
+    """Where Newton's method begins: of many scores with the coefficients of the table in cells,
+    which is near.
+    """
     if len(c.threshold) <= MANY:
         return usual
     near = fit(influence.pooled(c)).coefficients
@@ -325,7 +353,9 @@ def _logit(c: Counts) -> Floats:
 
 
 def _separated(c: Counts) -> bool:
-    """True if a threshold separates the classes, but for ties at it, or a class is absent: no slope is the largest."""
+    """True if a threshold separates the classes, but for ties at it, or a class is absent: no slope
+    is the largest.
+    """
     positive, negative = (c.threshold[rows > 0] for rows in (c.positive, c.negative))
     if not (len(positive) and len(negative)):
         return True
@@ -333,7 +363,9 @@ def _separated(c: Counts) -> bool:
 
 
 def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
-    """Maximum likelihood by Newton's method from these coefficients; of a long step that lowers it, half is taken."""
+    """Maximum likelihood by Newton's method from these coefficients; of a long step that lowers it,
+    half is taken.
+    """
     positive = c.positive
     rows = positive + c.negative
 
@@ -343,8 +375,12 @@ def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) ->
 
     for _ in range(STEPS):
         chance = expit(offset + coefficients @ columns)
-        step = _inverse(columns, rows * chance * (1 - chance)) @ (columns @ (positive - rows * chance))
-        while np.abs(step).max() > LONG and likelihood(coefficients + step) < likelihood(coefficients):
+        step = _inverse(columns, rows * chance * (1 - chance)) @ (
+            columns @ (positive - rows * chance)
+        )
+        while np.abs(step).max() > LONG and likelihood(coefficients + step) < likelihood(
+            coefficients
+        ):
             step = step / 2
         coefficients = coefficients + step
         if np.abs(step).max() <= ENOUGH * (1 + np.abs(coefficients).max()):
@@ -365,12 +401,13 @@ def expit(x: Floats) -> Floats:
     return np.asarray(special.expit(x), dtype=np.float64)
 
 
-# Forecasts read as means ----------------------------------------------------------------------------------------------
+# Forecasts read as means --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Rows pooled by equal forecasts, lowest first: the forecast, their weight, the mean of their actual values.
+    """Rows pooled by equal forecasts, lowest first: the forecast, their weight, the mean of their
+    actual values.
 
     of: the index of each row's forecast in the other columns.
     """
@@ -403,7 +440,8 @@ def means(rows: Rows) -> Means:
 
 
 def isotonic(table: Means) -> Floats:
-    """The mean of the actual values at each forecast, by isotonic regression. doi:10.1214/23-STS908.
+    """The mean of the actual values at each forecast, by isotonic regression.
+    doi:10.1214/23-STS908.
 
     >>> isotonic(means(Rows(np.array([2.0, 1.0, 6.0]), np.array([1.0, 2.0, 3.0])))).tolist()
     [1.5, 1.5, 6.0]
@@ -423,8 +461,9 @@ def means_curve(table: Means) -> tuple[Floats, Floats]:
 def decomposed(table: Means, uncertainty: float) -> Decomposition:
     """CORP decomposition of the squared error: MSE = miscalibration − discrimination + uncertainty.
 
-    Miscalibration: MSE − MSE of the isotonic mean, which recalibration would remove. uncertainty: the variance of the
-    actual values. Equals model-diagnostics' decompose with SquaredError. doi:10.1214/23-STS908.
+    Miscalibration: MSE − MSE of the isotonic mean, which recalibration would remove. uncertainty:
+    the variance of the actual values. Equals model-diagnostics' decompose with SquaredError.
+    doi:10.1214/23-STS908.
 
     >>> rows = Rows(np.array([2.0, 1.0, 6.0]), np.array([1.0, 2.0, 3.0]))
     >>> d = decomposed(means(rows), float(rows.actual.var()))

@@ -1,6 +1,7 @@
 """Counts: binary outcomes at every threshold of a score, and the metrics that need nothing else.
 
-Predicted positive means score >= threshold. `count` sorts the scores once; the rest is arithmetic on its table.
+Predicted positive means score >= threshold. `count` sorts the scores once; the rest is arithmetic
+on its table.
 """
 
 import html
@@ -21,10 +22,10 @@ Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 class Counts:
     """Weight of positives (tp) and of negatives (fp) at or above each distinct score.
 
-    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 if all weights are
-    whole numbers. positives, negatives: the totals, which stay the same at other thresholds (`at`). In
-    `labels.one_vs_rest` the columns have one row per class; totals are then arrays, and the metrics of a
-    threshold return one value per class.
+    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 if all
+    weights are whole numbers. positives, negatives: the totals, which stay the same at other
+    thresholds (`at`). In `labels.one_vs_rest` the columns have one row per class; totals are then
+    arrays, and the metrics of a threshold return one value per class.
     """
 
     threshold: Floats
@@ -35,7 +36,9 @@ class Counts:
 
     @staticmethod
     def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
-        """A table from its columns; the last threshold includes all rows. Without thresholds all counts are 0."""
+        """A table from its columns; the last threshold includes all rows. Without thresholds all
+        counts are 0.
+        """
         positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
         return Counts(threshold, tp, fp, positives, negatives)
 
@@ -46,7 +49,11 @@ class Counts:
 
     def _repr_html_(self) -> str:
         sides = {"true positives": self.tp, "false positives": self.fp}
-        return numbers.points({"threshold": self.threshold, **sides}) if self.tp.ndim == 1 else html.escape(repr(self))
+        return (
+            numbers.points({"threshold": self.threshold, **sides})
+            if self.tp.ndim == 1
+            else html.escape(repr(self))
+        )
 
     @property
     def positive(self) -> Weights:
@@ -74,15 +81,17 @@ class Counts:
         return self.positives + self.negatives
 
 
-# Making a table --------------------------------------------------------------------------------------------
+# Making a table -----------------------------------------------------------------------------------
 
 
 def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = None) -> Counts:
-    """Counts of a score from rows, a histogram or the result of a GROUP BY; equal scores are added up.
+    """Counts of a score from rows, a histogram or the result of a GROUP BY; equal scores are added
+    up.
 
-    positive, negative: weight at each score, >= 0; scores without weight are left out. Without `negative`
-    each score is one row, and `positive` its label, 0 or 1. Raises InputError for a score that is not finite,
-    a label other than 0 and 1, a weight below 0, or columns of different lengths.
+    positive, negative: weight at each score, >= 0; scores without weight are left out. Without
+    `negative` each score is one row, and `positive` its label, 0 or 1. Raises InputError for a
+    score that is not finite, a label other than 0 and 1, a weight below 0, or columns of different
+    lengths.
 
     >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
     >>> c.threshold, c.tp, c.fp
@@ -102,10 +111,12 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
 
 
 def at(c: Counts, threshold: ArrayLike) -> Counts:
-    """The counts at one or more other thresholds, for the metrics of a threshold; NaN at a threshold of NaN.
+    """The counts at one or more other thresholds, for the metrics of a threshold; NaN at a
+    threshold of NaN.
 
     >>> c = count([1, 0], positive=[140, 11], negative=[40, 4809])
-    >>> print(f"{precision(at(c, 0.5)):.6f} {recall(at(c, 0.5)):.6f} {f_score(at(c, 0.5), beta=2):.6f}")
+    >>> half = at(c, 0.5)
+    >>> print(f"{precision(half):.6f} {recall(half):.6f} {f_score(half, beta=2):.6f}")
     0.777778 0.927152 0.892857
     """
     threshold = np.asarray(threshold, dtype=np.float64)
@@ -117,7 +128,9 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
-    """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no gathering."""
+    """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no
+    gathering.
+    """
     power = exponent(score)
     key = with_label(score, label, power)
     if key is None:
@@ -138,34 +151,41 @@ def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Count
     order = order[(positive + negative)[order] > 0]
     score = score[order] + 0.0  # -0.0 becomes 0.0
     last = run_ends(score)
-    return Counts.of(score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last])
+    return Counts.of(
+        score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last]
+    )
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:
     weight = finite(name, values)
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
-        raise InputError(f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})")
+        raise InputError(
+            f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})"
+        )
     return weight.astype(np.int64) if np.all(weight == np.rint(weight)) else weight
 
 
-# Scores as whole numbers of 63 bits, of which one plain sort orders the rows --------------------------------
+# Scores as whole numbers of 63 bits, of which one plain sort orders the rows ----------------------
 
 ROWS = 2**15  # processed at once: they stay in the cache
 BELOW = 2.0  # the bits of doubles below it in size have one to spare
 
 
 def exponent(score: Floats) -> int:
-    """The power of two that scales finite scores below 2 in absolute value; 0 if they are already."""
+    """The power of two that scales finite scores below 2 in absolute value; 0 if they are
+    already.
+    """
     size = max(score.max(initial=0), -score.min(initial=0))
     return max(0, int(np.frexp(size)[1]) - 1)
 
 
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
-    """Whole numbers in the order of finite scores (-0.0 is 0.0), with the label as last bit: one sort orders both.
+    """Whole numbers in the order of finite scores (-0.0 is 0.0), with the label as last bit: one
+    sort orders both.
 
-    exponent: scores are first divided by this power of two. None if a score is then not below 2 in absolute value, or
-    if the division cannot be undone exactly.
+    exponent: scores are first divided by this power of two. None if a score is then not below 2 in
+    absolute value, or if the division cannot be undone exactly.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])
@@ -175,9 +195,12 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
         block = slice(start, start + ROWS)
         here = score[block] * 2.0**-exponent if exponent else score[block]
         low = here.min()
-        if not (low > -BELOW and here.max() < BELOW) or (exponent and np.any(here * 2.0**exponent != score[block])):
+        if not (low > -BELOW and here.max() < BELOW) or (
+            exponent and np.any(here * 2.0**exponent != score[block])
+        ):
             return None
-        bits = here.view(np.int64) if low > 0 else ordered((here + 0.0).view(np.int64))  # above 0 they are in order
+        # above 0 they are in order
+        bits = here.view(np.int64) if low > 0 else ordered((here + 0.0).view(np.int64))
         np.left_shift(bits, 1, out=key[block])
         np.bitwise_or(key[block], label[block], out=key[block])
     return key
@@ -211,15 +234,19 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
 
 
 def ordered(bits: Ints) -> Ints:
-    """The bits of doubles, inverted for negative ones, in the order of the doubles; its own inverse."""
+    """The bits of doubles, inverted for negative ones, in the order of the doubles; its own
+    inverse.
+    """
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits
 
 
-# Metrics of a threshold ------------------------------------------------------------------------------------
+# Metrics of a threshold ---------------------------------------------------------------------------
 
 
 def majority(c: Counts) -> float:
-    """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every accuracy."""
+    """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every
+    accuracy.
+    """
     return float(ratio(max(c.positives, c.negatives), c.total))
 
 
@@ -234,7 +261,9 @@ def predicted_rate(c: Counts) -> Floats:
 
 
 def precision(c: Counts) -> Floats:
-    """TP / (TP + FP); also positive predictive value. Undefined if nothing is predicted positive."""
+    """TP / (TP + FP); also positive predictive value. Undefined if nothing is predicted
+    positive.
+    """
     return ratio(c.tp, c.tp + c.fp)
 
 
@@ -256,8 +285,9 @@ def false_positive_rate(c: Counts) -> Floats:
 def f_score(c: Counts, beta: float = 1.0) -> Floats:
     """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): recall weighs b = beta times as much as precision.
 
-    Computed from counts, not from precision and recall: 0 if every positive is missed, NaN only if nothing is
-    positive and nothing predicted positive. van Rijsbergen, Information Retrieval (1979), ch. 7.
+    Computed from counts, not from precision and recall: 0 if every positive is missed, NaN only if
+    nothing is positive and nothing predicted positive. van Rijsbergen, Information Retrieval
+    (1979), ch. 7.
     """
     return ratio((1 + beta**2) * c.tp, c.tp + c.fp + beta**2 * c.positives)
 
@@ -273,14 +303,18 @@ def balanced_accuracy(c: Counts) -> Floats:
 
 
 def mcc(c: Counts) -> Floats:
-    """(TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN)): Matthews' correlation of label and prediction.
+    """(TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN)): Matthews' correlation of label and
+    prediction.
 
     Undefined, not 0, if either has one class only. doi:10.1016/0005-2795(75)90109-9.
 
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
     """
-    rows, columns = np.sqrt(c.positives) * np.sqrt(c.negatives), np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
+    rows, columns = (
+        np.sqrt(c.positives) * np.sqrt(c.negatives),
+        np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn),
+    )
     return ratio(c.tp * c.tn - c.fp * c.fn, rows * columns)
 
 
@@ -289,14 +323,18 @@ def kappa(c: Counts) -> Floats:
 
     Undefined if all labels and predictions are the same class. doi:10.1177/001316446002000104.
     """
-    return ratio(2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn))
+    return ratio(
+        2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn)
+    )
 
 
-# Metrics of the whole order --------------------------------------------------------------------------------
+# Metrics of the whole order -----------------------------------------------------------------------
 
 
 class Step(NamedTuple):
-    """A run of consecutive thresholds: positives and negatives at each one (p, n), and at or above it (tp, fp)."""
+    """A run of consecutive thresholds: positives and negatives at each one (p, n), and at or above
+    it (tp, fp).
+    """
 
     p: Weights
     n: Weights
@@ -308,7 +346,9 @@ STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no thre
 
 
 def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
-    """Yield the table in runs of `STEP` thresholds, so that a sum over it needs no array as long as the table."""
+    """Yield the table in runs of `STEP` thresholds, so that a sum over it needs no array as long as
+    the table.
+    """
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
         tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]
@@ -339,7 +379,8 @@ def _each(total: Weights, before: Any) -> Weights:
 def twice_u(c: Counts) -> float:
     """2 U: over pairs of a positive and a negative, 2 for each in the right order and 1 for a tie.
 
-    An exact whole number if the weights are. U is the Mann-Whitney statistic. doi:10.1214/aoms/1177730491.
+    An exact whole number if the weights are. U is the Mann-Whitney statistic.
+    doi:10.1214/aoms/1177730491.
     """
     return sum(np.dot(step.p, 2 * (c.negatives - step.fp) + step.n).item() for step in steps(c))
 
@@ -347,8 +388,8 @@ def twice_u(c: Counts) -> float:
 def auc(c: Counts) -> float:
     """U / (P N): the probability that a positive scores above a negative, a tie counting one half.
 
-    The area under the ROC curve by the trapezoid rule, and 1 - ranking loss. Undefined when one class is
-    absent. doi:10.1148/radiology.143.1.7063747.
+    The area under the ROC curve by the trapezoid rule, and 1 - ranking loss. Undefined when one
+    class is absent. doi:10.1148/radiology.143.1.7063747.
 
     >>> print(f"{auc(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
@@ -357,11 +398,13 @@ def auc(c: Counts) -> float:
 
 
 def average_precision(c: Counts) -> float:
-    """Mean over the positives of the precision at their score: the area under the PR curve in steps.
+    """Mean over the positives of the precision at their score: the area under the PR curve in
+    steps.
 
     Equals scikit-learn's average_precision_score. Undefined without positives.
 
-    >>> print(f"{average_precision(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
+    >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
+    >>> print(f"{average_precision(c):.6f}")
     0.833333
     """
     sums = (np.dot(step.p, step.tp / (step.tp + step.fp)).item() for step in steps(c))
@@ -369,8 +412,12 @@ def average_precision(c: Counts) -> float:
 
 
 def ks(c: Counts) -> float:
-    """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of the classes."""
-    return float(ratio(max((rate_gap(c, part) for part in blocks(c)), default=0), c.positives * c.negatives))
+    """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of
+    the classes.
+    """
+    return float(
+        ratio(max((rate_gap(c, part) for part in blocks(c)), default=0), c.positives * c.negatives)
+    )
 
 
 def rate_gap(c: Counts, step: Step | Counts) -> float:
@@ -378,12 +425,13 @@ def rate_gap(c: Counts, step: Step | Counts) -> float:
     return np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()
 
 
-# AUC inside many groups at once, and GAUC, their weighted mean --------------------------------------------------------
+# AUC inside many groups at once, and GAUC, their weighted mean ------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
-    """2 U, positives and negatives of each group, in the order of the distinct keys; int64 unless rows have weights.
+    """2 U, positives and negatives of each group, in the order of the distinct keys; int64 unless
+    rows have weights.
 
     The AUC of a group is undefined if it has only one class.
     """
@@ -407,7 +455,8 @@ class GroupedCounts:
 def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> GroupedCounts:
     """AUC within each group (a user, a query), a tie counting one half, by one sort for all groups.
 
-    Raises InputError for a score that is not finite, a label other than 0 and 1, or columns of different lengths.
+    Raises InputError for a score that is not finite, a label other than 0 and 1, or columns of
+    different lengths.
 
     >>> user = ["u1", "u1", "u1", "u1", "u2", "u2", "u2"]
     >>> g = auc_by_group([1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2], user)
@@ -426,13 +475,18 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     place = np.flatnonzero(key & 1)
     begin, end = np.searchsorted(place, [start, start + rows])
     positives = end - begin
-    # The place of a positive less the positives and the groups before it: the negatives that it beats or ties with.
+    # The place of a positive less the positives and the groups before it: the negatives that it
+    # beats or ties with.
     beaten = np.append(0, np.cumsum(place - np.arange(len(place))))
     wins = beaten[end] - beaten[begin] - positives * (start - begin)
-    return GroupedCounts(names, 2 * wins - _tied_pairs(key, place, bits, len(names)), positives, rows - positives)
+    return GroupedCounts(
+        names, 2 * wins - _tied_pairs(key, place, bits, len(names)), positives, rows - positives
+    )
 
 
-def weighted_auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike, weight: ArrayLike) -> GroupedCounts:
+def weighted_auc_by_group(
+    label: ArrayLike, score: ArrayLike, group: ArrayLike, weight: ArrayLike
+) -> GroupedCounts:
     """AUC within each group for weighted rows: a pair has the product of its two weights.
 
     >>> g = weighted_auc_by_group([1, 0, 1], [0.9, 0.8, 0.7], ["u", "u", "u"], [3.0, 1.0, 1.0])
@@ -446,11 +500,15 @@ def weighted_auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike, 
     hits, misses = (np.bincount(place, weight * side, len(cell)) for side in (label, 1 - label))
     positives, negatives = (np.bincount(owner, side, len(names)) for side in (hits, misses))
     below = np.cumsum(misses) - misses - (np.cumsum(negatives) - negatives)[owner]
-    return GroupedCounts(names, np.bincount(owner, hits * (2 * below + misses), len(names)), positives, negatives)
+    return GroupedCounts(
+        names, np.bincount(owner, hits * (2 * below + misses), len(names)), positives, negatives
+    )
 
 
 def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
-    """Number of pairs of a positive and a negative with equal scores per group; negatives come first in a tie."""
+    """Number of pairs of a positive and a negative with equal scores per group; negatives come
+    first in a tie.
+    """
     first = place[key[place - 1] == key[place] - 1]
     negatives = first - np.searchsorted(key, key[first] - 1)
     positives = np.searchsorted(key, key[first], side="right") - first

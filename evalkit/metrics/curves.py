@@ -8,7 +8,15 @@ from numpy.typing import ArrayLike
 from evalkit import numbers
 from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics import counts
-from evalkit.metrics.counts import Counts, blocks, f_score, false_positive_rate, precision, predicted_rate, recall
+from evalkit.metrics.counts import (
+    Counts,
+    blocks,
+    f_score,
+    false_positive_rate,
+    precision,
+    predicted_rate,
+    recall,
+)
 
 CELLS = 1000  # of a side of a picture: finer than half a pixel
 
@@ -23,7 +31,9 @@ class Curve:
 
     def __repr__(self) -> str:
         """The number of points and the ends."""
-        ends = " to ".join(f"({numbers.number(self.x[i])}, {numbers.number(self.y[i])})" for i in (0, -1))
+        ends = " to ".join(
+            f"({numbers.number(self.x[i])}, {numbers.number(self.y[i])})" for i in (0, -1)
+        )
         return f"<Curve: {self.x.size:,} points, {ends}>" if self.x.size else "<Curve: no points>"
 
     def _repr_html_(self) -> str:
@@ -37,7 +47,9 @@ def roc_curve(c: Counts) -> Curve:
 
 
 def precision_recall_curve(c: Counts) -> Curve:
-    """Precision over recall, from the highest score on: without predicted positives precision is undefined."""
+    """Precision over recall, from the highest score on: without predicted positives precision is
+    undefined.
+    """
     return Curve(recall(c), precision(c), c.threshold)
 
 
@@ -48,10 +60,11 @@ def gain_curve(c: Counts) -> Curve:
 
 
 def precision_steps(c: Counts) -> Curve:
-    """The precision-recall curve as drawn, in steps: each precision extends back to the recall of the point before.
+    """The precision-recall curve as drawn, in steps: each precision extends back to the recall of
+    the point before.
 
-    The area below the steps is therefore average precision. The curve starts at recall 0 with the precision of the
-    first threshold that finds a positive.
+    The area below the steps is therefore average precision. The curve starts at recall 0 with the
+    precision of the first threshold that finds a positive.
 
     >>> from evalkit.metrics.counts import count
     >>> steps = precision_steps(count([0.9, 0.8, 0.7], [0, 1, 1]))
@@ -61,19 +74,28 @@ def precision_steps(c: Counts) -> Curve:
     curve = precision_recall_curve(c)
     first = int(np.searchsorted(c.tp, 0, side="right"))
     x, y, threshold = curve.x[first:], curve.y[first:], curve.threshold[first:]
-    return Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold)) if len(x) else curve
+    return (
+        Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
+        if len(x)
+        else curve
+    )
 
 
 def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
-    """Which points of a line a picture needs: the first and the last of each stretch within one cell of a grid.
+    """Which points of a line a picture needs: the first and the last of each stretch within one
+    cell of a grid.
 
-    The grid has `cells` rows and columns between the lowest and the highest of each coordinate. Points that follow
-    each other and that are left are joined as before, so the line drawn from them, straight or in steps, is nowhere
-    off by more than a cell. A point that is not finite stays.
+    The grid has `cells` rows and columns between the lowest and the highest of each coordinate.
+    Points that follow each other and that are left are joined as before, so the line drawn from
+    them, straight or in steps, is nowhere off by more than a cell. A point that is not finite
+    stays.
 
     >>> x = np.linspace(0, 1, 100_001)
     >>> keep = drawn(x, x**2)
-    >>> int(keep.sum()) < 4000, float(np.abs(np.interp(x, x[keep], x[keep] ** 2) - x**2).max()) < 1e-3
+    >>> (
+    ...     int(keep.sum()) < 4000,
+    ...     float(np.abs(np.interp(x, x[keep], x[keep] ** 2) - x**2).max()) < 1e-3,
+    ... )
     (True, True)
     """
     new = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
@@ -82,7 +104,8 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
 
 def _cell(values: Floats, cells: int) -> Floats:
     known = np.isfinite(values)
-    alone = None if known.all() else -np.arange(1.0, values.size + 1)  # what is not finite is each a cell of its own
+    # what is not finite is each a cell of its own
+    alone = None if known.all() else -np.arange(1.0, values.size + 1)
     finite = values if alone is None else values[known]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     place = np.floor((values - low) / (high - low) * cells) if high > low else np.zeros(values.size)
@@ -95,15 +118,20 @@ def lift(c: Counts) -> Floats:
 
 
 def from_none(c: Counts) -> Counts:
-    """The counts with threshold infinity, where nothing is predicted positive, added at the front."""
-    return replace(c, threshold=np.append(np.inf, c.threshold), tp=np.append(0, c.tp), fp=np.append(0, c.fp))
+    """The counts with threshold infinity, where nothing is predicted positive, added at the
+    front.
+    """
+    return replace(
+        c, threshold=np.append(np.inf, c.threshold), tp=np.append(0, c.tp), fp=np.append(0, c.fp)
+    )
 
 
 def thin(c: Counts, points: int = 1000) -> Counts:
     """The counts at no more than `points` thresholds.
 
-    The thresholds are even in recall and in false positive rate, and dense among the highest scores. Counts at those
-    left are exact; the last one, where every row is predicted positive, always stays. For drawing see `drawn`.
+    The thresholds are even in recall and in false positive rate, and dense among the highest
+    scores. Counts at those left are exact; the last one, where every row is predicted positive,
+    always stays. For drawing see `drawn`.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(5000), np.arange(5000) % 2)
@@ -118,7 +146,9 @@ def thin(c: Counts, points: int = 1000) -> Counts:
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:
-    """The counts where exactly `rows` rows are predicted positive, with TP and FP interpolated linearly within ties."""
+    """The counts where exactly `rows` rows are predicted positive, with TP and FP interpolated
+    linearly within ties.
+    """
     rows, depth = np.asarray(rows, dtype=np.float64), np.append(0, c.tp + c.fp)
     tp, fp = (np.interp(rows, depth, np.append(0, column)) for column in (c.tp, c.fp))
     above = np.searchsorted(depth[1:], rows)
@@ -151,7 +181,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     x = np.unique(np.concatenate([a.x, b.x]))
     x = x[(x >= max(a.x[0], b.x[0])) & (x <= min(a.x[-1], b.x[-1]))]
     ends = np.stack([x[:-1], x[1:]], axis=1)
-    inside = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])  # neither curve jumps there, and both are straight
+    # neither curve jumps there, and both are straight
+    inside = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
     above = np.interp(inside, a.x, a.y) - np.interp(inside, b.x, b.y)
     above = (above @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()  # back to the two ends
     x, above = ends.ravel()[np.abs(above) > 1e-12], above[np.abs(above) > 1e-12]
@@ -159,7 +190,7 @@ def crossings(a: Curve, b: Curve) -> Floats:
     return x[turn] + above[turn] / (above[turn] - above[turn + 1]) * (x[turn + 1] - x[turn])
 
 
-# Areas ------------------------------------------------------------------------------------------------------
+# Areas --------------------------------------------------------------------------------------------
 
 
 def break_even(c: Counts) -> float:
@@ -168,17 +199,22 @@ def break_even(c: Counts) -> float:
     TP and FP are interpolated linearly within ties.
 
     >>> from evalkit.metrics.counts import count
-    >>> print(f"{break_even(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.2f}")
+    >>> print(
+    ...     f"{break_even(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.2f}"
+    ... )
     0.75
     """
     return float(recall(at_depth(c, c.positives)))
 
 
 def average_precision_interpolated(c: Counts) -> float:
-    """Mean over the positives of the largest precision at their recall or higher (VOC 2010, all points).
+    """Mean over the positives of the largest precision at their recall or higher (VOC 2010, all
+    points).
 
     >>> from evalkit.metrics.counts import count
-    >>> print(f"{average_precision_interpolated(count([6, 5, 4, 3, 2, 1], [1, 0, 0, 1, 1, 1])):.2f}")
+    >>> print(
+    ...     f"{average_precision_interpolated(count([6, 5, 4, 3, 2, 1], [1, 0, 0, 1, 1, 1])):.2f}"
+    ... )
     0.75
     """
     best_beyond = np.maximum.accumulate(precision(c)[::-1])[::-1]
@@ -186,9 +222,11 @@ def average_precision_interpolated(c: Counts) -> float:
 
 
 def pr_auc_davis_goadrich(c: Counts) -> float:
-    """The area under the PR curve with FP linear in TP between thresholds. doi:10.1145/1143844.1143874.
+    """The area under the PR curve with FP linear in TP between thresholds.
+    doi:10.1145/1143844.1143874.
 
-    Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p, which has a closed integral.
+    Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p, which has a
+    closed integral.
     """
     p, n, top = c.positive, c.negative, c.tp + c.fp
     slope = 1 + ratio(n, p)
@@ -199,12 +237,17 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
 
 
 def pr_auc_trapezoid(c: Counts) -> float:
-    """The area under the PR curve by the trapezoid rule from (0, 1): 0.625 for a constant score at base rate 0.25.
+    """The area under the PR curve by the trapezoid rule from (0, 1): 0.625 for a constant score at
+    base rate 0.25.
 
     Too optimistic if scores tie; here for comparison with scikit-learn's auc(recall, precision).
     """
     y = np.append(1, precision(c))
-    return float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2)) if c.positives else float("nan")
+    return (
+        float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
+        if c.positives
+        else float("nan")
+    )
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -223,15 +266,17 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
 
 
 def partial_auc_mcclish(c: Counts, high: float) -> float:
-    """(1 + (A - no_skill) / (best - no_skill)) / 2 of the area A up to FPR `high`: 0.5 for no skill, 1 for the best.
+    """(1 + (A - no_skill) / (best - no_skill)) / 2 of the area A up to FPR `high`: 0.5 for no
+    skill, 1 for the best.
 
-    no_skill = high² / 2, best = high. doi:10.1177/0272989X8900900307. Equals roc_auc_score(max_fpr=high).
+    no_skill = high² / 2, best = high. doi:10.1177/0272989X8900900307. Equals
+    roc_auc_score(max_fpr=high).
     """
     no_skill = high**2 / 2
     return float(0.5 * (1 + ratio(partial_auc(c, 0, high) - no_skill, high - no_skill)))
 
 
-# Choice of a threshold --------------------------------------------------------------------------------------
+# Choice of a threshold ----------------------------------------------------------------------------
 
 
 def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
@@ -240,13 +285,17 @@ def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
 
 
 def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
-    """The threshold of least cost, possibly infinity (nothing is predicted positive); the highest of ties."""
+    """The threshold of least cost, possibly infinity (nothing is predicted positive); the highest
+    of ties.
+    """
     c = from_none(c)
     return float(c.threshold[np.argmin(cost(c, false_positive, false_negative))])
 
 
 def best_f(c: Counts, beta: float = 1.0) -> float:
-    """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows it was chosen on."""
+    """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows
+    it was chosen on.
+    """
     if not c.positives:
         return float("nan")
     parts = ((part, f_score(part, beta)) for part in blocks(c))
@@ -255,7 +304,9 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
 
 
 def for_precision(c: Counts, target: float) -> float:
-    """The lowest threshold with precision of at least `target`, which has the largest recall; NaN if there is none."""
+    """The lowest threshold with precision of at least `target`, which has the largest recall; NaN
+    if there is none.
+    """
     enough = np.flatnonzero(precision(c) >= target)
     return float(c.threshold[enough[-1]]) if enough.size else float("nan")
 
@@ -266,20 +317,22 @@ def for_recall(c: Counts, target: float) -> float:
     return float(c.threshold[enough[0]]) if enough.size else float("nan")
 
 
-# All at once ------------------------------------------------------------------------------------------------
+# All at once --------------------------------------------------------------------------------------
 
 
-# Net benefit of decisions at a threshold probability ------------------------------------------------------------------
+# Net benefit of decisions at a threshold probability ----------------------------------------------
 
 
 def net_benefit(c: Counts, chance: Floats) -> Floats:
     """TP / n − FP / n · t / (1 − t) of predicting positive from each probability t on; below 1.
 
-    t is the probability at which a reader would just act: a false positive then costs t / (1 − t) true positives.
-    Equals dcurves' dca. Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
+    t is the probability at which a reader would just act: a false positive then costs t / (1 − t)
+    true positives. Equals dcurves' dca. Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
 
     >>> from evalkit.metrics.counts import count
-    >>> net_benefit(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), np.array([0.2, 0.5])).round(4).tolist()
+    >>> net_benefit(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), np.array([0.2, 0.5])).round(
+    ...     4
+    ... ).tolist()
     [0.4375, 0.0]
     """
     decided = counts.at(c, chance)
@@ -287,9 +340,11 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
 
 
 def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
-    """Threshold probabilities, lowest first, and the net benefit at them: at each of a grid and on both sides of jumps.
+    """Threshold probabilities, lowest first, and the net benefit at them: at each of a grid and on
+    both sides of jumps.
 
-    Just above a score, rows with that score are no longer predicted positive; between scores the curve is smooth.
+    Just above a score, rows with that score are no longer predicted positive; between scores the
+    curve is smooth.
 
     >>> from evalkit.metrics.counts import count
     >>> x, y = decision_curve(count([0.6], positive=[3], negative=[1]), np.array([0.5, 0.7]))
@@ -303,7 +358,9 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
         both = slice(inside.start + first, inside.stop + first)
         row[:] = ratio(tp[both][::-1] - fp[both][::-1] * cost, c.total)
     place = 2 * np.searchsorted(at, grid)
-    return np.insert(np.repeat(at, 2), place, grid), np.insert(above.T.ravel(), place, net_benefit(c, grid))
+    return np.insert(np.repeat(at, 2), place, grid), np.insert(
+        above.T.ravel(), place, net_benefit(c, grid)
+    )
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:

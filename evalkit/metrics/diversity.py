@@ -1,9 +1,11 @@
-"""Diversity of ranked lists, regardless of relevance: similarity of the items, novelty, catalogue coverage, overlap.
+"""Diversity of ranked lists, regardless of relevance: similarity of the items, novelty, catalogue
+coverage, overlap.
 
-`Items` holds the item of each row as its number in the catalogue. Metrics of a list return one value per list, NaN if
-undefined; coverage and Gini are one number over all lists, with one value per list for their intervals.
-An item that lacks what a metric needs (it is outside the catalogue, has no features, was never seen) is left out of
-that metric, never taken as 0; `left_out` counts such items. `k` is the cut-off (None: the whole list).
+`Items` holds the item of each row as its number in the catalogue. Metrics of a list return one
+value per list, NaN if undefined; coverage and Gini are one number over all lists, with one value
+per list for their intervals. An item that lacks what a metric needs (it is outside the catalogue,
+has no features, was never seen) is left out of that metric, never taken as 0; `left_out` counts
+such items. `k` is the cut-off (None: the whole list).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +21,12 @@ from evalkit.metrics.rankings import Listed
 
 @dataclass(frozen=True, eq=False)
 class Items(Listed):
-    """The items of lists, one list after another, best rank first: list i is `item[offset[i]:offset[i + 1]]`.
+    """The items of lists, one list after another, best rank first: list i is
+    `item[offset[i]:offset[i + 1]]`.
 
-    item: the row of the catalogue, from 0 to size - 1; -1 = not in the catalogue. Each item of the catalogue occurs at
-    most once in a list. Rows and offset are those of `rankings.Lists`. size: the number of items in the catalogue.
+    item: the row of the catalogue, from 0 to size - 1; -1 = not in the catalogue. Each item of the
+    catalogue occurs at most once in a list. Rows and offset are those of `rankings.Lists`. size:
+    the number of items in the catalogue.
     """
 
     item: Ints
@@ -40,25 +44,29 @@ class Items(Listed):
         return self.item >= 0
 
 
-# Making the structure ----------------------------------------------------------------------------------------
+# Making the structure -----------------------------------------------------------------------------
 
 
 def items(lists: Sequence[ArrayLike], catalogue: ArrayLike) -> Items:
     """Items from one sequence of ids per list, best rank first, and the ids of the catalogue.
 
-    Ids are compared as text. Raises InputError if an id of the catalogue is missing or repeated, or a list repeats one.
+    Ids are compared as text. Raises InputError if an id of the catalogue is missing or repeated, or
+    a list repeats one.
 
     >>> items([["b", "x"], ["a"]], catalogue=["a", "b", "c"]).item
     array([ 1, -1,  0])
     """
     rows = [np.asarray(ids) for ids in lists]
-    filled = [ids for ids in rows if len(ids)]  # an empty list has no type of its own, and would turn ids into floats
+    filled = [
+        ids for ids in rows if len(ids)
+    ]  # an empty list has no type of its own, and would turn ids into floats
     offset = np.cumsum([0, *map(len, rows)])
     return from_rows(np.concatenate(filled) if filled else np.zeros(0, str), offset, catalogue)
 
 
 def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items:
-    """Items from a column of ids in rank order and the offsets of the lists, as in `rankings.Lists`.
+    """Items from a column of ids in rank order and the offsets of the lists, as in
+    `rankings.Lists`.
 
     >>> from_rows(["b", "x", "a"], [0, 2, 3], catalogue=["a", "b", "c"]).owner
     array([0, 0, 1])
@@ -69,7 +77,9 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     text = pa.large_string()
     known = pa.array(np.asarray(catalogue)).cast(text)
     if known.null_count or len(pc.unique(known)) < len(known):
-        raise InputError(f"catalogue must hold each item once, got {_again(known.to_pylist())!r} again")
+        raise InputError(
+            f"catalogue must hold each item once, got {_again(known.to_pylist())!r} again"
+        )
     place = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=known)
     code = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return _without_repeats(Items(code, np.asarray(offset, np.int64), len(known)), np.asarray(item))
@@ -78,12 +88,17 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
 def _again(ids: list) -> object:
     """The first missing id, None, or the first that occurs a second time."""
     first_row = {name: row for row, name in reversed(list(enumerate(ids)))}
-    return next((name for row, name in enumerate(ids) if name is None or first_row[name] < row), None)
+    return next(
+        (name for row, name in enumerate(ids) if name is None or first_row[name] < row), None
+    )
 
 
 def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
     if len(lists.item) != lists.offset[-1]:
-        raise InputError(f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} rows")
+        raise InputError(
+            f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
+            f"rows"
+        )
     rows = np.flatnonzero(lists.known)
     key = lists.owner[rows] * lists.size + lists.item[rows]
     order = np.argsort(key, kind="stable")
@@ -108,9 +123,11 @@ def top(lists: Items, k: int | None) -> Items:
 
 
 def left_out(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
-    """Number of items per list, among the first k, that are outside the catalogue or lack what a metric needs.
+    """Number of items per list, among the first k, that are outside the catalogue or lack what a
+    metric needs.
 
-    has: one truth value per item: `described(features)`, `category >= 0`, `share > 0`; all true for coverage.
+    has: one truth value per item: `described(features)`, `category >= 0`, `share > 0`; all true for
+    coverage.
 
     >>> left_out(items([["a", "b", "x"]], ["a", "b"]), [True, False])
     array([2.])
@@ -121,11 +138,14 @@ def left_out(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
     if has.shape != (lists.size,):
-        raise InputError(f"values must have one entry per item of the catalogue ({lists.size}), got shape {has.shape}")
+        raise InputError(
+            f"values must have one entry per item of the catalogue ({lists.size}), got shape "
+            f"{has.shape}"
+        )
     return lists.known & np.append(has, False)[lists.item]
 
 
-# Similar to each other ---------------------------------------------------------------------------------------
+# Similar to each other ----------------------------------------------------------------------------
 
 
 def described(features: ArrayLike) -> Bools:
@@ -145,20 +165,27 @@ def _directions(features: ArrayLike) -> Floats:
     """Rows scaled to length 1; NaN if a row has no direction."""
     vector = np.asarray(features, float)
     if vector.ndim != 2 or np.isinf(vector).any():
-        raise InputError(f"features must be a table of finite numbers, got shape {vector.shape} or an infinite one")
-    vector = ratio(vector, np.abs(vector).max(axis=1, keepdims=True, initial=0))  # squares cannot overflow
+        raise InputError(
+            f"features must be a table of finite numbers, got shape {vector.shape} or an infinite "
+            f"one"
+        )
+    # squares cannot overflow
+    vector = ratio(vector, np.abs(vector).max(axis=1, keepdims=True, initial=0))
     return ratio(vector, np.sqrt((vector**2).sum(axis=1, keepdims=True)))
 
 
 def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
     """The mean cosine similarity S(i, j) over the ordered pairs i ≠ j of the first k items.
 
-    Σ S / (n (n - 1)) over the n items with features: 1 for identical, 0 for orthogonal items. features: shape
-    (items of the catalogue, d). Computed as |Σ v|² - n for v of length 1, without visiting the pairs. Undefined for
-    fewer than two such items. Ziegler et al. 2005, doi:10.1145/1060745.1060754, define the sum.
+    Σ S / (n (n - 1)) over the n items with features: 1 for identical, 0 for orthogonal items.
+    features: shape (items of the catalogue, d). Computed as |Σ v|² - n for v of length 1, without
+    visiting the pairs. Undefined for fewer than two such items. Ziegler et al. 2005,
+    doi:10.1145/1060745.1060754, define the sum.
 
     >>> films = items([["a", "b", "c"], ["a", "b"], ["a"]], catalogue=["a", "b", "c"])
-    >>> intra_list_similarity(films, [[1, 0], [2, 0], [0, 3]]).round(4)  # of three pairs one is parallel
+    >>> intra_list_similarity(films, [[1, 0], [2, 0], [0, 3]]).round(
+    ...     4
+    ... )  # of three pairs one is parallel
     array([0.3333, 1.    ,    nan])
     """
     lists, vector = top(lists, k), _directions(features)
@@ -175,25 +202,36 @@ def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    return (1 - intra_list_similarity(lists, features, k)).round(14)  # equal items are not 1e-16 apart
+    # equal items are not 1e-16 apart
+    return (1 - intra_list_similarity(lists, features, k)).round(14)
 
 
-def intra_list_similarity_category(lists: Items, category: ArrayLike, k: int | None = None) -> Floats:
+def intra_list_similarity_category(
+    lists: Items, category: ArrayLike, k: int | None = None
+) -> Floats:
     """Share of the pairs of the first k items that have the same category.
 
-    category: a code for each item of the catalogue, below 0 = none. Undefined for fewer than two items with a category.
+    category: a code for each item of the catalogue, below 0 = none. Undefined for fewer than two
+    items with a category.
 
-    >>> intra_list_similarity_category(items([["a", "b", "c"]], ["a", "b", "c"]), [7, 7, 2]).round(4)
+    >>> intra_list_similarity_category(items([["a", "b", "c"]], ["a", "b", "c"]), [7, 7, 2]).round(
+    ...     4
+    ... )
     array([0.3333])
     """
     lists, category = top(lists, k), np.asarray(category)
     rows = _rows_with(lists, category >= 0)
     n = lists.total(rows)
-    return ratio(2 * _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists)), n * (n - 1))
+    return ratio(
+        2 * _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists)), n * (n - 1)
+    )
 
 
-def intra_list_diversity_category(lists: Items, category: ArrayLike, k: int | None = None) -> Floats:
-    """1 - intra-list similarity by category: the share of pairs of the first k items with different categories.
+def intra_list_diversity_category(
+    lists: Items, category: ArrayLike, k: int | None = None
+) -> Floats:
+    """1 - intra-list similarity by category: the share of pairs of the first k items with different
+    categories.
 
     >>> intra_list_diversity_category(items([["a", "b", "c"]], ["a", "b", "c"]), [7, 7, 2]).round(4)
     array([0.6667])
@@ -210,11 +248,12 @@ def _equal_pairs(owner: Ints, code: Ints, n: int) -> Ints:
     return pairs
 
 
-# Popular -----------------------------------------------------------------------------------------------------
+# Popular ------------------------------------------------------------------------------------------
 
 
 def user_share(count: ArrayLike, users: float) -> Floats:
-    """p of each item: the users who had it / all users, as RecTools and evidently define it for novelty.
+    """p of each item: the users who had it / all users, as RecTools and evidently define it for
+    novelty.
 
     NaN for an item that no user had. To smooth as if one more user had had every item, use
     `user_share(count + 1, users + 1)`; RecTools' rule is `user_share(np.maximum(count, 1), users)`.
@@ -225,12 +264,15 @@ def user_share(count: ArrayLike, users: float) -> Floats:
     """
     count = _counts(count)
     if (count > users).any():
-        raise InputError(f"count must be at most the {users:g} users, got {count.max():g} (row {count.argmax()})")
+        raise InputError(
+            f"count must be at most the {users:g} users, got {count.max():g} (row {count.argmax()})"
+        )
     return ratio(np.where(count > 0, count, np.nan), users)
 
 
 def interaction_share(count: ArrayLike) -> Floats:
-    """p of each item: its interactions / those of all items, as recommenders defines it for novelty.
+    """p of each item: its interactions / those of all items, as recommenders defines it for
+    novelty.
 
     NaN for an item without interactions. Add-one smoothing is `interaction_share(count + 1)`.
     Raises InputError for a count below 0.
@@ -253,11 +295,14 @@ def _counts(count: ArrayLike) -> Floats:
 def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     """Mean self-information -log2 p of the first k items, in bits; also MIUF, surprisal.
 
-    share: p of each item of the catalogue, by `user_share` or `interaction_share`; report which one was used. Items
-    with p = 0 or NaN are left out. Undefined for a list without any other item. Zhou et al. 2010,
-    doi:10.1073/pnas.1000488107; Vargas and Castells 2011, doi:10.1145/2043932.2043955.
+    share: p of each item of the catalogue, by `user_share` or `interaction_share`; report which one
+    was used. Items with p = 0 or NaN are left out. Undefined for a list without any other item.
+    Zhou et al. 2010, doi:10.1073/pnas.1000488107; Vargas and Castells 2011,
+    doi:10.1145/2043932.2043955.
 
-    >>> novelty(items([["a", "b"], ["b", "c"], ["c"]], ["a", "b", "c"]), user_share([8, 2, 0], users=8))
+    >>> novelty(
+    ...     items([["a", "b"], ["b", "c"], ["c"]], ["a", "b", "c"]), user_share([8, 2, 0], users=8)
+    ... )
     array([ 1.,  2., nan])
     """
     lists, share = top(lists, k), np.asarray(share, float)
@@ -265,7 +310,7 @@ def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     return ratio(lists.total(rows, -np.log2(share[lists.item[rows]])), lists.total(rows))
 
 
-# Spread over the catalogue: one number for all lists ---------------------------------------------------------
+# Spread over the catalogue: one number for all lists ----------------------------------------------
 
 
 def exposure(lists: Items, k: int | None = None) -> Ints:
@@ -279,9 +324,11 @@ def exposure(lists: Items, k: int | None = None) -> Ints:
 
 
 def catalogue_coverage(lists: Items, k: int | None = None) -> float:
-    """Share of the catalogue that at least one list shows in its first k. Undefined for an empty catalogue.
+    """Share of the catalogue that at least one list shows in its first k. Undefined for an empty
+    catalogue.
 
-    Equals RecTools' CatalogCoverage with normalize=True. It grows with the lists. Ge 2010, doi:10.1145/1864708.1864761.
+    Equals RecTools' CatalogCoverage with normalize=True. It grows with the lists. Ge 2010,
+    doi:10.1145/1864708.1864761.
 
     >>> round(catalogue_coverage(items([["a", "b"], ["a", "x"]], ["a", "b", "c"])), 4)
     0.6667
@@ -299,7 +346,8 @@ def share_exposed(exposed: ArrayLike) -> float:
 
 
 def gini(values: ArrayLike) -> float:
-    """Gini's coefficient of amounts x: Σ (2i - n - 1) x_i / (n Σ x), x ascending; half the relative mean difference.
+    """Gini's coefficient of amounts x: Σ (2i - n - 1) x_i / (n Σ x), x ascending; half the relative
+    mean difference.
 
     0 if all are equal, 1 - 1/n if one has everything. Undefined if the sum is 0.
 
@@ -311,7 +359,8 @@ def gini(values: ArrayLike) -> float:
 
 
 def exposure_gini(lists: Items, k: int | None = None) -> float:
-    """Gini's coefficient of `exposure` over the catalogue. Fleder, Hosanagar 2009, doi:10.1287/mnsc.1080.0974.
+    """Gini's coefficient of `exposure` over the catalogue. Fleder, Hosanagar 2009,
+    doi:10.1287/mnsc.1080.0974.
 
     Equals RecBole's GiniIndex; Elliot's is 1 - n / (n - 1) times this. It falls as lists are added.
 
@@ -324,12 +373,16 @@ def exposure_gini(lists: Items, k: int | None = None) -> float:
 def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     """Jackknife pseudo-values of the coverage, one per list: their mean is the coverage.
 
-    Use them in a t interval, and their differences in a paired t test. A bootstrap is not valid here: a resample has
-    fewer distinct lists and so always covers less. The jackknife's variance is rather too large than too small (Efron
-    and Stein 1981, doi:10.1214/aos/1176345462), except near full coverage: 0 if at least two lists show every item.
+    Use them in a t interval, and their differences in a paired t test. A bootstrap is not valid
+    here: a resample has fewer distinct lists and so always covers less. The jackknife's variance is
+    rather too large than too small (Efron and Stein 1981, doi:10.1214/aos/1176345462), except near
+    full coverage: 0 if at least two lists show every item.
 
     >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
-    >>> catalogue_coverage_by_list(lists), catalogue_coverage(lists)  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
+    >>> (
+    ...     catalogue_coverage_by_list(lists),
+    ...     catalogue_coverage(lists),
+    ... )  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
     (array([0.91666667, 0.91666667, 0.41666667]), 0.75)
     """
     lists, exposed = top(lists, k), exposure(lists, k)
@@ -340,29 +393,39 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
 def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     """Jackknife pseudo-values of `exposure_gini`, one per list: their mean is `exposure_gini`.
 
-    For intervals and paired tests, as `catalogue_coverage_by_list`. Undefined if one list has all items that are shown.
+    For intervals and paired tests, as `catalogue_coverage_by_list`. Undefined if one list has all
+    items that are shown.
 
     >>> lists = items([["a", "b"], ["a"], ["c"]], ["a", "b", "c"])
-    >>> exposure_gini_by_list(lists).round(4)  # Gini 1/6; without list 0: 1/3, list 1: 0, list 2: 4/9
+    >>> exposure_gini_by_list(lists).round(
+    ...     4
+    ... )  # Gini 1/6; without list 0: 1/3, list 1: 0, list 2: 4/9
     array([ 0.0185,  0.6852, -0.2037])
     """
     lists, exposed = top(lists, k), exposure(lists, k)
     below = np.searchsorted(np.sort(exposed), exposed)
     item = lists.item[lists.known]
-    # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1 for each below. Two
-    # items that lose 1 together keep their distance, which this sum gets wrong, by 2, only where they were equal.
+    # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1
+    # for each below. Two items that lose 1 together keep their distance, which this sum gets wrong,
+    # by 2, only where they were equal.
     moved = lists.total(lists.known, (lists.size - 1 - 2 * below[item]).astype(float))
     moved -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
     total = exposed.sum()
     whole = exposure_gini(lists)
-    return _around(whole, ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known))))
+    return _around(
+        whole,
+        ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known))),
+    )
 
 
-def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None) -> Floats:
-    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, whose lists are left out together.
+def jackknife_by_unit(
+    lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None
+) -> Floats:
+    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, whose lists are left out
+    together.
 
-    unit: the unit of each list. of: the statistic, `share_exposed` for coverage or `gini` for Gini's coefficient; it is
-    called once per unit.
+    unit: the unit of each list. of: the statistic, `share_exposed` for coverage or `gini` for
+    Gini's coefficient; it is called once per unit.
 
     >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
     >>> jackknife_by_unit(lists, ["u", "v", "v"], share_exposed)  # without u: 2/4, without v: 2/4
@@ -372,24 +435,29 @@ def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float]
     code, names = codes(np.asarray(unit))
     by_row = code[lists.owner[lists.known]]
     order = np.argsort(by_row, kind="stable")
-    each = np.split(lists.item[lists.known][order], np.searchsorted(by_row[order], np.arange(1, names.size)))
+    each = np.split(
+        lists.item[lists.known][order], np.searchsorted(by_row[order], np.arange(1, names.size))
+    )
     without = np.array([of(exposed - np.bincount(item, minlength=lists.size)) for item in each])
     return _around(of(exposed), without)
 
 
 def _around(whole: float, without: Floats) -> Floats:
-    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all alike if no unit moves it alone."""
+    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all alike if no unit
+    moves it alone.
+    """
     moved = without - without[:1]
     return whole + (len(without) - 1) * (moved.sum() / max(len(without), 1) - moved)
 
 
-# Overlap of two lists -------------------------------------------------------------------------------------------------
+# Overlap of two lists -----------------------------------------------------------------------------
 
 PERSISTENCE = 0.9  # of RBO: 86% of its weight lies on the first ten ranks
 
 
 def overlap(first: Items, second: Items, k: int) -> Floats:
-    """The number of items in both lists' first k / the number of items of the longer one, at most k.
+    """The number of items in both lists' first k / the number of items of the longer one, at most
+    k.
 
     Undefined if both lists are empty.
 
@@ -404,12 +472,13 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
 
 
 def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
-    """Rank-biased overlap, extrapolated beyond the ends of the lists: 1 for equal, 0 for disjoint ones.
+    """Rank-biased overlap, extrapolated beyond the ends of the lists: 1 for equal, 0 for disjoint
+    ones.
 
-    The mean agreement A_d = X_d / d at depth d, X_d the number of items that both have among their first d, weighted by
-    (1 - p) p^(d - 1). Equation 32 of Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106, with lists of s ≤ l
-    items: (1 - p)/p (Σ_{d≤l} p^d X_d/d + Σ_{s<d≤l} p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l + X_s/s).
-    Undefined if a list is empty.
+    The mean agreement A_d = X_d / d at depth d, X_d the number of items that both have among their
+    first d, weighted by (1 - p) p^(d - 1). Equation 32 of Webber, Moffat and Zobel 2010,
+    doi:10.1145/1852102.1852106, with lists of s ≤ l items: (1 - p)/p (Σ_{d≤l} p^d X_d/d + Σ_{s<d≤l}
+    p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l + X_s/s). Undefined if a list is empty.
 
     >>> from evalkit.metrics.diversity import items
     >>> a, b = (items([list(ids)], "a b c".split()) for ids in ("ab", "bac"))
@@ -419,7 +488,9 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     (array([1.]), array([0.]))
     """
     if len(first) != len(second):
-        raise InputError(f"both systems must have the same lists, got {len(first)} and {len(second)}")
+        raise InputError(
+            f"both systems must have the same lists, got {len(first)} and {len(second)}"
+        )
     owner, depth = _common(first, second)
     short, long = np.minimum(first.length, second.length), np.maximum(first.length, second.length)
     d = np.arange(1, int(long.max(initial=0)) + 1)

@@ -1,4 +1,6 @@
-"""Repeated draws of each unit, such as several answers to one question; pass@k and pass^k of draws that are 0 or 1."""
+"""Repeated draws of each unit, such as several answers to one question; pass@k and pass^k of draws
+that are 0 or 1.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,14 +9,20 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 
-QUANTILES = (np.arange(64)[:, None] + 0.5) / 64  # of the distribution of a probability, which stand for it
+QUANTILES = (
+    np.arange(64)[:, None] + 0.5
+) / 64  # of the distribution of a probability, which stand for it
 MID_P = "mid-p"  # in the name of a test that counts ties of such draws half
-STRONGEST = 1_000  # draws that a prior weighs at most: the probabilities of units are then nearly the same
+STRONGEST = (
+    1_000  # draws that a prior weighs at most: the probabilities of units are then nearly the same
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The draws of each unit. count: how many have a value. mean. variance: with count − 1, NaN below two draws."""
+    """The draws of each unit. count: how many have a value. mean. variance: with count − 1, NaN
+    below two draws.
+    """
 
     count: Floats
     mean: Floats
@@ -31,17 +39,23 @@ class Draws:
     @property
     def passes(self) -> bool:
         """Whether all draws are 0 or 1: then their squares add up to what they do."""
-        squares = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance) + self.count * self.mean**2
+        squares = (
+            np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance) + self.count * self.mean**2
+        )
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
     @property
     def repeated(self) -> bool:
-        """Whether most units have several draws, all of them 0 or 1: values of few steps, which often tie."""
+        """Whether most units have several draws, all of them 0 or 1: values of few steps, which
+        often tie.
+        """
         return bool(2 * np.count_nonzero(self.count > 1) > len(self)) and self.passes
 
     @property
     def pooled(self) -> float:
-        """The variance of a draw around the mean of its unit, from all units; NaN where none has several."""
+        """The variance of a draw around the mean of its unit, from all units; NaN where none has
+        several.
+        """
         freedom = np.maximum(self.count - 1, 0)
         return float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))
 
@@ -51,11 +65,12 @@ class Draws:
         return ratio(self.pooled, self.count)
 
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
-        """The variance of another value of each unit by its draws, which are 0 or 1; NaN where that is undefined.
+        """The variance of another value of each unit by its draws, which are 0 or 1; NaN where that
+        is undefined.
 
-        By the beta-binomial model, in which the probabilities of all units follow a beta distribution. Without a model
-        there is no unbiased estimate for values of more than half of the draws, such as pass^4 of five; the jackknife's
-        is too large by half.
+        By the beta-binomial model, in which the probabilities of all units follow a beta
+        distribution. Without a model there is no unbiased estimate for values of more than half of
+        the draws, such as pass^4 of five; the jackknife's is too large by half.
         """
         if np.allclose(value(self), self.mean, equal_nan=True):
             return self.noise
@@ -64,13 +79,17 @@ class Draws:
         noise, p = np.full(len(self), np.nan), betaincinv(*self._beta, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
             hits = np.arange(n + 1)
-            of, share = value(Draws(np.full(hits.size, n), hits / n, hits)), np.diff(bdtr(hits, int(n), p), prepend=0)
+            of, share = (
+                value(Draws(np.full(hits.size, n), hits / n, hits)),
+                np.diff(bdtr(hits, int(n), p), prepend=0),
+            )
             noise[self.count == n] = (share @ of**2 - (share @ of) ** 2).mean()
         return noise
 
     @property
     def _beta(self) -> tuple[float, float]:
-        """The beta distribution of the units' probabilities, by their mean and the variance of a draw within units.
+        """The beta distribution of the units' probabilities, by their mean and the variance of a
+        draw within units.
 
         To the draws is added one of the largest variance, as units may be alike by chance.
         """
@@ -88,7 +107,8 @@ class Draws:
 
 
 def any_passes(draws: Draws, k: int) -> Floats:
-    """pass@k, the probability that any of k draws passes: 1 − C(n − c, k) / C(n, k), which is unbiased.
+    """pass@k, the probability that any of k draws passes: 1 − C(n − c, k) / C(n, k), which is
+    unbiased.
 
     n: draws of the unit; c: those that pass. NaN below k draws.
     Chen et al. 2021, arXiv 2107.03374.
@@ -100,7 +120,8 @@ def any_passes(draws: Draws, k: int) -> Floats:
 
 
 def all_pass(draws: Draws, k: int) -> Floats:
-    """pass^k, the probability that all of k draws pass: C(c, k) / C(n, k), which is unbiased; NaN below k draws.
+    """pass^k, the probability that all of k draws pass: C(c, k) / C(n, k), which is unbiased; NaN
+    below k draws.
 
     Yao et al. 2024, arXiv 2406.12045.
 

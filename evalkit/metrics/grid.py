@@ -1,9 +1,10 @@
-"""Scores of any number of rows in a bounded number of bins, the same for every order of rows, sharding and engine.
+"""Scores of any number of rows in a bounded number of bins, the same for every order of rows,
+sharding and engine.
 
-The code of a score is the bits of its float, in the order of the scores. Codes that differ only in their last `shift`
-bits share a bin. The shift is the smallest that leaves at most `most` bins, 0 if there are no more distinct scores; it
-depends on the set of scores alone, so that grids can be merged in any order. Every bin keeps its lowest and its highest
-score.
+The code of a score is the bits of its float, in the order of the scores. Codes that differ only in
+their last `shift` bits share a bin. The shift is the smallest that leaves at most `most` bins, 0 if
+there are no more distinct scores; it depends on the set of scores alone, so that grids can be
+merged in any order. Every bin keeps its lowest and its highest score.
 """
 
 from bisect import bisect_left
@@ -26,8 +27,9 @@ ROOM = 2**62  # codes below it have a bit to spare
 class Grid:
     """Bins of numbers, lowest first: codes of the lowest and the highest number; all int64.
 
-    sums: the sums of columns over the rows of each bin; for scores the numbers of positives and of negatives. cut: the
-    code of a score at which a bin begins, so that the rows at or above it are counted exactly, or None.
+    sums: the sums of columns over the rows of each bin; for scores the numbers of positives and of
+    negatives. cut: the code of a score at which a bin begins, so that the rows at or above it are
+    counted exactly, or None.
     """
 
     shift: int
@@ -71,9 +73,15 @@ def scores(code: Ints) -> Floats:
 
 
 def reduce(
-    score: Floats, label: Bools, weight: Ints | None = None, *, most: int = MOST, cut: float | None = None
+    score: Floats,
+    label: Bools,
+    weight: Ints | None = None,
+    *,
+    most: int = MOST,
+    cut: float | None = None,
 ) -> Grid:
-    """The grid of rows. weight: whole numbers, because the sum of real numbers would depend on the order of the rows.
+    """The grid of rows. weight: whole numbers, because the sum of real numbers would depend on the
+    order of the rows.
 
     >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
@@ -81,7 +89,9 @@ def reduce(
     """
     cut_code = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
-        return binned(codes(score), (np.where(label, weight, 0), np.where(label, 0, weight)), most, cut_code)
+        return binned(
+            codes(score), (np.where(label, weight, 0), np.where(label, 0, weight)), most, cut_code
+        )
     if abs(cut_code or 0) < ROOM and (both := with_label(score, label)) is not None:
         return _labelled(both, most, cut_code)
     code = codes(score)
@@ -93,7 +103,8 @@ def reduce(
 
 
 def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Grid:
-    """The grid of numbers without classes: `positive` has the rows of each bin, `negative` the sum of their weights.
+    """The grid of numbers without classes: `positive` has the rows of each bin, `negative` the sum
+    of their weights.
 
     weight: whole numbers; if None, `negative` is the number of rows.
 
@@ -114,7 +125,9 @@ def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
     both.sort()
     shift, start, rows = bins(both, 1, most, None if cut is None else cut << 1)
     positive = np.add.reduceat(both.astype(np.uint8) & 1, start, dtype=np.int64)
-    return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, (positive, rows - positive), cut)
+    return Grid(
+        shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, (positive, rows - positive), cut
+    )
 
 
 def binned(code: Ints, columns: Sequence[Ints], most: int, cut: int | None = None) -> Grid:
@@ -132,30 +145,46 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
     array([0, 2])
     """
     low = np.concatenate([part.low for part in parts])
-    order = np.argsort(low, kind="stable")  # the parts are sorted already: a stable sort merges them
-    high, *sums = (np.concatenate(column)[order] for column in zip(*([p.high, *p.sums] for p in parts), strict=True))
-    return pooled(Grid(max(part.shift for part in parts), low[order], high, tuple(sums), parts[0].cut), most)
+    # the parts are sorted already: a stable sort merges them
+    order = np.argsort(low, kind="stable")
+    high, *sums = (
+        np.concatenate(column)[order]
+        for column in zip(*([p.high, *p.sums] for p in parts), strict=True)
+    )
+    return pooled(
+        Grid(max(part.shift for part in parts), low[order], high, tuple(sums), parts[0].cut), most
+    )
 
 
 def pooled(g: Grid, most: int) -> Grid:
-    """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most `most` bins."""
+    """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most
+    `most` bins.
+    """
     shift, start, _ = bins(g.low, g.shift, most, g.cut)
     if len(start) == len(g.low):
         return replace(g, shift=shift)
-    high, sums = np.maximum.reduceat(g.high, start), tuple(np.add.reduceat(column, start) for column in g.sums)
+    high, sums = (
+        np.maximum.reduceat(g.high, start),
+        tuple(np.add.reduceat(column, start) for column in g.sums),
+    )
     return Grid(shift, g.low[start], high, sums, g.cut)
 
 
-# Bins of sorted codes -----------------------------------------------------------------------------------------------
+# Bins of sorted codes -----------------------------------------------------------------------------
 
-STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes from which the shift is guessed
+# number and length of the runs of sorted codes from which the shift is guessed
+STRETCHES, LENGTH = (
+    64,
+    1024,
+)
 
 
 def bins(low: Ints, least: int, most: int, cut: int | None) -> tuple[int, Ints, Ints]:
-    """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes; their starts and sizes.
+    """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes; their
+    starts and sizes.
 
-    cut: a code at which a bin begins in any case. The shift is estimated from a sample of the codes and then corrected
-    step by step, because counting bins reads all codes.
+    cut: a code at which a bin begins in any case. The shift is estimated from a sample of the codes
+    and then corrected step by step, because counting bins reads all codes.
 
     >>> bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3)
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
@@ -176,10 +205,14 @@ def bins(low: Ints, least: int, most: int, cut: int | None) -> tuple[int, Ints, 
 
 
 def _guess(low: Ints, least: int, room: int) -> int:
-    """The smallest shift, not below `least`, that leaves about `room` bins in a sample of sorted codes."""
+    """The smallest shift, not below `least`, that leaves about `room` bins in a sample of sorted
+    codes.
+    """
     sample = low
     if len(low) > 2 * STRETCHES * LENGTH:
-        sample = np.concatenate([low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)])
+        sample = np.concatenate(
+            [low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)]
+        )
     share, apart = room * len(sample) / len(low), (sample[1:] ^ sample[:-1]).view(np.uint64)
 
     def few(shift: int) -> bool:
@@ -189,21 +222,26 @@ def _guess(low: Ints, least: int, room: int) -> int:
 
 
 def _apart(low: Ints, shift: int) -> Bools:
-    """True for the first code and for each that differs from the one before in more than its last bits."""
+    """True for the first code and for each that differs from the one before in more than its last
+    bits.
+    """
     bits = low.view(np.uint64)
     begins = np.ones(len(bits), bool)
     apart = begins[1:]
     for start in range(0, len(apart), STEP):
         end = min(start + STEP, len(apart))
-        np.greater_equal(bits[start + 1 : end + 1] ^ bits[start:end], np.uint64(1 << shift), out=apart[start:end])
+        np.greater_equal(
+            bits[start + 1 : end + 1] ^ bits[start:end], np.uint64(1 << shift), out=apart[start:end]
+        )
     return begins
 
 
-# Counts and metrics of the bins ---------------------------------------------------------------------------------
+# Counts and metrics of the bins -------------------------------------------------------------------
 
 
 def counts(g: Grid, scale: float = 1.0) -> Counts:
-    """Counts with the lowest score of each bin as threshold: the rows at or above it are counted exactly.
+    """Counts with the lowest score of each bin as threshold: the rows at or above it are counted
+    exactly.
 
     scale: the weight that a 1 in the bins represents.
 
@@ -242,9 +280,11 @@ def spread(g: Grid) -> Bools:
 
 
 def ends(g: Grid) -> tuple[Grid, Grid]:
-    """The worst and the best possible order of the scores within bins: positives are lowest, or highest, in each bin.
+    """The worst and the best possible order of the scores within bins: positives are lowest, or
+    highest, in each bin.
 
-    The value of a metric that rises if a positive moves up and a negative down lies between its values for the two.
+    The value of a metric that rises if a positive moves up and a negative down lies between its
+    values for the two.
 
     >>> worst, best = ends(reduce(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), most=2))
     >>> counts(worst).fp, counts(best).fp
@@ -276,10 +316,11 @@ def auc_width(c: Counts, spread: Bools) -> float:
 
 
 def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
-    """The smallest and the largest average precision that is possible for the scores before binning.
+    """The smallest and the largest average precision that is possible for the scores before
+    binning.
 
-    For a bin with p positives and n negatives, T positives and M rows above it, the precision at its positives lies
-    between T / (M + n) and (T + p) / (M + p).
+    For a bin with p positives and n negatives, T positives and M rows above it, the precision at
+    its positives lies between T / (M + n) and (T + p) / (M + p).
 
     >>> c = counts(reduce(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), most=2))
     >>> [round(limit, 4) for limit in average_precision_limits(c, np.array([False, True]))]
@@ -291,22 +332,31 @@ def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
         # Where no other row is at or above, the positives of the bin have precision 1.
         worst = np.where(mixed & (rows > step.p), ratio(step.tp - step.p, rows - step.p), precision)
         best = np.where(mixed, ratio(step.tp, rows - step.n), precision)
-        low, high = low + np.dot(step.p, worst), high + np.dot(step.p, np.where(step.p > 0, best, 0))
+        low, high = (
+            low + np.dot(step.p, worst),
+            high + np.dot(step.p, np.where(step.p > 0, best, 0)),
+        )
     return float(ratio(low, c.positives)), float(ratio(high, c.positives))
 
 
-# Weights as whole numbers -------------------------------------------------------------------------------------------
+# Weights as whole numbers -------------------------------------------------------------------------
 
 
 def scale_of(largest: float, rows: int, *, whole: bool) -> float:
-    """The power of two in which weights are counted, so that sums are whole numbers and independent of the order.
+    """The power of two in which weights are counted, so that sums are whole numbers and independent
+    of the order.
 
-    1 for whole weights; otherwise the smallest for which `rows` times the largest weight fits 62 bits.
+    1 for whole weights; otherwise the smallest for which `rows` times the largest weight fits 62
+    bits.
 
     >>> scale_of(3.0, 1000, whole=True), scale_of(2.5, 1000, whole=False) == 2.0**-50
     (1.0, True)
     """
-    return 1.0 if whole else float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
+    return (
+        1.0
+        if whole
+        else float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
+    )
 
 
 def whole(weight: Floats, scale: float) -> Ints:
@@ -314,7 +364,7 @@ def whole(weight: Floats, scale: float) -> Ints:
     return np.rint(weight / scale).astype(np.int64)
 
 
-# How numbers are distributed ------------------------------------------------------------------------------------------
+# How numbers are distributed ----------------------------------------------------------------------
 
 ROUNDING = 1e-12  # of sums of shares
 WORST = 100  # one in so many rows
@@ -322,7 +372,8 @@ WORST = 100  # one in so many rows
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The distribution of numbers: distinct numbers or middles of bins, ascending; the rows and the weight of each.
+    """The distribution of numbers: distinct numbers or middles of bins, ascending; the rows and the
+    weight of each.
 
     whole: True if all are whole numbers. low, high: the smallest and the largest.
     """
@@ -365,7 +416,9 @@ class Counted:
         return float(self.values[np.searchsorted(self._ends, place, side="right")])
 
     def bound(self, shares: Sequence[float]) -> float:
-        """The largest possible error of these quantiles due to binning: half the width of the widest of their bins."""
+        """The largest possible error of these quantiles due to binning: half the width of the
+        widest of their bins.
+        """
         last = int(self._ends[-1]) - 1
         places = [end(share * last) for share in shares for end in (np.floor, np.ceil)]
         return float(self.half[np.searchsorted(self._ends, places, side="right")].max())
@@ -386,12 +439,18 @@ class Counted:
         return int(self.rows[self.values == 0].sum())
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
-        """Quantiles over the rows, unweighted, with linear interpolation between neighbouring numbers."""
+        """Quantiles over the rows, unweighted, with linear interpolation between neighbouring
+        numbers.
+        """
         return np.array([self._quantile(share * (int(self._ends[-1]) - 1)) for share in shares])
 
     def _quantile(self, place: float) -> float:
         below = int(np.floor(place))
-        a, b, part = self._at(below), self._at(min(below + 1, int(self._ends[-1]) - 1)), place - below
+        a, b, part = (
+            self._at(below),
+            self._at(min(below + 1, int(self._ends[-1]) - 1)),
+            place - below,
+        )
         return a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
 
     def window(self, tail: float) -> tuple[float, float]:
@@ -414,7 +473,9 @@ class Counted:
         return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
 
     def heaviest(self) -> float:
-        """The share of the sum of squares that comes from the 1 % of the rows with the largest absolute values."""
+        """The share of the sum of squares that comes from the 1 % of the rows with the largest
+        absolute values.
+        """
         sizes = self.sizes()
         squared, rows = sizes.values[::-1] ** 2, sizes.rows[::-1]
         taken = _first(rows, max(1, int(rows.sum()) // WORST))

@@ -1,8 +1,10 @@
-"""Influence of each row on metrics of scores, in closed form or by cells, and the variances that follow.
+"""Influence of each row on metrics of scores, in closed form or by cells, and the variances that
+follow.
 
-An influence value is the derivative of the metric with respect to the weight of the row. The values of all rows add up
-to 0. Summed by unit (row, user) and squared, their total estimates the variance of the metric, or of a difference of
-two metrics if the values of two models on the same rows are subtracted first.
+An influence value is the derivative of the metric with respect to the weight of the row. The values
+of all rows add up to 0. Summed by unit (row, user) and squared, their total estimates the variance
+of the metric, or of a difference of two metrics if the values of two models on the same rows are
+subtracted first.
 """
 
 from bisect import bisect_right
@@ -16,10 +18,11 @@ from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks,
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
-    """S10 / P + S01 / N: DeLong's variance of AUC, from the variances of the placements of both classes.
+    """S10 / P + S01 / N: DeLong's variance of AUC, from the variances of the placements of both
+    classes.
 
-    area: the AUC, where it is known. Undefined if a class has fewer than two rows. doi:10.2307/2531595. Equals pROC's
-    var(method = "delong").
+    area: the AUC, where it is known. Undefined if a class has fewer than two rows.
+    doi:10.2307/2531595. Equals pROC's var(method = "delong").
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{auc_variance(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])):.4f}")
@@ -32,7 +35,9 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
 
 
 def placement_squares(c: Counts, step: Step, area: float) -> Floats:
-    """Sums of the squared distances of the placements from `area` in one step: for positives, for negatives."""
+    """Sums of the squared distances of the placements from `area` in one step: for positives, for
+    negatives.
+    """
     of_positives = 2 * (c.negatives - step.fp) + step.n - 2 * c.negatives * area
     of_negatives = 2 * step.tp - step.p - 2 * c.positives * area
     of_positives *= of_positives
@@ -42,7 +47,8 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
 
 
 def auc_bins(c: Counts) -> Floats:
-    """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative at each threshold.
+    """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative
+    at each threshold.
 
     It is what a row of weight 1 adds to AUC, to first order.
 
@@ -52,14 +58,17 @@ def auc_bins(c: Counts) -> Floats:
     """
     of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
     of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
-    return ratio(np.array([of_positives, of_negatives]) - auc(c), np.array([[c.positives], [c.negatives]]))
+    return ratio(
+        np.array([of_positives, of_negatives]) - auc(c), np.array([[c.positives], [c.negatives]])
+    )
 
 
 def average_precision_bins(c: Counts) -> Floats:
-    """The influence on average precision of a positive (first row) and a negative (second) at each threshold.
+    """The influence on average precision of a positive (first row) and a negative (second) at each
+    threshold.
 
-    With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is (label (T/M - AP +
-    sum 1/M) - sum T/M²) / P.
+    With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is
+    (label (T/M - AP + sum 1/M) - sum T/M²) / P.
 
     >>> from evalkit.metrics.counts import count
     >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
@@ -70,15 +79,21 @@ def average_precision_bins(c: Counts) -> Floats:
 
 
 def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[tuple[Step, Floats]]:
-    """Yield the steps of the table, the lowest scores first, each with its part of `average_precision_bins`.
+    """Yield the steps of the table, the lowest scores first, each with its part of
+    `average_precision_bins`.
 
     value: the average precision, where it is known.
     """
-    value, share, after = average_precision(c) if value is None else value, ratio(1.0, c.positives), 0j
+    value, share, after = (
+        average_precision(c) if value is None else value,
+        ratio(1.0, c.positives),
+        0j,
+    )
     for step in steps(c, backwards=True):
         rows = step.tp + step.fp
         precision = step.tp / rows
-        terms = np.empty(len(rows), complex)  # of each threshold p / M, and p T / M²: added up from below in one run
+        # of each threshold p / M, and p T / M²: added up from below in one run
+        terms = np.empty(len(rows), complex)
         np.divide(step.p, rows, out=terms.real)
         np.multiply(terms.real, precision, out=terms.imag)
         below = np.cumsum(terms[::-1])[::-1] + after
@@ -90,11 +105,12 @@ def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[t
 
 
 def average_precision_bias(c: Counts) -> float:
-    """The upward bias of average precision, by the jackknife, for unweighted rows; 0 below two positives.
+    """The upward bias of average precision, by the jackknife, for unweighted rows; 0 below two
+    positives.
 
-    A positive counts itself in its precision, which matters if there are few positives. With T, F and M = T + F at a
-    score of p positives, leaving out a negative above it makes T / (M − 1), a positive (T − 1) / (M − 1). Quenouille
-    1956, doi:10.1093/biomet/43.3-4.353.
+    A positive counts itself in its precision, which matters if there are few positives. With T, F
+    and M = T + F at a score of p positives, leaving out a negative above it makes T / (M − 1), a
+    positive (T − 1) / (M − 1). Quenouille 1956, doi:10.1093/biomet/43.3-4.353.
 
     >>> from evalkit.metrics.counts import count
     >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
@@ -106,16 +122,20 @@ def average_precision_bias(c: Counts) -> float:
     rows = c.tp + c.fp
     precision, fewer = c.tp / rows, np.maximum(rows - 1, 1)
     without_one = c.positive @ (c.fp * c.tp / fewer + (negatives - c.fp) * precision) / positives
-    without_one += c.positive @ ((c.tp - 1.0) ** 2 / fewer + (positives - c.tp) * precision) / (positives - 1)
+    without_one += (
+        c.positive @ ((c.tp - 1.0) ** 2 / fewer + (positives - c.tp) * precision) / (positives - 1)
+    )
     n = positives + negatives
     return float((n - 1) * (without_one / n - average_precision(c)))
 
 
 def ks_bins(c: Counts) -> Floats:
-    """The influence on max |TPR - FPR| of a positive (first row) and a negative (second) at each threshold.
+    """The influence on max |TPR - FPR| of a positive (first row) and a negative (second) at each
+    threshold.
 
-    Evaluated at the threshold of the largest distance, the first one if several tie. With I = 1 for rows at or above
-    it, else 0: (I - TPR) / P for positives and -(I - FPR) / N for negatives; with opposite signs if FPR > TPR.
+    Evaluated at the threshold of the largest distance, the first one if several tie. With I = 1 for
+    rows at or above it, else 0: (I - TPR) / P for positives and -(I - FPR) / N for negatives; with
+    opposite signs if FPR > TPR.
 
     >>> from evalkit.metrics.counts import count
     >>> ks_bins(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
@@ -131,7 +151,8 @@ def ks_bins(c: Counts) -> Floats:
 
 
 def widest(c: Counts) -> tuple[int, float]:
-    """The index of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR there.
+    """The index of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR
+    there.
 
     >>> from evalkit.metrics.counts import count
     >>> place, sign = widest(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
@@ -146,26 +167,32 @@ def widest(c: Counts) -> tuple[int, float]:
 
 
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
-    """The values of the rows, looked up by label and score in `bins` (one value per class and threshold)."""
+    """The values of the rows, looked up by label and score in `bins` (one value per class and
+    threshold).
+    """
     return bins[np.where(label == 1, 0, 1), place(c, score)]
 
 
 def place(c: Counts, score: Floats) -> Ints:
-    """The index of each score in the table; the last one for lower scores, whose rows have weight 0."""
+    """The index of each score in the table; the last one for lower scores, whose rows have weight
+    0.
+    """
     return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)
 
 
-# Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ------------------------
+# Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ----
 
 Metric = Callable[[Counts], float]
 CELLS = 1_024  # more do not change a standard error: tests/test_resampling.py
 
 
 def cells(c: Counts, most: int = CELLS) -> Ints:
-    """The number of each threshold's cell, ascending from 0: one threshold per cell, exact runs, or `most` cells.
+    """The number of each threshold's cell, ascending from 0: one threshold per cell, exact runs, or
+    `most` cells.
 
-    `runs` are used if they are few. Otherwise cells are about equal in recall, in false positive rate and in the
-    logarithm of the rank: cells of equal mass would miss the few rows that decide the precision of the highest scores.
+    `runs` are used if they are few. Otherwise cells are about equal in recall, in false positive
+    rate and in the logarithm of the rank: cells of equal mass would miss the few rows that decide
+    the precision of the highest scores.
 
     >>> from evalkit.metrics.counts import count
     >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
@@ -182,7 +209,11 @@ def ends(c: Counts, most: int = CELLS) -> Counts:
     >>> ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4).fp
     array([2, 2, 4, 4])
     """
-    last = np.append(_starts(c, most)[1:], len(c.threshold)) - 1 if len(c.threshold) else np.empty(0, np.int64)
+    last = (
+        np.append(_starts(c, most)[1:], len(c.threshold)) - 1
+        if len(c.threshold)
+        else np.empty(0, np.int64)
+    )
     return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
@@ -191,14 +222,16 @@ def _starts(c: Counts, most: int) -> Ints:
     if len(c.threshold) <= most:
         return np.arange(len(c.threshold))
     has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
-    run = np.append(True, has[1:] | has[:-1])  # where a threshold has positives, or the one before has
+    # where a threshold has positives, or the one before has
+    run = np.append(True, has[1:] | has[:-1])
     if np.count_nonzero(run) <= most:
         return np.flatnonzero(run)
     part = _parts(c, most)
     if c.tp.dtype.kind == "f":
         every = part(np.arange(len(c.threshold)))
         return np.flatnonzero(np.append(True, np.diff(every) > 0))
-    return _first(part, most, len(c.threshold))  # of whole numbers it rises: most thresholds need no look
+    # of whole numbers it rises: most thresholds need no look
+    return _first(part, most, len(c.threshold))
 
 
 def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
@@ -206,7 +239,9 @@ def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
 
     def spread(at: Ints | slice) -> Floats:
         tp, fp = c.tp[at], c.fp[at]
-        return ratio(tp, c.positives) + ratio(fp, c.negatives) + np.log1p(tp + fp) / np.log1p(c.total)
+        return (
+            ratio(tp, c.positives) + ratio(fp, c.negatives) + np.log1p(tp + fp) / np.log1p(c.total)
+        )
 
     whole = spread(slice(-1, None))
     return lambda at: np.minimum((spread(at) / whole * most).astype(np.int64), most - 1)
@@ -243,7 +278,8 @@ def pooled(c: Counts) -> Counts:
 
 
 def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
-    """The derivative of the metric with respect to the weight of a positive, and of a negative, at each threshold.
+    """The derivative of the metric with respect to the weight of a positive, and of a negative, at
+    each threshold.
 
     By one-sided differences; over all rows of the table they add up to 0.
     """
@@ -264,10 +300,11 @@ _KNOWN: WeakKeyDictionary[Counts, dict[Metric, tuple[Floats, Floats]]] = WeakKey
 
 
 def moves(c: Counts, metric: Metric) -> Floats:
-    """The influence on the metric of a positive (first row) and a negative (second) at each threshold, by cell.
+    """The influence on the metric of a positive (first row) and a negative (second) at each
+    threshold, by cell.
 
-    The derivatives in the cells are stored with the table, because the interval and each comparison of a system use
-    them.
+    The derivatives in the cells are stored with the table, because the interval and each comparison
+    of a system use them.
     """
     cell, known = cells(c), _KNOWN.setdefault(c, {})
     if metric not in known:
@@ -276,7 +313,8 @@ def moves(c: Counts, metric: Metric) -> Floats:
 
 
 def decision(c: Counts, threshold: float) -> Counts:
-    """The table of the decisions at a threshold: two cells, at or above it and below, with scores 1 and 0.
+    """The table of the decisions at a threshold: two cells, at or above it and below, with scores 1
+    and 0.
 
     Its resamples are exactly those of the rows for every metric at that threshold.
 
@@ -285,6 +323,7 @@ def decision(c: Counts, threshold: float) -> Counts:
     >>> d.tp, d.fp
     (array([1, 2]), array([1, 2]))
     """
-    above = bisect_right(c.threshold, -threshold, key=lambda score: -score)  # the array is never copied
+    # the array is never copied
+    above = bisect_right(c.threshold, -threshold, key=lambda score: -score)
     tp, fp = (column[above - 1] if above else 0 for column in (c.tp, c.fp))
     return Counts.of(np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]))

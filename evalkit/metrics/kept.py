@@ -1,9 +1,12 @@
-"""Blocks of a table, and mergeable summaries of them: `of` makes one from a block, and `+` merges two.
+"""Blocks of a table, and mergeable summaries of them: `of` makes one from a block, and `+` merges
+two.
 
-A block is some rows as checked numeric columns, with every system's predictions and hashes of the ids.
+A block is some rows as checked numeric columns, with every system's predictions and hashes of the
+ids.
 
-Sums are centred and merged by Chan's formula. Counts by value are exact up to a number of bins. A sample is the rows,
-or whole units, with the smallest hashes. None depends on the order of the rows, the engine or the size of the blocks.
+Sums are centred and merged by Chan's formula. Counts by value are exact up to a number of bins. A
+sample is the rows, or whole units, with the smallest hashes. None depends on the order of the rows,
+the engine or the size of the blocks.
 """
 
 from __future__ import annotations
@@ -25,14 +28,17 @@ Hashes = np.ndarray  # whole numbers of 64 bits without sign
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows that every system predicts, as checked columns; the last axis of every column is that of the rows.
+    """Rows that every system predicts, as checked columns; the last axis of every column is that of
+    the rows.
 
-    truth: the actual value, 0 or 1, class number, or one row per label. said: the predictions, one row per system, or
-    one table per system with one row per class or label. key: a hash of the unit, else of the id, else of the whole row
-    (`alike`: rows with the same key are then equal). id: a hash of the id, if ids may repeat. clustered: rows with the
-    same key are one unit, and are neighbours unless `parted`. slices: per column for segments, the number of each row's
-    slice, counted from 1 over all columns. beside, own: further numeric columns, shared by the systems or of each.
-    names: the ids, or the row numbers, or None. units: the ids of the units, as Arrow text.
+    truth: the actual value, 0 or 1, class number, or one row per label. said: the predictions, one
+    row per system, or one table per system with one row per class or label. key: a hash of the
+    unit, else of the id, else of the whole row (`alike`: rows with the same key are then equal).
+    id: a hash of the id, if ids may repeat. clustered: rows with the same key are one unit, and are
+    neighbours unless `parted`. slices: per column for segments, the number of each row's slice,
+    counted from 1 over all columns. beside, own: further numeric columns, shared by the systems or
+    of each. names: the ids, or the row numbers, or None. units: the ids of the units, as Arrow
+    text.
     """
 
     truth: Floats
@@ -66,7 +72,9 @@ class Block:
     def distinct(self) -> tuple[Hashes, Ints]:
         """The distinct keys, and the index of each row's key among them."""
         if self.clustered and not self.parted:
-            return self.key[self.starts], np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self)))
+            return self.key[self.starts], np.repeat(
+                np.arange(len(self.starts)), np.diff(self.starts, append=len(self))
+            )
         names, code = np.unique(self.key, return_inverse=True)
         return names, code
 
@@ -81,7 +89,9 @@ class Block:
     def rows(self, system: int) -> Rows:
         """The actual values and a system's predictions."""
         unit = self.key if self.clustered else None
-        return Rows(self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside)
+        return Rows(
+            self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside
+        )
 
     def at(self, rows: Any) -> Block:
         """The rows with these indices, without their names."""
@@ -111,21 +121,29 @@ class Block:
 
     def _of(self, parts: Sequence[Block], made: Callable[[list[np.ndarray]], np.ndarray]) -> Block:
         """A block whose columns are made of those of the parts."""
-        columns: dict[str, Any] = {n: made([getattr(part, n) for part in parts]) for n in ("truth", "said", "key")}
+        columns: dict[str, Any] = {
+            n: made([getattr(part, n) for part in parts]) for n in ("truth", "said", "key")
+        }
         columns["weight"] = None if self.weight is None else made([part.weights for part in parts])
-        columns["slices"] = [made([part.slices[i] for part in parts]) for i in range(len(self.slices))]
-        columns["beside"] = {name: made([part.beside[name] for part in parts]) for name in self.beside}
+        columns["slices"] = [
+            made([part.slices[i] for part in parts]) for i in range(len(self.slices))
+        ]
+        columns["beside"] = {
+            name: made([part.beside[name] for part in parts]) for name in self.beside
+        }
         columns["own"] = {name: made([part.own[name] for part in parts]) for name in self.own}
         return replace(self, **columns, id=None, names=None, units=None)
 
 
-# Hashes: numpy's own, so that every engine draws the same rows --------------------------------------------------------
+# Hashes: numpy's own, so that every engine draws the same rows ------------------------------------
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(x: Hashes) -> Hashes:
-    """Pseudo-random whole numbers by a mixing function (splitmix64, doi:10.1145/2714064.2660195)."""
+    """Pseudo-random whole numbers by a mixing function (splitmix64,
+    doi:10.1145/2714064.2660195).
+    """
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -161,18 +179,24 @@ def of_texts(column: Any) -> Hashes:
     return mixed(key + size.astype(np.uint64))
 
 
-# Summaries ------------------------------------------------------------------------------------------------------------
+# Summaries ----------------------------------------------------------------------------------------
 
-LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and numbers that wake no second thread of BLAS
+# rows whose products are added up at once, and numbers that wake no second thread of BLAS
+LEAST, ALONE = (
+    64,
+    2**18,
+)
 ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
-ALL_ON_ONE = 1e-12  # of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
+# of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
+ALL_ON_ONE = 1e-12
 
 
 def products(x: Floats) -> Floats:
-    """x @ x.T in pieces so small that BLAS does not start further threads, which would only wait for each other.
+    """x @ x.T in pieces so small that BLAS does not start further threads, which would only wait
+    for each other.
 
-    With many columns a piece has at least a few rows, because adding the pieces would otherwise take longer than making
-    them.
+    With many columns a piece has at least a few rows, because adding the pieces would otherwise
+    take longer than making them.
     """
     step = max(LEAST, ALONE // len(x) ** 2)
     whole = np.zeros((len(x), len(x)))
@@ -182,7 +206,7 @@ def products(x: Floats) -> Floats:
     return whole
 
 
-# What is kept ---------------------------------------------------------------------------------------------------------
+# What is kept -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +214,9 @@ class Bundle:
     """Several summaries of a block: + adds each field, and merges mappings key by key."""
 
     def __add__(self, other: Self) -> Self:
-        sides = {f.name: _added(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
+        sides = {
+            f.name: _added(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        }
         return type(self)(**sides)
 
 
@@ -204,10 +230,11 @@ def _added(a: Any, b: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of m columns over n units: means, centred sums of products, and centred sums of cubes.
+    """Moments of m columns over n units: means, centred sums of products, and centred sums of
+    cubes.
 
-    each: the columns themselves, with the hashes of the units, for methods that need every unit; None if there are
-    more than `few` units.
+    each: the columns themselves, with the hashes of the units, for methods that need every unit;
+    None if there are more than `few` units.
     """
 
     n: int
@@ -218,11 +245,14 @@ class Moments:
     each: Any
 
     @staticmethod
-    def of(block: Block, columns: Callable[[Block], Floats], few: int, *, squared: bool = False) -> Moments:
+    def of(
+        block: Block, columns: Callable[[Block], Floats], few: int, *, squared: bool = False
+    ) -> Moments:
         """The moments of columns of a block.
 
-        columns: rows -> their columns, weights included; they are added up by unit. squared: the moments of all
-        products of two columns, from which the fourth power of any linear combination follows.
+        columns: rows -> their columns, weights included; they are added up by unit. squared: the
+        moments of all products of two columns, from which the fourth power of any linear
+        combination follows.
         """
         most = few if (len(block.starts) if block.clustered else len(block)) <= few else 0
         parts = [Moments._of(some, columns(some), most, squared=squared) for some in block.steps()]
@@ -253,7 +283,9 @@ class Moments:
         """Chan, Golub and LeVeque 1979; the cubes by Pébay 2008."""
         a, b, n, d = self.n, other.n, self.n + other.n, other.mean - self.mean
         s, t = np.diag(self.second), np.diag(other.second)
-        third = self.third + other.third + d**3 * (a * b * (a - b) / n**2) + 3 * d / n * (a * t - b * s)
+        third = (
+            self.third + other.third + d**3 * (a * b * (a - b) / n**2) + 3 * d / n * (a * t - b * s)
+        )
         second = self.second + other.second + np.outer(d, d) * (a * b / n)
         known = n <= self.few and self.each is not None and other.each is not None
         each = self.each + other.each if known else None  # type: ignore[operator]
@@ -271,7 +303,9 @@ class Moments:
 
     @cached_property
     def units(self) -> Any:
-        """The columns of each unit, in the order of their hashes, which does not depend on the order of the rows."""
+        """The columns of each unit, in the order of their hashes, which does not depend on the
+        order of the rows.
+        """
         if self.each is None:
             return None
         key, columns = (np.concatenate(side, axis=-1) for side in zip(*self.each, strict=True))
@@ -283,12 +317,20 @@ class Moments:
         return replace(self, second=self.second + np.outer(self.totals, self.mean))
 
     def square(self, form: Floats) -> float:
-        """The centred sum of squares of a linear combination of the columns; 0 if it is only rounding error."""
+        """The centred sum of squares of a linear combination of the columns; 0 if it is only
+        rounding error.
+        """
         value = float(form @ self.second @ form)
-        return value if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form)) else 0.0
+        return (
+            value
+            if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form))
+            else 0.0
+        )
 
     def powers(self, form: Floats) -> tuple[float, float]:
-        """The sums of the squares and of the fourth powers of a linear combination, for `squared` columns."""
+        """The sums of the squares and of the fourth powers of a linear combination, for `squared`
+        columns.
+        """
         i, j = np.triu_indices(len(form))
         by = form[i] * form[j] * np.where(i == j, 1, 2)
         square = float(by @ self.mean)
@@ -303,7 +345,9 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Sums of columns per unit, for few units whose rows are spread over the blocks. key: ascending."""
+    """Sums of columns per unit, for few units whose rows are spread over the blocks. key:
+    ascending.
+    """
 
     key: Hashes
     sums: Floats
@@ -334,13 +378,17 @@ class Parted:
 
 
 def summed(block: Block, columns: Callable[[Block], Floats], few: int) -> Moments | Parted:
-    """The moments of columns, or the sums per unit if the rows of a unit are spread over the blocks."""
+    """The moments of columns, or the sums per unit if the rows of a unit are spread over the
+    blocks.
+    """
     return (Parted if block.parted else Moments).of(block, columns, few)
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Rows of two classes by score in the bins of `grid`, counted exactly in each. most: the largest number of bins."""
+    """Rows of two classes by score in the bins of `grid`, counted exactly in each. most: the
+    largest number of bins.
+    """
 
     most: int
     parts: tuple[grid.Grid, ...]
@@ -351,12 +399,21 @@ class Tally:
         return self.most
 
     def __add__(self, other: Self) -> Self:
-        """Parts wait in bins as wide as those of any, and are laid together once they are twice as many as the bins."""
+        """Parts wait in bins as wide as those of any, and are laid together once they are twice as
+        many as the bins.
+        """
         every = self.parts + other.parts
         shift, most = max(part.shift for part in every), replace(self, parts=every).room
-        wide = (part if part.shift == shift else grid.pooled(replace(part, shift=shift), most) for part in every)
+        wide = (
+            part if part.shift == shift else grid.pooled(replace(part, shift=shift), most)
+            for part in every
+        )
         both = replace(self, parts=tuple(wide))
-        return replace(both, parts=(both.whole,)) if sum(len(part.low) for part in both.parts) > 2 * most else both
+        return (
+            replace(both, parts=(both.whole,))
+            if sum(len(part.low) for part in both.parts) > 2 * most
+            else both
+        )
 
     @cached_property
     def whole(self) -> grid.Grid:
@@ -366,10 +423,12 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Counts(Tally):
-    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are many values.
+    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are
+    many values.
 
-    most: the largest number of bins; a quarter of it if there are more than two further columns and more rows than
-    bins, because these are for sums along the values, not for quantiles. integers: True if all are whole numbers.
+    most: the largest number of bins; a quarter of it if there are more than two further columns and
+    more rows than bins, because these are for sums along the values, not for quantiles. integers:
+    True if all are whole numbers.
     """
 
     integers: bool = True
@@ -401,7 +460,9 @@ class Counts(Tally):
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
     def counted(self, *, weighted: bool) -> grid.Counted:
-        """The distribution of the values. weighted: True if the first of the further columns is their weight."""
+        """The distribution of the values. weighted: True if the first of the further columns is
+        their weight.
+        """
         c = self.whole
         low = high = middle = grid.scores(c.low)
         half: Floats = np.broadcast_to(np.float64(0), len(low))
@@ -410,16 +471,19 @@ class Counts(Tally):
             middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
         rows = np.asarray(c.sums[0], np.int64)
         weight = c.sums[1] if weighted else rows.astype(np.float64)
-        return grid.Counted(middle, rows, weight, self.integers, float(low[0]), float(high[-1]), half)
+        return grid.Counted(
+            middle, rows, weight, self.integers, float(low[0]), float(high[-1]), half
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A random sample: the rows, or whole units, whose hash is below a border; all rows if there are few.
+    """A random sample: the rows, or whole units, whose hash is below a border; all rows if there
+    are few.
 
-    most: the largest number of rows. blocks: the sampled rows. times: how many rows of the table each one stands for,
-    because equal rows without ids count as one. whole: the number of rows of the table. border: hashes from here on are
-    not sampled, None if all are.
+    most: the largest number of rows. blocks: the sampled rows. times: how many rows of the table
+    each one stands for, because equal rows without ids count as one. whole: the number of rows of
+    the table. border: hashes from here on are not sampled, None if all are.
     """
 
     most: int
@@ -479,9 +543,11 @@ class Sample:
         return len(self.rows) == self.whole
 
     def square(self, moved: Floats) -> tuple[float, float]:
-        """Σ d ψ² over units, and the relative uncertainty of its root: ½ √(Σ d (d − 1) ψ⁴) / Σ d ψ².
+        """Σ d ψ² over units, and the relative uncertainty of its root: ½ √(Σ d (d − 1) ψ⁴) / Σ d
+        ψ².
 
-        moved: the influence ψ of each sampled row on a metric, including its weight; 0 for rows that do not count.
+        moved: the influence ψ of each sampled row on a metric, including its weight; 0 for rows
+        that do not count.
         """
         d, times, each = self.stands_for, self.drawn.times[0].astype(np.float64), moved**2
         if self.rows.clustered:
@@ -497,7 +563,9 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The rows with the largest sizes, ties in the order of names: name, actual value, prediction."""
+    """The rows with the largest sizes, ties in the order of names: name, actual value,
+    prediction.
+    """
 
     most: int
     size: Floats
@@ -516,7 +584,9 @@ class Extremes:
         return Extremes(self.most, np.append(self.size, other.size), self.rows + other.rows)._cut()
 
     def _cut(self) -> Extremes:
-        order = sorted(range(len(self.rows)), key=lambda i: (-self.size[i], self.rows[i]))[: self.most]
+        order = sorted(range(len(self.rows)), key=lambda i: (-self.size[i], self.rows[i]))[
+            : self.most
+        ]
         return Extremes(self.most, self.size[order], tuple(self.rows[i] for i in order))
 
 
@@ -528,7 +598,8 @@ def _listed(values: Any) -> list[Any]:
 class Distinct:
     """Counts duplicate keys by the hashes of all rows, if there are at most `most`.
 
-    parts: sorted distinct hashes, not yet merged. again: the number of rows whose hash occurred before.
+    parts: sorted distinct hashes, not yet merged. again: the number of rows whose hash occurred
+    before.
     """
 
     most: int
@@ -539,7 +610,10 @@ class Distinct:
     def of(key: Hashes, most: int) -> Distinct:
         """The keys of a block. key: a hash of what may occur twice, such as an id.
 
-        >>> (Distinct.of(np.array([3, 5], np.uint64), 9) + Distinct.of(np.array([5, 5], np.uint64), 9)).repeated
+        >>> (
+        ...     Distinct.of(np.array([3, 5], np.uint64), 9)
+        ...     + Distinct.of(np.array([5, 5], np.uint64), 9)
+        ... ).repeated
         2
         """
         names = np.unique(key)
@@ -549,7 +623,9 @@ class Distinct:
         parts, again = self.parts + other.parts, self.again + other.again
         if not (self.parts and other.parts):
             return Distinct(self.most, (), again)
-        while len(parts) > 1 and (len(parts[-1]) * 2 > len(parts[-2]) or sum(map(len, parts)) > self.most):
+        while len(parts) > 1 and (
+            len(parts[-1]) * 2 > len(parts[-2]) or sum(map(len, parts)) > self.most
+        ):
             both = np.sort(np.concatenate(parts[-2:]), kind="stable")
             names = both[np.append(True, both[1:] != both[:-1])]
             parts, again = (*parts[:-2], names), again + len(both) - len(names)
@@ -557,7 +633,9 @@ class Distinct:
 
     @cached_property
     def repeated(self) -> int | None:
-        """The number of rows whose key occurred before; None if there are too many keys to tell and none was found."""
+        """The number of rows whose key occurred before; None if there are too many keys to tell and
+        none was found.
+        """
         if not self.parts:
             return self.again or None
         every = np.concatenate(self.parts)
@@ -575,6 +653,8 @@ class Total:
 
 
 def won(first: Floats, second: Floats) -> Total:
-    """The number of units on which the first has the smaller error, and the second; rounding error decides nothing."""
+    """The number of units on which the first has the smaller error, and the second; rounding error
+    decides nothing.
+    """
     more = minus(second, first)
     return Total(np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)]))

@@ -1,7 +1,8 @@
-"""Metrics of multi-class and multi-label outcomes, from a `Confusion` matrix, scores or rows of labels.
+"""Metrics of multi-class and multi-label outcomes, from a `Confusion` matrix, scores or rows of
+labels.
 
-`one_vs_rest` turns classes into `Counts` with one row per class. The metrics of a threshold in counts.py then return
-one value per class.
+`one_vs_rest` turns classes into `Counts` with one row per class. The metrics of a threshold in
+counts.py then return one value per class.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,9 @@ Metric = Callable[[Counts], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """A confusion matrix: actual classes in rows, predicted classes in columns. classes: the names, in their order."""
+    """A confusion matrix: actual classes in rows, predicted classes in columns. classes: the names,
+    in their order.
+    """
 
     table: Weights
     classes: NDArray
@@ -37,16 +40,21 @@ def one_vs_rest(m: Confusion) -> Counts:
     array([1. , 0.5])
     """
     tp, positives = m.table.diagonal(), m.table.sum(axis=1)
-    return Counts(np.full(len(tp), np.nan), tp, m.table.sum(axis=0) - tp, positives, m.table.sum() - positives)
+    return Counts(
+        np.full(len(tp), np.nan), tp, m.table.sum(axis=0) - tp, positives, m.table.sum() - positives
+    )
 
 
-# Averages over classes ----------------------------------------------------------------------------------------
+# Averages over classes ----------------------------------------------------------------------------
 
 
 def weighted(c: Counts, metric: Metric = f_score) -> float:
-    """Mean over the classes weighted by their positives. With one class per row, weighted recall is the accuracy.
+    """Mean over the classes weighted by their positives. With one class per row, weighted recall is
+    the accuracy.
 
-    >>> round(weighted(one_vs_rest(Confusion(np.array([[1, 1], [0, 2]]), np.arange(2)))), 4)  # F1 of 2/3 and 4/5
+    >>> round(
+    ...     weighted(one_vs_rest(Confusion(np.array([[1, 1], [0, 2]]), np.arange(2)))), 4
+    ... )  # F1 of 2/3 and 4/5
     0.7333
     """
     has = c.positives > 0
@@ -58,22 +66,26 @@ def occurs(c: Counts) -> Bools:
     return c.positives + c.fp > 0
 
 
-# Metrics of the confusion table -------------------------------------------------------------------------------
+# Metrics of the confusion table -------------------------------------------------------------------
 
 
 def mcc(m: Confusion) -> float:
-    """Correlation of actual and predicted class (Gorodkin's R_K). doi:10.1016/j.compbiolchem.2004.09.006.
+    """Correlation of actual and predicted class (Gorodkin's R_K).
+    doi:10.1016/j.compbiolchem.2004.09.006.
 
     Undefined if either has only one class. Equals matthews_corrcoef, which returns 0 in that case.
     """
     actual, predicted, total = _margins(m)
     covariance = total * np.trace(m.table) - actual @ predicted
-    spread = [max(side.sum() ** 2 - side @ side, 0.0) for side in (actual, predicted)]  # 0 of one class, rounded or not
+    spread = [
+        max(side.sum() ** 2 - side @ side, 0.0) for side in (actual, predicted)
+    ]  # 0 of one class, rounded or not
     return float(ratio(covariance, np.sqrt(spread[0]) * np.sqrt(spread[1])))
 
 
 def kappa(m: Confusion) -> float:
-    """(accuracy - expected) / (1 - expected): Cohen's kappa; expected is the accuracy under independence.
+    """(accuracy - expected) / (1 - expected): Cohen's kappa; expected is the accuracy under
+    independence.
 
     doi:10.1177/001316446002000104.
     """
@@ -81,7 +93,9 @@ def kappa(m: Confusion) -> float:
 
 
 def kappa_quadratic(m: Confusion) -> float:
-    """Cohen's kappa with quadratic weights: the squared distance of ordered classes weights a disagreement."""
+    """Cohen's kappa with quadratic weights: the squared distance of ordered classes weights a
+    disagreement.
+    """
     place = np.arange(len(m.table))
     return _kappa(m, (place[:, None] - place) ** 2.0)
 
@@ -97,7 +111,8 @@ def _margins(m: Confusion) -> tuple[Floats, Floats, float]:
 
 
 def coverage_by_class(m: Confusion, target: float) -> Floats:
-    """Share of all rows predicted as each class whose precision is at least `target`, 0 for the other classes.
+    """Share of all rows predicted as each class whose precision is at least `target`, 0 for the
+    other classes.
 
     It is the work saved if only these predictions need no review; `coverage` is their sum.
     """
@@ -106,7 +121,8 @@ def coverage_by_class(m: Confusion, target: float) -> Floats:
 
 
 def coverage(m: Confusion, target: float) -> float:
-    """Share of the rows predicted as classes whose precision is at least `target`; 0 if no class reaches it.
+    """Share of the rows predicted as classes whose precision is at least `target`; 0 if no class
+    reaches it.
 
     >>> m = Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
     >>> coverage(m, 0.8), coverage(m, 0.99)
@@ -115,19 +131,23 @@ def coverage(m: Confusion, target: float) -> float:
     return float(coverage_by_class(m, target).sum())
 
 
-# Scores for every class ---------------------------------------------------------------------------------------
+# Scores for every class ---------------------------------------------------------------------------
 
 
 def top_label(actual: Ints, score: Floats) -> Counts:
-    """`Counts` of "the prediction is correct" by its score: their ECE is the top-label ECE, their AUC finds errors."""
+    """`Counts` of "the prediction is correct" by its score: their ECE is the top-label ECE, their
+    AUC finds errors.
+    """
     best = score.argmax(axis=1)
     return count(score[np.arange(len(score)), best], best == actual)
 
 
 def in_top(actual: Ints, score: Floats, k: int) -> Floats:
-    """1 for each row whose actual class is among the k highest scores, a fraction if a tie crosses the cut-off.
+    """1 for each row whose actual class is among the k highest scores, a fraction if a tie crosses
+    the cut-off.
 
-    The mean is the top-k accuracy. For a tie it is the share of the tied classes that fit into the first k.
+    The mean is the top-k accuracy. For a tie it is the share of the tied classes that fit into the
+    first k.
 
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
@@ -136,7 +156,7 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     return np.clip((k - (score > own).sum(axis=1)) / (score == own).sum(axis=1), 0, 1)
 
 
-# Several labels per row ---------------------------------------------------------------------------------------
+# Several labels per row ---------------------------------------------------------------------------
 
 
 def exact_match(actual: Bools, predicted: Bools) -> Floats:
@@ -168,9 +188,12 @@ def hamming(actual: Bools, predicted: Bools) -> Floats:
 
 
 def ranking_loss(actual: Bools, score: Floats) -> Floats:
-    """1 - AUC over the labels of each row, a tie counting one half; NaN if all labels or none are true.
+    """1 - AUC over the labels of each row, a tie counting one half; NaN if all labels or none are
+    true.
 
-    >>> ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]])).round(6)
+    >>> ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]])).round(
+    ...     6
+    ... )
     array([0.583333])
     """
     row = np.repeat(np.arange(len(actual)), actual.shape[1])
@@ -178,18 +201,27 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
 
 
 def coverage_error(actual: Bools, score: Floats) -> Floats:
-    """Per row, the number of highest scores that include all true labels, ties counted; NaN if no label is true."""
+    """Per row, the number of highest scores that include all true labels, ties counted; NaN if no
+    label is true.
+    """
     lowest = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
     return np.where(actual.any(axis=1), (score >= lowest).sum(axis=1), np.nan)
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
-    """LRAP: mean over the true labels of each row of the precision at their score; NaN if no label is true."""
+    """LRAP: mean over the true labels of each row of the precision at their score; NaN if no label
+    is true.
+    """
     order = np.argsort(-score, axis=1)
-    ranked, label = np.take_along_axis(score, order, axis=1), np.take_along_axis(actual, order, axis=1)
+    ranked, label = (
+        np.take_along_axis(score, order, axis=1),
+        np.take_along_axis(actual, order, axis=1),
+    )
     place = np.arange(1, score.shape[1] + 1)
     tied = ranked[:, :-1] == ranked[:, 1:]
     last = np.where(np.pad(tied, ((0, 0), (0, 1))), score.shape[1], place)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]  # tied labels all take the last place of the tie
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[
+        :, ::-1
+    ]  # tied labels all take the last place of the tie
     hits = np.take_along_axis(label.cumsum(axis=1), last - 1, axis=1)
     return ratio(np.sum(label * hits / last, axis=1), label.sum(axis=1))

@@ -1,4 +1,6 @@
-"""Losses per row, of forecasts and of probabilities, and the metrics that are means, roots or ratios of them."""
+"""Losses per row, of forecasts and of probabilities, and the metrics that are means, roots or
+ratios of them.
+"""
 
 import numpy as np
 
@@ -7,7 +9,7 @@ from evalkit.arrays import Floats, Ints, ratio
 EPSILON = float(np.finfo(np.float64).eps)
 WORST = -float(np.log(EPSILON))  # the logarithmic loss of a certain prediction that is wrong
 
-# Per row: actual values and forecasts ----------------------------------------------------------------------------
+# Per row: actual values and forecasts -------------------------------------------------------------
 
 
 def error(actual: Floats, forecast: Floats) -> Floats:
@@ -26,12 +28,15 @@ def squared(actual: Floats, forecast: Floats) -> Floats:
 
 
 def absolute_percentage(actual: Floats, forecast: Floats) -> Floats:
-    """|actual - forecast| / |actual|, NaN if actual is 0. The mean is the MAPE, as a fraction (0.1 is 10 %)."""
+    """|actual - forecast| / |actual|, NaN if actual is 0. The mean is the MAPE, as a fraction (0.1
+    is 10 %).
+    """
     return ratio(absolute(actual, forecast), np.abs(actual))
 
 
 def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
-    """2 |actual - forecast| / (|actual| + |forecast|), 0 if both are 0. The mean is the sMAPE, from 0 to 2.
+    """2 |actual - forecast| / (|actual| + |forecast|), 0 if both are 0. The mean is the sMAPE, from
+    0 to 2.
 
     >>> symmetric_percentage(np.array([3.0, 0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0, -2.0]))
     array([1., 0., 2., 2.])
@@ -41,7 +46,8 @@ def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
 
 
 def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
-    """|actual - forecast| / scale, NaN unless scale > 0. The mean is the MASE, the scale then the naive error.
+    """|actual - forecast| / scale, NaN unless scale > 0. The mean is the MASE, the scale then the
+    naive error.
 
     Hyndman and Koehler 2006, doi:10.1016/j.ijforecast.2006.03.001.
 
@@ -52,7 +58,8 @@ def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
 
 
 def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
-    """Pinball loss: level (actual - forecast) if that is positive, else (1 - level) (forecast - actual).
+    """Pinball loss: level (actual - forecast) if that is positive, else (1 - level) (forecast -
+    actual).
 
     Forecasts of the `level` quantile have the smallest mean. Equals mean_pinball_loss(alpha=level).
 
@@ -64,7 +71,8 @@ def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
 
 
 def poisson(actual: Floats, forecast: Floats) -> Floats:
-    """Poisson deviance 2 (actual log(actual / forecast) - actual + forecast), 0 log 0 = 0; NaN unless forecast > 0.
+    """Poisson deviance 2 (actual log(actual / forecast) - actual + forecast), 0 log 0 = 0; NaN
+    unless forecast > 0.
 
     The mean equals mean_poisson_deviance.
 
@@ -72,10 +80,12 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     array([2., 0.])
     """
     quotient = ratio(actual, np.where(forecast > 0, forecast, 0))
-    return 2 * (actual * np.log(np.where(actual > 0, quotient, 1)) - actual + forecast + 0 * quotient)
+    return 2 * (
+        actual * np.log(np.where(actual > 0, quotient, 1)) - actual + forecast + 0 * quotient
+    )
 
 
-# Per row: labels and probabilities -------------------------------------------------------------------------------
+# Per row: labels and probabilities ----------------------------------------------------------------
 
 
 def brier(label: Ints, probability: Floats) -> Floats:
@@ -84,7 +94,8 @@ def brier(label: Ints, probability: Floats) -> Floats:
 
 
 def log(label: Ints, probability: Floats) -> Floats:
-    """-log(probability of the actual outcome), in nats, with probabilities clipped to [eps, 1 - eps] of float64.
+    """-log(probability of the actual outcome), in nats, with probabilities clipped to [eps, 1 -
+    eps] of float64.
 
     >>> log(np.array([1, 0]), np.array([1.0, 1.0])).round(4)
     array([ 0.    , 36.0437])
@@ -94,7 +105,8 @@ def log(label: Ints, probability: Floats) -> Floats:
 
 
 def log_classes(actual: Ints, probability: Floats) -> Floats:
-    """-log(probability of the actual class), clipped. Each row of `probability` is first scaled to sum 1.
+    """-log(probability of the actual class), clipped. Each row of `probability` is first scaled to
+    sum 1.
 
     probability: shape (n, classes). Equals scikit-learn's log_loss with several classes.
     """
@@ -103,7 +115,8 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
-    """Sum over the classes of (probability - [the class is the actual one])²: 0 to 2, twice the binary Brier score.
+    """Sum over the classes of (probability - [the class is the actual one])²: 0 to 2, twice the
+    binary Brier score.
 
     >>> brier_classes(np.array([0]), np.array([[0.7, 0.3]])).round(2)
     array([0.18])
@@ -111,4 +124,4 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
     return np.sum((probability - (actual[:, None] == np.arange(probability.shape[1]))) ** 2, axis=1)
 
 
-# Over the rows ---------------------------------------------------------------------------------------------------
+# Over the rows ------------------------------------------------------------------------------------

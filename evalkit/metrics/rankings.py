@@ -1,9 +1,11 @@
-"""Rankings: the retrieved list and the ideal list of each query, and the metrics of relevance and of grades.
+"""Rankings: the retrieved list and the ideal list of each query, and the metrics of relevance and
+of grades.
 
-All metrics return one value per query, in the order of `Rankings.query`, NaN if undefined. Means are taken later, in
-`intervals`. Three conventions hold throughout: an item without a judgement counts as not relevant; a query that is
-missing from the run has an empty list and scores 0; a query without relevant items is undefined, not 0.
-`k` is the cut-off (None: the whole list) and `level` the lowest grade that counts as relevant.
+All metrics return one value per query, in the order of `Rankings.query`, NaN if undefined. Means
+are taken later, in `intervals`. Three conventions hold throughout: an item without a judgement
+counts as not relevant; a query that is missing from the run has an empty list and scores 0; a query
+without relevant items is undefined, not 0. `k` is the cut-off (None: the whole list) and `level`
+the lowest grade that counts as relevant.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +22,8 @@ from evalkit.metrics.rows import Sums
 
 @dataclass(frozen=True)
 class Hits:
-    """The relevant rows of lists: row number, list (`owner`), rank in the list, and `nth` hit of the list.
+    """The relevant rows of lists: row number, list (`owner`), rank in the list, and `nth` hit of
+    the list.
 
     rank, nth: from 1. lists: the number of lists.
     """
@@ -45,7 +48,9 @@ class Hits:
 
 
 class Listed:
-    """Rows of lists, one list after another: list i has the rows from `offset[i]` to `offset[i + 1]`."""
+    """Rows of lists, one list after another: list i has the rows from `offset[i]` to `offset[i +
+    1]`.
+    """
 
     offset: Ints
 
@@ -71,9 +76,9 @@ class Listed:
 class Lists(Listed):
     """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
 
-    grade: a real number of at least 0, NaN = not judged. tied: the row has the same score as the row before it in its
-    list. position: the rank of each row, ascending in its list, if ranks may have gaps; None: 1, 2, 3, … in each list.
-    A missing rank counts as not relevant.
+    grade: a real number of at least 0, NaN = not judged. tied: the row has the same score as the
+    row before it in its list. position: the rank of each row, ascending in its list, if ranks may
+    have gaps; None: 1, 2, 3, … in each list. A missing rank counts as not relevant.
     """
 
     grade: Floats
@@ -91,12 +96,18 @@ class Lists(Listed):
     def take(self, member: Bools) -> "Lists":
         """The lists that are members."""
         rows = np.repeat(member, self.length)
-        sides = (self.grade[rows], self.tied[rows], np.concatenate([[0], np.cumsum(self.length[member])]))
+        sides = (
+            self.grade[rows],
+            self.tied[rows],
+            np.concatenate([[0], np.cumsum(self.length[member])]),
+        )
         return Lists(*sides, None if self.position is None else self.position[rows])
 
     @cached_property
     def depth(self) -> Ints:
-        """The last rank of each list, 0 for an empty one; equal to its length if the ranks have no gaps."""
+        """The last rank of each list, 0 for an empty one; equal to its length if the ranks have no
+        gaps.
+        """
         if self.position is None:
             return self.length
         depth = np.zeros(len(self), np.int64)
@@ -117,7 +128,8 @@ class Lists(Listed):
         """The rows at or above the level; computed once for all metrics."""
         if level not in self._hits:
             row = self._graded[self.grade.take(self._graded) >= level]
-            same = (hits for hits in self._hits.values() if len(hits.row) == len(row))  # of two levels, one holds both
+            # of two levels, one holds both
+            same = (hits for hits in self._hits.values() if len(hits.row) == len(row))
             self._hits[level] = next(same, None) or self._hits_of(row)
         return self._hits[level]
 
@@ -132,9 +144,11 @@ class Lists(Listed):
 
 @dataclass(frozen=True)
 class Rankings:
-    """The lists that one system retrieved and, for each query, all judged grades in descending order (`ideal`).
+    """The lists that one system retrieved and, for each query, all judged grades in descending
+    order (`ideal`).
 
-    query: ids, shape (n,). retrieved, ideal: n lists each. top_grade: the best grade of the scale, for `err`.
+    query: ids, shape (n,). retrieved, ideal: n lists each. top_grade: the best grade of the scale,
+    for `err`.
     """
 
     query: np.ndarray
@@ -147,7 +161,9 @@ class Rankings:
 
     def take(self, member: Bools) -> "Rankings":
         """The queries that are members."""
-        return Rankings(self.query[member], self.retrieved.take(member), self.ideal.take(member), self.top_grade)
+        return Rankings(
+            self.query[member], self.retrieved.take(member), self.ideal.take(member), self.top_grade
+        )
 
 
 def lists(grades: Sequence[ArrayLike]) -> Lists:
@@ -164,18 +180,25 @@ def lists(grades: Sequence[ArrayLike]) -> Lists:
     return Lists(grade, np.zeros(len(grade), bool), offset)
 
 
-def from_grades(retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None) -> Rankings:
-    """Rankings from grades by rank; judged: all judged grades of each query, by default those retrieved.
+def from_grades(
+    retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None
+) -> Rankings:
+    """Rankings from grades by rank; judged: all judged grades of each query, by default those
+    retrieved.
 
     >>> from_grades([[0, 3, 1]]).ideal.grade
     array([3., 1., 0.])
     """
     pool = retrieved if judged is None else judged
     if len(pool) != len(retrieved):
-        raise InputError(f"judged must have one list per query, got {len(pool)} for {len(retrieved)} queries")
+        raise InputError(
+            f"judged must have one list per query, got {len(pool)} for {len(retrieved)} queries"
+        )
     arrays = [np.asarray(grades, float) for grades in pool]
     ideal = lists([np.sort(grades[~np.isnan(grades)])[::-1] for grades in arrays])
-    return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0)))
+    return Rankings(
+        np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0))
+    )
 
 
 def relevant(r: Rankings, level: float = 1) -> Floats:
@@ -239,7 +262,9 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     0.6666666666666666
     """
     wanted = relevant(r, level)
-    return Sums(np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan))
+    return Sums(
+        np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan)
+    )
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
@@ -253,7 +278,8 @@ def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
 
 
 def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Sum of the precision at each relevant item of the first k / R, the number of all relevant items.
+    """Sum of the precision at each relevant item of the first k / R, the number of all relevant
+    items.
 
     >>> average_precision(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
     array([0.691667])
@@ -268,7 +294,9 @@ def average_precision_min(r: Rankings, k: int | None = None, level: float = 1) -
 
 
 def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The same sum / relevant items in the first k: relevant items that were missed do not count; 0 without any."""
+    """The same sum / relevant items in the first k: relevant items that were missed do not count; 0
+    without any.
+    """
     return defined(r, level, _precision_sum(r, k, level) / np.maximum(hits(r, k, level), 1))
 
 
@@ -276,8 +304,9 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Float
     """The hits, and for each the largest precision at its rank or deeper in the list."""
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank
-    # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an integer that
-    # grows from the last list to the first keeps them apart, and the remainder is taken from the row it came from.
+    # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an
+    # integer that grows from the last list to the first keeps them apart, and the remainder is
+    # taken from the row it came from.
     order = np.lexsort((precision, -hit.owner))
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
@@ -286,7 +315,8 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Float
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Sum, over the relevant items, of the largest precision at their rank or deeper in the list / R.
+    """Sum, over the relevant items, of the largest precision at their rank or deeper in the list /
+    R.
 
     >>> average_precision_interpolated(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
     array([0.75])
@@ -296,9 +326,11 @@ def average_precision_interpolated(r: Rankings, k: int | None = None, level: flo
 
 
 def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -> Floats:
-    """The largest precision at any rank where recall is at least `recall_level`; 0 if it is never reached.
+    """The largest precision at any rank where recall is at least `recall_level`; 0 if it is never
+    reached.
 
-    The recall level is reached by trunc(recall_level · R + 0.9) relevant items, the rule of trec_eval up to 9.0.7.
+    The recall level is reached by trunc(recall_level · R + 0.9) relevant items, the rule of
+    trec_eval up to 9.0.7.
     >>> interpolated_precision(from_grades([[1, 0, 1, 0]]), 0.5).round(4)
     array([1.])
     """
@@ -321,7 +353,8 @@ def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floa
 
 
 def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float = 0.8) -> Floats:
-    """Rank-biased precision: (1 − p) Σ p^(rank − 1) over the relevant items of the first k, p = persistence.
+    """Rank-biased precision: (1 − p) Σ p^(rank − 1) over the relevant items of the first k, p =
+    persistence.
 
     Moffat and Zobel 2008, doi:10.1145/1416950.1416952.
     >>> rbp(from_grades([[1, 0, 1]])).round(4)
@@ -332,7 +365,8 @@ def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float 
 
 
 def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R): n judged non-relevant above it, N in all.
+    """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R): n judged non-relevant above it, N
+    in all.
 
     Items without a judgement are ignored. Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
     >>> bpref(from_grades([[0, 1, 1]])).round(4)
@@ -345,11 +379,14 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     hit = r.retrieved.hits(level)
     above = np.minimum(against[hit.row] - before[hit.owner], wanted[hit.owner])
     most = bound[hit.owner]
-    return ratio(hit.total(1 - np.divide(above, most, out=np.zeros(len(most)), where=most > 0)), wanted)
+    return ratio(
+        hit.total(1 - np.divide(above, most, out=np.zeros(len(most)), where=most > 0)), wanted
+    )
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Per query: the probability that a relevant returned item is ranked above a non-relevant one; a tie counts ½.
+    """Per query: the probability that a relevant returned item is ranked above a non-relevant one;
+    a tie counts ½.
 
     >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
     array([0.75,  nan])
@@ -358,7 +395,9 @@ def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     return _spread(r, g, g.auc)
 
 
-def gauc(r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1) -> Sums:
+def gauc(
+    r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1
+) -> Sums:
     """The mean of `auc` over the queries that have one, weighted by what each counts."""
     g = _by_query(r, level)
     weight = np.where(np.isnan(g.auc), np.nan, importance(g))
@@ -408,7 +447,7 @@ def best_ties(r: Rankings) -> Rankings:
     return _tie_order(r, -1)
 
 
-# Graded gains ---------------------------------------------------------------------------------------------------------
+# Graded gains -------------------------------------------------------------------------------------
 
 Gain = Callable[[Floats], Floats]
 ANY = float(np.nextafter(0, 1))
@@ -422,7 +461,9 @@ def linear(grade: Floats) -> Floats:
 def exponential(grade: Floats) -> Floats:
     """2^grade − 1. Raises InputError above 1023, where a double overflows."""
     if (grade > 1023).any():
-        raise InputError(f"grade must be at most 1023 for an exponential gain, got {grade[grade > 1023][0]:g}")
+        raise InputError(
+            f"grade must be at most 1023 for an exponential gain, got {grade[grade > 1023][0]:g}"
+        )
     return np.exp2(grade) - 1
 
 
@@ -465,7 +506,8 @@ def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
 def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
     """DCG@k / DCG@k of all judged items in their best order. Undefined if the latter is 0.
 
-    Järvelin and Kekäläinen 2002, doi:10.1145/582415.582418, with the discount log2(rank + 1) that is usual today.
+    Järvelin and Kekäläinen 2002, doi:10.1145/582415.582418, with the discount log2(rank + 1) that
+    is usual today.
     >>> from evalkit.metrics.rankings import from_grades
     >>> ndcg(from_grades([[3, 1, 2, 3, 2]])).round(6)
     array([0.937778])
@@ -474,17 +516,20 @@ def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
 
 
 def err(r: Rankings, k: int | None = None) -> Floats:
-    """Expected reciprocal rank: Σ 1/rank · P(the user stops there), P(satisfied) = (2^grade − 1) / 2^top_grade.
+    """Expected reciprocal rank: Σ 1/rank · P(the user stops there), P(satisfied) = (2^grade − 1) /
+    2^top_grade.
 
-    Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is that of the whole scale.
+    Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is that
+    of the whole scale.
     >>> from evalkit.metrics.rankings import from_grades
     >>> err(from_grades([[1, 1]])).round(4)
     array([0.625])
     """
     graded = _graded(r.retrieved, k)
     stop = np.exp2(r.retrieved.grade[graded.row] - r.top_grade) - np.exp2(-r.top_grade)
-    # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list. 1 − stop is at
-    # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so its logarithm is kept finite.
+    # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list.
+    # 1 − stop is at least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so
+    # its logarithm is kept finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
     arrive = np.exp(_before(np.log1p(-stop), graded.owner))
     return defined(r, ANY, graded.total(stop * arrive / graded.rank))
@@ -493,8 +538,8 @@ def err(r: Rankings, k: int | None = None) -> Floats:
 def _before(values: Floats, owner: Ints) -> Floats:
     """For each value the sum of those before it in its list; owner: the list of each, ascending.
 
-    Lists of similar length are laid side by side, so that no sum runs on from one list to the next: the result of a
-    list is the same to the last bit, whatever the other lists are.
+    Lists of similar length are laid side by side, so that no sum runs on from one list to the next:
+    the result of a list is the same to the last bit, whatever the other lists are.
 
     >>> _before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
@@ -502,7 +547,8 @@ def _before(values: Floats, owner: Ints) -> Floats:
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
     within = np.arange(len(owner)) - np.repeat(start, size)
     list_of = np.repeat(np.arange(len(size)), size)
-    padded = 1 << np.ceil(np.log2(size)).astype(np.int64)  # the length of each list, rounded up to a power of two
+    # the length of each list, rounded up to a power of two
+    padded = 1 << np.ceil(np.log2(size)).astype(np.int64)
     sums = np.zeros(len(values))
     for width in np.unique(padded):
         lists = np.flatnonzero(padded == width)

@@ -1,4 +1,6 @@
-"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Side`, one arm of interleaving."""
+"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Side`, one arm
+of interleaving.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +21,13 @@ from evalkit.metrics.influence import place
 class Rows:
     """The rows of one system.
 
-    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers. score: of class 1, one
-    column per class or label, or the forecast; None if only classes are predicted. decision: the predicted class, if no
-    threshold decides. threshold: one for all labels, or one per label. weight: None if rows are unweighted. unit: the
-    cluster of each row; None if rows are independent. beside: further columns by name, for own metrics. redraw: if the
-    threshold was chosen on these rows, a function that returns the counts on bootstrap samples with the threshold
-    chosen anew on each; else None.
+    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
+    score: of class 1, one column per class or label, or the forecast; None if only classes are
+    predicted. decision: the predicted class, if no threshold decides. threshold: one for all
+    labels, or one per label. weight: None if rows are unweighted. unit: the cluster of each row;
+    None if rows are independent. beside: further columns by name, for own metrics. redraw: if the
+    threshold was chosen on these rows, a function that returns the counts on bootstrap samples with
+    the threshold chosen anew on each; else None.
     """
 
     actual: np.ndarray
@@ -43,7 +46,9 @@ class Rows:
     def take(self, member: Bools | Ints | slice) -> "Rows":
         """The rows that `member` selects."""
         names = ("score", "weight", "unit", "decision")
-        sides: dict[str, Any] = {n: None if (side := getattr(self, n)) is None else side[member] for n in names}
+        sides: dict[str, Any] = {
+            n: None if (side := getattr(self, n)) is None else side[member] for n in names
+        }
         beside = {name: column[member] for name, column in self.beside.items()}
         return replace(self, actual=self.actual[member], beside=beside, redraw=None, **sides)
 
@@ -57,7 +62,9 @@ class Rows:
     def join(parts: "Sequence[Rows]") -> "Rows":
         """The rows of the parts in sequence, without weights and units."""
         names = ("actual", "score", "decision")
-        sides: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts]) for name in names}
+        sides: dict[str, Any] = {
+            name: _joined([getattr(part, name) for part in parts]) for name in names
+        }
         return replace(parts[0], **sides)
 
     @property
@@ -106,7 +113,10 @@ class Rows:
             return influence.decision(self.counts, float(self.threshold))
         predicted, label = self.decision == 1, self.actual == 1
         rows = self.weights if self.weight is not None else np.ones(len(self), np.int64)
-        positive, negative = ([rows[side & predicted].sum(), rows[side & ~predicted].sum()] for side in (label, ~label))
+        positive, negative = (
+            [rows[side & predicted].sum(), rows[side & ~predicted].sum()]
+            for side in (label, ~label)
+        )
         return Counts.of(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative))
 
     @cached_property
@@ -118,9 +128,13 @@ class Rows:
 
     @cached_property
     def label_counts(self) -> tuple[Floats, Floats, Floats]:
-        """For each row the number of labels that are true, that are predicted, and that are both."""
+        """For each row the number of labels that are true, that are predicted, and that are
+        both.
+        """
         y, d = self.actual, self.predicted
-        true, said, both = (side.sum(axis=1, dtype=np.int16).astype(np.float64) for side in (y, d, y & d))
+        true, said, both = (
+            side.sum(axis=1, dtype=np.int16).astype(np.float64) for side in (y, d, y & d)
+        )
         return true, said, both
 
     # Of several classes
@@ -130,7 +144,9 @@ class Rows:
         """The table of actual and predicted classes."""
         cell = self.actual * self.classes + self.predicted
         table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
-        return labels.Confusion(table if self.weight is not None else table.astype(np.int64), np.arange(self.classes))
+        return labels.Confusion(
+            table if self.weight is not None else table.astype(np.int64), np.arange(self.classes)
+        )
 
 
 def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -139,7 +155,7 @@ def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
     return np.concatenate(there) if len(there) == len(sides) else None
 
 
-# Values of units ------------------------------------------------------------------------------------------------------
+# Values of units ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,9 @@ class Sums:
     @property
     def per_unit(self) -> Floats:
         """The value of each unit, the unit's own ratio."""
-        return self.numerator if self.denominator is None else ratio(self.numerator, self.denominator)
+        return (
+            self.numerator if self.denominator is None else ratio(self.numerator, self.denominator)
+        )
 
     @property
     def value(self) -> float:
@@ -178,24 +196,33 @@ class Sums:
 
     def take(self, member: Bools | slice) -> "Sums":
         """The units that `member` selects."""
-        return Sums(self.numerator[member], None if self.denominator is None else self.denominator[member])
+        return Sums(
+            self.numerator[member], None if self.denominator is None else self.denominator[member]
+        )
 
     def by_unit(self, keep: Bools, unit: np.ndarray | None) -> tuple[Floats, Floats]:
         """Numerators and denominators of the rows to keep, added up by `unit` if there is one."""
-        columns = (self.numerator, self.size) if keep.all() else (self.numerator[keep], self.size[keep])
+        columns = (
+            (self.numerator, self.size) if keep.all() else (self.numerator[keep], self.size[keep])
+        )
         if unit is None:
             return columns
         code, names = codes(unit[keep])
-        top, bottom = (np.bincount(code, column, names.size).astype(np.float64) for column in columns)
+        top, bottom = (
+            np.bincount(code, column, names.size).astype(np.float64) for column in columns
+        )
         return top, bottom
 
     def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
-        """The number of units on which this is larger than another, equal, smaller; ratios are compared by numerators.
+        """The number of units on which this is larger than another, equal, smaller; ratios are
+        compared by numerators.
 
-        unit: the unit of each row if several rows may share one; their values are added up. Rounding error decides
-        nothing.
+        unit: the unit of each row if several rows may share one; their values are added up.
+        Rounding error decides nothing.
 
-        >>> Sums(np.array([3.0, 1.0, 2.0])).wins(Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
+        >>> Sums(np.array([3.0, 1.0, 2.0])).wins(
+        ...     Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"])
+        ... )
         (1, 1, 0)
         """
         keep = both(self, other)
@@ -208,7 +235,7 @@ def both(first: Sums, second: Sums) -> Bools:
     return first.defined & second.defined
 
 
-# How far off systems are, row by row ----------------------------------------------------------------------------------
+# How far off systems are, row by row --------------------------------------------------------------
 
 
 class By(Enum):
@@ -224,7 +251,9 @@ class By(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """The errors of each system on each row: actual values, predictions, and the error (`off`, at least 0)."""
+    """The errors of each system on each row: actual values, predictions, and the error (`off`, at
+    least 0).
+    """
 
     truth: np.ndarray
     truth_is: str
@@ -233,15 +262,16 @@ class Misses:
     by: By
 
 
-# Interleaved sessions -------------------------------------------------------------------------------------------------
+# Interleaved sessions -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Side:
     """One arm, one row per unit, from `evalkit.online.sessions.sides`.
 
-    `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms with less credit
-    from the unit, ties counting half, and `won` its sum over the unit's `sessions`.
+    `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms
+    with less credit from the unit, ties counting half, and `won` its sum over the unit's
+    `sessions`.
     """
 
     credit: Floats
@@ -265,7 +295,9 @@ def user_preference(side: Side) -> Floats:
 
     With several other arms, the mean over them.
 
-    >>> user_preference(Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2))))
+    >>> user_preference(
+    ...     Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2)))
+    ... )
     array([0.75,  nan])
     """
     return np.where(side.whole > 0, side.beaten, np.nan)

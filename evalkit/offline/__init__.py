@@ -1,1 +1,3 @@
-"""Offline evaluation: splits into folds, their audit for leakage, and fitting estimators on them."""
+"""Offline evaluation: splits into folds, their audit for leakage, and fitting estimators on
+them.
+"""

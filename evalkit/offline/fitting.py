@@ -28,10 +28,11 @@ CHUNK = 16  # fits between two looks at the clock
 
 
 def load(path: str, name: str, kind: str) -> Any:
-    """Return the estimator at an import path: a class is called without arguments, an instance is used as it is.
+    """Return the estimator at an import path: a class is called without arguments, an instance is
+    used as it is.
 
-    The module may be in the working directory. Raises ParameterError if it cannot be imported, is not an estimator
-    (other objects are not called), or does not predict targets of this kind.
+    The module may be in the working directory. Raises ParameterError if it cannot be imported, is
+    not an estimator (other objects are not called), or does not predict targets of this kind.
 
     >>> load("sklearn.dummy.DummyClassifier", "estimator", "classes")
     DummyClassifier()
@@ -42,72 +43,104 @@ def load(path: str, name: str, kind: str) -> Any:
         imported = getattr(import_module(module), attribute)
     except Exception as error:  # importing a module can raise anything
         raise ParameterError(f"{name}: cannot import {path!r}: {_first(str(error))}") from None
-    if not (callable(getattr(imported, "fit", None)) and callable(getattr(imported, "predict", None))):
+    if not (
+        callable(getattr(imported, "fit", None)) and callable(getattr(imported, "predict", None))
+    ):
         what = "a class without them" if isinstance(imported, type) else type(imported).__name__
-        raise ParameterError(f"{name}: {path!r} must be an estimator, with fit and predict, got {what}")
+        raise ParameterError(
+            f"{name}: {path!r} must be an estimator, with fit and predict, got {what}"
+        )
     estimator = _called(imported, path, name) if isinstance(imported, type) else imported
     _refuse_unsuitable(estimator, path, name, kind)
     return estimator
 
 
 def _add_working_directory() -> None:
-    """Add the working directory as the last place to import from, in this process and those it starts."""
+    """Add the working directory as the last place to import from, in this process and those it
+    starts.
+    """
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
 
 
 def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
-    """Raise ParameterError if it cannot be cloned, is a regressor for classes, or a classifier for numbers."""
+    """Raise ParameterError if it cannot be cloned, is a regressor for classes, or a classifier for
+    numbers.
+    """
     from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
     try:
         clone(estimator)
-        clusters, wrong = is_clusterer(estimator), (is_regressor if kind == CLASSES else is_classifier)(estimator)
+        clusters, wrong = (
+            is_clusterer(estimator),
+            (is_regressor if kind == CLASSES else is_classifier)(estimator),
+        )
     except (TypeError, AttributeError, RuntimeError):
         got = type(estimator).__name__
-        raise ParameterError(f"{name}: {path!r} must be what scikit-learn's BaseEstimator is, got {got}") from None
+        raise ParameterError(
+            f"{name}: {path!r} must be what scikit-learn's BaseEstimator is, got {got}"
+        ) from None
     if clusters:
         raise ParameterError(f"{name}: {path!r} is a clusterer, which predicts no target")
     if wrong:
         predicts, target = ("numbers", "classes") if kind == CLASSES else ("classes", "numbers")
-        raise ParameterError(f"{name}: {path!r} predicts {predicts}, but the target holds {target}; task= says which")
+        raise ParameterError(
+            f"{name}: {path!r} predicts {predicts}, but the target holds {target}; task= says which"
+        )
 
 
 def _called(estimator: type, path: str, name: str) -> Any:
     try:
         return estimator()
     except Exception as error:
-        raise ParameterError(f"{name}: {path!r} cannot be called without arguments: {_line(error)}") from None
+        raise ParameterError(
+            f"{name}: {path!r} cannot be called without arguments: {_line(error)}"
+        ) from None
 
 
 def usual(kind: str) -> Any:
-    """Return the default estimator: logistic regression for classes, ridge regression for numbers."""
+    """Return the default estimator: logistic regression for classes, ridge regression for
+    numbers.
+    """
     from sklearn.linear_model import LogisticRegression, Ridge
 
     return LogisticRegression(max_iter=1000) if kind == CLASSES else Ridge()
 
 
 def dummy(kind: str) -> Any:
-    """Return the no-skill estimator: the most frequent class and the class shares, or the training median."""
+    """Return the no-skill estimator: the most frequent class and the class shares, or the training
+    median.
+    """
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return DummyClassifier(strategy="prior") if kind == CLASSES else DummyRegressor(strategy="median")
+    return (
+        DummyClassifier(strategy="prior") if kind == CLASSES else DummyRegressor(strategy="median")
+    )
 
 
 def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
-    """Return a pipeline of the usual preprocessing and the estimator, with all unset random states set to the seed.
+    """Return a pipeline of the usual preprocessing and the estimator, with all unset random states
+    set to the seed.
 
-    Numbers: missing values are replaced by the median, then scaled to mean 0 and standard deviation 1. Text: one
-    column per value. A pipeline gets no further preprocessing.
+    Numbers: missing values are replaced by the median, then scaled to mean 0 and standard deviation
+    1. Text: one column per value. A pipeline gets no further preprocessing.
     """
     from sklearn import base, compose, impute, pipeline, preprocessing
 
     if not hasattr(estimator, "steps"):
         imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
-        numbers, select = pipeline.make_pipeline(imputer, preprocessing.StandardScaler()), compose.make_column_selector
-        encoded = (preprocessing.OneHotEncoder(handle_unknown="ignore"), select(dtype_exclude="number"))
-        columns = compose.make_column_transformer((numbers, select(dtype_include="number")), encoded)
+        numbers, select = (
+            pipeline.make_pipeline(imputer, preprocessing.StandardScaler()),
+            compose.make_column_selector,
+        )
+        encoded = (
+            preprocessing.OneHotEncoder(handle_unknown="ignore"),
+            select(dtype_exclude="number"),
+        )
+        columns = compose.make_column_transformer(
+            (numbers, select(dtype_include="number")), encoded
+        )
         text = features.select_dtypes(exclude="number").shape[1]
         estimator = pipeline.make_pipeline(columns if text else numbers, estimator)
     unset = (key for key, value in estimator.get_params().items() if value is None)
@@ -135,7 +168,9 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Predictions for the test rows, for the training rows if the job asks for them, and the warnings of a fit."""
+    """Predictions for the test rows, for the training rows if the job asks for them, and the
+    warnings of a fit.
+    """
 
     test: Rows
     train: Rows | None
@@ -144,7 +179,9 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """Estimators by system, and the rows to learn from. label: class numbers, or any numbers if classes is 0."""
+    """Estimators by system, and the rows to learn from. label: class numbers, or any numbers if
+    classes is 0.
+    """
 
     estimators: dict[str, Any]
     features: pd.DataFrame
@@ -157,17 +194,25 @@ class Learner:
 
         y = self.label
         if self.classes and np.unique(y[job.train]).size < 2:
-            raise InputError(f"label must have 2 or more classes among the training rows of {job.place}, got one")
+            raise InputError(
+                f"label must have 2 or more classes among the training rows of {job.place}, got one"
+            )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 x = self.features if job.columns is None else self.features[list(job.columns)]
                 model = clone(self.estimators[job.system]).fit(x.iloc[job.train], y[job.train])
                 test = self._predicted(model, x.iloc[job.test], job.test)
-                train = self._predicted(model, x.iloc[job.train], job.train) if job.on_train else None
+                train = (
+                    self._predicted(model, x.iloc[job.train], job.train) if job.on_train else None
+                )
             except Exception as error:
-                raise InputError(f"estimator {job.system} fails on {job.place}: {_line(error)}") from None
-        return Fit(test, train, tuple(f"{w.category.__name__}: {_first(str(w.message))}" for w in caught))
+                raise InputError(
+                    f"estimator {job.system} fails on {job.place}: {_line(error)}"
+                ) from None
+        return Fit(
+            test, train, tuple(f"{w.category.__name__}: {_first(str(w.message))}" for w in caught)
+        )
 
     def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Rows:
         if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
@@ -178,7 +223,11 @@ class Learner:
         if not self.classes:
             return Rows(self.label[rows], decision)
         decided = decision.astype(np.int64)
-        said: dict[str, Any] = {"actual": self.label[rows], "decision": decided, "classes": self.classes}
+        said: dict[str, Any] = {
+            "actual": self.label[rows],
+            "decision": decided,
+            "classes": self.classes,
+        }
         if hasattr(model, "predict_proba"):
             p = np.zeros((len(rows), self.classes))
             p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
@@ -205,10 +254,11 @@ def run(
     worth: float = USUAL.worth,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
-    """Make the fits of the jobs in order: the first `required` in any case, then as many as fit into `seconds`.
+    """Make the fits of the jobs in order: the first `required` in any case, then as many as fit
+    into `seconds`.
 
-    One process is used for work of up to `worth` seconds, because starting another takes seconds; otherwise two. Linear
-    algebra uses one thread: on small tables its threads wait for each other.
+    One process is used for work of up to `worth` seconds, because starting another takes seconds;
+    otherwise two. Linear algebra uses one thread: on small tables its threads wait for each other.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
@@ -219,7 +269,10 @@ def run(
         return len(fits) < len(jobs) and (len(fits) < required or clock() - start <= seconds)
 
     def pays_for_two() -> bool:
-        return len(fits) >= PROBED and _work_left(len(fits), len(jobs), required, seconds, clock() - start) > worth
+        return (
+            len(fits) >= PROBED
+            and _work_left(len(fits), len(jobs), required, seconds, clock() - start) > worth
+        )
 
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
         while unfinished() and not pays_for_two():
@@ -228,14 +281,20 @@ def run(
         if unfinished():
             with Parallel(n_jobs=CORES) as parallel:
                 while unfinished():
-                    end = len(fits) + CHUNK if len(fits) >= required else min(len(fits) + CHUNK, required)
+                    end = (
+                        len(fits) + CHUNK
+                        if len(fits) >= required
+                        else min(len(fits) + CHUNK, required)
+                    )
                     fits += parallel(delayed(learner.fit)(job) for job in jobs[len(fits) : end])
                     draw(len(fits))
     return fits
 
 
 def _work_left(fits: int, jobs: int, required: int, seconds: float, spent: float) -> float:
-    """Expected seconds of work left: the required fits, and as many of the others as `seconds` allow."""
+    """Expected seconds of work left: the required fits, and as many of the others as `seconds`
+    allow.
+    """
     each = spent / fits
     optional = min(each * (jobs - max(required, fits)), max(seconds - spent, 0.0))
     return each * max(required - fits, 0) + optional
@@ -253,7 +312,8 @@ def steps(estimator: Any) -> list[str]:
 
 
 def error_632(apparent: float, out_of_bag: float) -> float:
-    """0.368 × error on the training rows + 0.632 × error out of bag. Efron 1983, doi:10.1080/01621459.1983.10477973.
+    """0.368 × error on the training rows + 0.632 × error out of bag. Efron 1983,
+    doi:10.1080/01621459.1983.10477973.
 
     >>> round(1 - error_632(0.0, 0.5), 3)
     0.684
@@ -262,22 +322,28 @@ def error_632(apparent: float, out_of_bag: float) -> float:
 
 
 def error_632_plus(apparent: float, out_of_bag: float, no_information: float) -> float:
-    """The .632 error with a larger weight for the error out of bag, the larger the rate of overfitting.
+    """The .632 error with a larger weight for the error out of bag, the larger the rate of
+    overfitting.
 
-    apparent: the error of the model fitted to *all* rows, on these rows. no_information: from the predictions of this
-    model. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
+    apparent: the error of the model fitted to *all* rows, on these rows. no_information: from the
+    predictions of this model. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
 
     >>> error_632_plus(0.0, 0.5, 0.5)
     0.5
     """
     capped = min(out_of_bag, no_information)
-    rate = (capped - apparent) / (no_information - apparent) if min(capped, no_information) > apparent else 0.0
+    rate = (
+        (capped - apparent) / (no_information - apparent)
+        if min(capped, no_information) > apparent
+        else 0.0
+    )
     weight = 0.632 / (1 - 0.368 * rate)
     return (1 - weight) * apparent + weight * capped
 
 
 def no_information(label: ArrayLike, predicted: ArrayLike) -> float:
-    """Error rate if predictions were independent of labels: Σ over classes of share × (1 − predicted share).
+    """Error rate if predictions were independent of labels: Σ over classes of share × (1 −
+    predicted share).
 
     >>> no_information([0, 0, 1, 1], [0, 1, 1, 1])
     0.5
@@ -285,13 +351,18 @@ def no_information(label: ArrayLike, predicted: ArrayLike) -> float:
     same_length(label=label, predicted=predicted)  # type: ignore[arg-type]
     number, _ = codes(np.concatenate([np.asarray(label), np.asarray(predicted)]))
     half = number.size // 2
-    share = [np.bincount(side, minlength=number.max() + 1) / half for side in (number[:half], number[half:])]
+    share = [
+        np.bincount(side, minlength=number.max() + 1) / half
+        for side in (number[:half], number[half:])
+    ]
     return float(1 - np.dot(*share))
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Error rates of one learner: on its training rows, out of bag, with no information, .632 and .632+."""
+    """Error rates of one learner: on its training rows, out of bag, with no information, .632 and
+    .632+.
+    """
 
     apparent: float
     out_of_bag: float
@@ -305,10 +376,11 @@ class Bootstrap:
 
 
 def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> list[str]:
-    """The k columns with the largest F statistic against the label, each column alone, in the order of the table.
+    """The k columns with the largest F statistic against the label, each column alone, in the order
+    of the table.
 
-    kind: whether the label is a class or a number. Missing numbers are replaced by the median. A text column has the
-    largest F of its values; constant columns come last.
+    kind: whether the label is a class or a number. Missing numbers are replaced by the median. A
+    text column has the largest F of its values; constant columns come last.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"a": [1.0, 2, 1, 2], "b": [1.0, 1, 2, 3], "c": ["x", "x", "x", "z"]})

@@ -1,4 +1,5 @@
-"""Audit of a split: leakage between training and test rows, copies of rows, and columns that leak the label.
+"""Audit of a split: leakage between training and test rows, copies of rows, and columns that leak
+the label.
 
 Every check takes the folds and columns aligned with their rows, and returns a `Finding` or None.
 """
@@ -19,23 +20,38 @@ from evalkit.metrics import counts
 from evalkit.offline.splits import Folds
 
 EXAMPLES = 5
-MANY = 20  # a numeric label with more values than this is not a class; of more classes the most common are checked
-BY_CHANCE = 1000  # a severe finding must occur less than once in this number of tables with uninformative columns
+# a numeric label with more values than this is not a class; of more classes the most common are
+# checked
+MANY = 20
+# a severe finding must occur less than once in this number of tables with uninformative columns
+BY_CHANCE = 1000
 
 
-def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = "", **facts: Any) -> Finding | None:
-    """Return a finding on these rows out of `of`, None without rows; form and facts: as in `Kind.rated`."""
+def finding(
+    kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = "", **facts: Any
+) -> Finding | None:
+    """Return a finding on these rows out of `of`, None without rows; form and facts: as in
+    `Kind.rated`.
+    """
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples) if rows.size else None
+    return (
+        replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
+        if rows.size
+        else None
+    )
 
 
-def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
-    """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning from 0.95.
+def single_features(
+    features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator
+) -> Iterable[Finding | None]:
+    """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning
+    from 0.95.
 
-    Both directions are checked, and missingness too; text is coded by the label mean in the other half of the rows.
-    With more than 20 classes only the 20 most common are used. If labels have more than 20 distinct numbers, |rank
-    correlation| replaces the AUC. It is never severe if so few rows could be separated by chance.
+    Both directions are checked, and missingness too; text is coded by the label mean in the other
+    half of the rows. With more than 20 classes only the 20 most common are used. If labels have
+    more than 20 distinct numbers, |rank correlation| replaces the AUC. It is never severe if so few
+    rows could be separated by chance.
     """
     target, half = np.asarray(label), rng.permutation(len(features)) % 2
     number, _ = codes(target)
@@ -52,7 +68,9 @@ def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.
             value = abs(_rank_correlation(known, amount))
         if value >= 0.95:
             severity = worst if value >= 0.995 else WARNING
-            found = kinds.SINGLE_FEATURE.rated(severity, target.size, name=name, measure=measure, value=value)
+            found = kinds.SINGLE_FEATURE.rated(
+                severity, target.size, name=name, measure=measure, value=value
+            )
             yield replace(found, of=target.size)
 
 
@@ -63,7 +81,9 @@ def is_class(label: ArrayLike) -> bool:
 
 
 def _beyond_chance(number: Ints, columns: int, measure: str) -> bool:
-    """True if one of this number of uninformative columns is almost never in the order of the label."""
+    """True if one of this number of uninformative columns is almost never in the order of the
+    label.
+    """
     rarest = int(np.bincount(number).min()) if measure == "AUC" else number.size // 2
     return 2 * columns * BY_CHANCE < comb(number.size, rarest)
 
@@ -78,11 +98,16 @@ def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
 
 
 def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
-    """Mean label of each value among the rows of the other half; the overall mean if there are none."""
+    """Mean label of each value among the rows of the other half; the overall mean if there are
+    none.
+    """
     value = levels(column)
     size = value.max() + 1
     sides = [(value[side], label[side]) for side in (half == 0, half == 1)]
-    share = [ratio(np.bincount(some, own, size), np.bincount(some, minlength=size)) for some, own in sides]
+    share = [
+        ratio(np.bincount(some, own, size), np.bincount(some, minlength=size))
+        for some, own in sides
+    ]
     return np.nan_to_num(np.stack(share)[1 - half, value], nan=float(label.mean()))
 
 
@@ -121,18 +146,24 @@ def _rank_correlation(x: Floats, y: Floats) -> float:
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Columns of whole numbers or text that are almost unique: a model can memorise the rows by them."""
+    """Columns of whole numbers or text that are almost unique: a model can memorise the rows by
+    them.
+    """
     for name in features:
         column = features[name]
         values = numeric(column)
         whole = bool((values == np.round(values)).all())
         if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
             form = "growing" if (np.diff(values) > 0).all() else ""
-            yield replace(kinds.ID_LIKE.warning(int(column.nunique()), form, name=name), of=len(features))
+            yield replace(
+                kinds.ID_LIKE.warning(int(column.nunique()), form, name=name), of=len(features)
+            )
 
 
 def gives_away(c: counts.Counts) -> Finding | None:
-    """A score that separates two classes without error: severe if it has only two values, else a warning."""
+    """A score that separates two classes without error: severe if it has only two values, else a
+    warning.
+    """
     mixed = (c.positive > 0) & (c.negative > 0)
     if mixed.any() or counts.auc(c) not in (0.0, 1.0):
         return None
@@ -150,8 +181,12 @@ def row_key(columns: Sequence[Ints]) -> Ints:
 
 RARE = 5  # a row with at most this number of equal rows, itself included, is rare
 TRIED = 12  # pairs of columns whose near misses are counted
-LEAST = 20  # distinct rows from which it is not a coincidence that each occurs a multiple of some number of times
-BLIND = 0.1  # share of rows with an equal row by coincidence, from which copies of a tenth of them may go undetected
+# distinct rows from which it is not a coincidence that each occurs a multiple of some number of
+# times
+LEAST = 20
+# share of rows with an equal row by coincidence, from which copies of a tenth of them may go
+# undetected
+BLIND = 0.1
 
 
 def shared(folds: Folds, key: Ints) -> Ints:
@@ -159,13 +194,17 @@ def shared(folds: Folds, key: Ints) -> Ints:
     return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
 
 
-def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None) -> Finding | None:
-    """Test rows with the same features as a training row; severe if coarse columns explain less than half of them.
+def duplicates(
+    folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None
+) -> Finding | None:
+    """Test rows with the same features as a training row; severe if coarse columns explain less
+    than half of them.
 
-    Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number assumes independent
-    columns; it is raised to the share that near misses explain, because rows of dependent columns repeat more often.
-    Also severe, however coarse the columns, if every row with its `label` occurs a multiple of times: the whole table
-    was copied. If the columns are too coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
+    Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number
+    assumes independent columns; it is raised to the share that near misses explain, because rows of
+    dependent columns repeat more often. Also severe, however coarse the columns, if every row with
+    its `label` occurs a multiple of times: the whole table was copied. If the columns are too
+    coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
     rows, tested = np.unique(shared(folds, row_key(columns))), np.unique(folds.tested)
@@ -182,12 +221,17 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     return finding(kinds.DUPLICATES, severity, rows, tested.size, expected=expected)
 
 
-def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) -> tuple[float, float]:
-    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the observed number.
+def _expected(
+    columns: Sequence[Ints], rows: Ints, others: float, equal: int
+) -> tuple[float, float]:
+    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the
+    observed number.
 
     Also the share of the equal pairs that coincidence explains.
     """
-    p_equal: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
+    p_equal: Floats = np.prod(
+        [np.bincount(column)[column] / column.size for column in columns], axis=0
+    )
     expected = float((1 - np.exp(-others * p_equal[rows])).sum())
     natural = _natural(columns) if equal > expected else 1.0
     return max(expected, equal * natural), natural
@@ -202,9 +246,11 @@ def _sides(folds: Folds) -> Ints:
 
 
 def _copied(key: Ints, side: Ints) -> int:
-    """Number of times that every row occurs, with copies on several sides; 1 if there are none or too few rows differ.
+    """Number of times that every row occurs, with copies on several sides; 1 if there are none or
+    too few rows differ.
 
-    Copies that stay together, such as those of a group, also occur a multiple of times on each side.
+    Copies that stay together, such as those of a group, also occur a multiple of times on each
+    side.
 
     >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
     >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)
@@ -219,9 +265,10 @@ def _copied(key: Ints, side: Ints) -> int:
 def _natural(columns: Sequence[Ints]) -> float:
     """Share of the pairs of equal rows that near misses explain, at most 1.
 
-    If two columns agree independently in pairs that agree in all others, equal pairs / pairs that differ in the first
-    = pairs that differ in the second / pairs that differ in both. The pair of columns that explains most counts. Only
-    rare rows are used: common rows have more equal rows by coincidence than copies could add.
+    If two columns agree independently in pairs that agree in all others, equal pairs / pairs that
+    differ in the first = pairs that differ in the second / pairs that differ in both. The pair of
+    columns that explains most counts. Only rare rows are used: common rows have more equal rows by
+    coincidence than copies could add.
     """
     key = row_key(columns)
     rare = np.bincount(key)[key] <= RARE
@@ -229,10 +276,16 @@ def _natural(columns: Sequence[Ints]) -> float:
     explained = [0.0]
     for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
         a, b = columns[i - 1], columns[i]
-        rest = row_key([column for column in columns if column is not a and column is not b] or [a * 0])
-        both, only_a, only_b, any_ = (_equal_pairs(row_key([rest, *more])) for more in ([a, b], [a], [b], []))
+        rest = row_key(
+            [column for column in columns if column is not a and column is not b] or [a * 0]
+        )
+        both, only_a, only_b, any_ = (
+            _equal_pairs(row_key([rest, *more])) for more in ([a, b], [a], [b], [])
+        )
         missed = (only_a - both) * float(only_b - both)
-        explained.append(float(np.nan_to_num(ratio(missed, (any_ - only_a - only_b + both) * float(both)))))
+        explained.append(
+            float(np.nan_to_num(ratio(missed, (any_ - only_a - only_b + both) * float(both))))
+        )
     return min(1.0, max(explained))
 
 
@@ -243,10 +296,12 @@ def _equal_pairs(key: Ints) -> int:
 
 
 def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
-    """Rows with equal features and different labels, and the largest accuracy and AUC possible with these columns.
+    """Rows with equal features and different labels, and the largest accuracy and AUC possible with
+    these columns.
 
-    The limits hold for these rows, even for a model that has memorised them. It is a warning from a tenth of the rows
-    on, unless the columns are so coarse that as many rows are equal by coincidence: then labels are expected to differ.
+    The limits hold for these rows, even for a model that has memorised them. It is a warning from a
+    tenth of the rows on, unless the columns are so coarse that as many rows are equal by
+    coincidence: then labels are expected to differ.
     """
     if not is_class(label):
         return None
@@ -267,7 +322,9 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     few = rows.size < 0.1 * key.size
     coarse = not few and by_chance >= 0.5 * equal
     text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""
-    return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, most=text)
+    return finding(
+        kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, most=text
+    )
 
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
@@ -286,12 +343,20 @@ def audit(
 ) -> tuple[Finding, ...]:
     """Run every check that the columns in memory allow; return the findings, severe ones first."""
     findings = [retested(folds)]
-    findings += [crossing(folds, key, name) for name, key in (("id", ids), ("group", group)) if key is not None]
+    findings += [
+        crossing(folds, key, name)
+        for name, key in (("id", ids), ("group", group))
+        if key is not None
+    ]
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
         findings += [duplicates(folds, features, label), near_duplicates(folds, features, rng=rng)]
-        findings += [drift(folds, features, rng=rng), *unseen_categories(folds, features), *id_like(features)]
+        findings += [
+            drift(folds, features, rng=rng),
+            *unseen_categories(folds, features),
+            *id_like(features),
+        ]
     if label is not None:
         findings += [sizes(folds), base_rate(folds, label)]
     if label is not None and features is not None:
@@ -309,21 +374,29 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
     2
     """
-    return finding(CROSSINGS[name], SEVERE, shared(folds, np.asarray(key)), np.unique(folds.tested).size)
+    return finding(
+        CROSSINGS[name], SEVERE, shared(folds, np.asarray(key)), np.unique(folds.tested).size
+    )
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
-    """Test rows not newer than the newest training row of their fold: severe, as the model has seen the future."""
+    """Test rows not newer than the newest training row of their fold: severe, as the model has seen
+    the future.
+    """
     when = np.asarray(time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
     return finding(kinds.TIME_TRAVEL, SEVERE, rows, np.unique(folds.tested).size)
 
 
-def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """Test rows much closer to a training row, without equalling it, than rows usually are to their nearest row.
+def near_duplicates(
+    folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator
+) -> Finding | None:
+    """Test rows much closer to a training row, without equalling it, than rows usually are to their
+    nearest row.
 
-    Much closer: less than a hundredth of the median distance to the nearest row, with numeric columns standardised. At
-    most 2,000 rows are checked. None if the median is 0, because equal rows are then common.
+    Much closer: less than a hundredth of the median distance to the nearest row, with numeric
+    columns standardised. At most 2,000 rows are checked. None if the median is 0, because equal
+    rows are then common.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -336,7 +409,9 @@ def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Gene
     close = (distance[:, 1] > 0) & (distance[:, 1] < 0.01 * np.median(distance[:, 1]))
     pair = np.full(table.shape[0], -1)
     pair[picked[close]] = neighbour[close, 1]
-    rows = np.concatenate([test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs])
+    rows = np.concatenate(
+        [test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs]
+    )
     by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
     severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
     return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size)
@@ -359,7 +434,8 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """Out-of-bag AUC of a random forest that separates test rows from training rows of the last fold.
+    """Out-of-bag AUC of a random forest that separates test rows from training rows of the last
+    fold.
 
     Drift, not leakage: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
     """
@@ -372,8 +448,11 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     if min(side.sum(), (~side).sum()) < 20:
         return None
     table = np.column_stack([numeric(features[name]) for name in features])[rows]
-    # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out of bag.
-    forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31)))
+    # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out
+    # of bag.
+    forest = RandomForestClassifier(
+        100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31))
+    )
     value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
     severity = WARNING if value >= 0.75 else NOTE
     return finding(kinds.DRIFT, severity, test, folds.rows, auc=value) if value >= 0.65 else None
@@ -383,12 +462,18 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 
 
 def retested(folds: Folds) -> Finding | None:
-    """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold predictions."""
-    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(np.bincount(folds.tested) > 1), folds.rows)
+    """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold
+    predictions.
+    """
+    return finding(
+        kinds.TESTED_AGAIN, NOTE, np.flatnonzero(np.bincount(folds.tested) > 1), folds.rows
+    )
 
 
 def sizes(folds: Folds) -> Finding | None:
-    """Test sets of unequal size, the largest over 1.5 times the smallest: a warning, as a mean over folds misleads."""
+    """Test sets of unequal size, the largest over 1.5 times the smallest: a warning, as a mean over
+    folds misleads.
+    """
     size = folds.sizes[1]
     if size.max() <= 1.5 * size.min():
         return None
@@ -397,7 +482,9 @@ def sizes(folds: Folds) -> Finding | None:
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
-    """Test sets with only one class (AUC is undefined), or a class share 4 standard errors from the overall one."""
+    """Test sets with only one class (AUC is undefined), or a class share 4 standard errors from the
+    overall one.
+    """
     if not is_class(label):
         return None
     number, names = codes(label)
@@ -413,13 +500,17 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
 
 
 def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
-    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not pool their AUC."""
+    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not
+    pool their AUC.
+    """
     if (k := len(tests)) < 2:
         return None
     test, fold = np.concatenate(tests), np.repeat(np.arange(k), [*map(len, tests)])
     rank = ranks(score[test])
     size, total = np.bincount(fold), np.bincount(fold, rank)
-    h = float(ratio((size * (total / size - (test.size + 1) / 2) ** 2).sum(), float(rank.var(ddof=1))))
+    h = float(
+        ratio((size * (total / size - (test.size + 1) / 2) ** 2).sum(), float(rank.var(ddof=1)))
+    )
     if h <= k - 1 + 6 * np.sqrt(2 * (k - 1)):
         return None
     return finding(kinds.SCORE_SCALE, WARNING, test, score.size, h=h, expected=k - 1)

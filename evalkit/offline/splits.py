@@ -1,6 +1,8 @@
-"""Folds: scikit-learn's splitters by one interface, splits that it lacks, and those that a table's columns call for.
+"""Folds: scikit-learn's splitters by one interface, splits that it lacks, and those that a table's
+columns call for.
 
-Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
+Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever scikit-learn takes
+one.
 """
 
 from __future__ import annotations
@@ -13,7 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite, same_length
+from evalkit.arrays import (
+    Bools,
+    Floats,
+    InputError,
+    Ints,
+    ParameterError,
+    codes,
+    finite,
+    same_length,
+)
 from evalkit.limits import USUAL, Limits
 from evalkit.reading.inputs.folds import DEVELOPMENT, TEST, TRAINING, YES_NO, Examples, set_of
 from evalkit.reading.tables.table import Coded, Slice
@@ -21,10 +32,11 @@ from evalkit.reading.tables.table import Coded, Slice
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Pairs of row numbers in parts. Each pair is made when it is needed, since all of them hold k times the rows.
+    """Pairs of row numbers in parts. Each pair is made when it is needed, since all of them hold k
+    times the rows.
 
-    part: the part of each row. train, test: for each pair (one row each) the parts of its training rows, and the part
-    that it tests.
+    part: the part of each row. train, test: for each pair (one row each) the parts of its training
+    rows, and the part that it tests.
     """
 
     part: Ints
@@ -35,7 +47,9 @@ class Parted:
         return len(self.test)
 
     def __getitem__(self, number: int) -> tuple[Ints, Ints]:
-        return np.flatnonzero(self.train[number][self.part]), np.flatnonzero(self.part == self.test[number])
+        return np.flatnonzero(self.train[number][self.part]), np.flatnonzero(
+            self.part == self.test[number]
+        )
 
     def __iter__(self) -> Iterator[tuple[Ints, Ints]]:
         return map(self.__getitem__, range(len(self)))
@@ -43,7 +57,8 @@ class Parted:
 
 @dataclass(frozen=True)
 class Folds:
-    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them.
+    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made
+    them.
 
     names: of the test sets, if they have names.
     """
@@ -80,13 +95,18 @@ class Folds:
     def slices(self) -> list[Slice]:
         """Each fold as a slice of the rows that a fold tests."""
         every = len(self.tested) == self.rows
-        members = self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
-        return [Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)]
+        members = (
+            self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
+        )
+        return [
+            Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)
+        ]
 
     def in_time(self, time: Floats) -> Folds:
         """The folds of a column that follow one another in time, each trained on the earlier ones.
 
-        The first, which has no training rows, is left out. Folds that overlap in time stay as they are.
+        The first, which has no training rows, is left out. Folds that overlap in time stay as they
+        are.
         """
         assert isinstance(self.pairs, Parted)
         first, last = (np.array([of(time[test]) for test in self.tests]) for of in (np.min, np.max))
@@ -94,7 +114,9 @@ class Folds:
         if (first[order[1:]] <= last[order[:-1]]).any():
             return self
         earlier = last[:, None] < first
-        return Folds(self.rows, Parted(self.pairs.part, earlier.T[order[1:]], order[1:]), CONSECUTIVE)
+        return Folds(
+            self.rows, Parted(self.pairs.part, earlier.T[order[1:]], order[1:]), CONSECUTIVE
+        )
 
     @cached_property
     def sizes(self) -> tuple[Ints, Ints]:
@@ -105,7 +127,9 @@ class Folds:
         rows = np.bincount(self.pairs.part, minlength=self.pairs.train.shape[1])
         return self.pairs.train @ rows, rows[self.pairs.test]
 
-    def split(self, x: object = None, y: object = None, groups: object = None) -> Iterator[tuple[Ints, Ints]]:
+    def split(
+        self, x: object = None, y: object = None, groups: object = None
+    ) -> Iterator[tuple[Ints, Ints]]:
         """The pairs, in order; the arguments are those of scikit-learn and are ignored."""
         return iter(self.pairs)
 
@@ -119,14 +143,21 @@ def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
     for number, (train, test) in enumerate(pairs):
         for side, name in ((train, "training"), (test, "test")):
             if not side.size:
-                raise InputError(f"folds must have rows on both sides, got no {name} row in fold {number} ({rule})")
-    return Folds(rows, tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs), rule)
+                raise InputError(
+                    f"folds must have rows on both sides, got no {name} row in fold {number} "
+                    f"({rule})"
+                )
+    return Folds(
+        rows, tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs), rule
+    )
 
 
 # scikit-learn's splitters
 
 
-def holdout(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
+def holdout(
+    rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label: ArrayLike | None = None
+) -> Folds:
     """`repeats` random splits with this share of test rows (ShuffleSplit).
 
     label: classes by which the splits are stratified (StratifiedShuffleSplit).
@@ -135,17 +166,22 @@ def holdout(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label
 
     classes, smaller = _classes(label, 2), round(min(share, 1 - share) * rows)
     if smaller < classes:
-        raise ParameterError(f"share must leave a row for each of {classes} classes on both sides, got {smaller} rows")
+        raise ParameterError(
+            f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
+            f"rows"
+        )
     of = StratifiedShuffleSplit if classes else ShuffleSplit
     rule = f"{repeats} {'stratified ' if classes else ''}holdouts of {share:.0%}"
     return _sklearn(of(repeats, test_size=share, random_state=seed), rows, rule, label)
 
 
-def k_fold(rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
+def k_fold(
+    rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayLike | None = None
+) -> Folds:
     """k folds of rows, drawn `repeats` times (RepeatedKFold).
 
-    label: classes by which the folds are stratified (RepeatedStratifiedKFold). Raises ParameterError if k exceeds the
-    number of rows, or of those of the smallest class.
+    label: classes by which the folds are stratified (RepeatedStratifiedKFold). Raises
+    ParameterError if k exceeds the number of rows, or of those of the smallest class.
 
     >>> [test.size for _, test in k_fold(10, seed=0, k=5, label=[0, 1] * 5).pairs]
     [2, 2, 2, 2, 2]
@@ -156,14 +192,20 @@ def k_fold(rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayL
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
     of = RepeatedStratifiedKFold if classes else RepeatedKFold
-    rule = f"{'stratified ' if classes else ''}{k}-fold{f', {repeats} times' if repeats > 1 else ''}"
+    rule = (
+        f"{'stratified ' if classes else ''}{k}-fold{f', {repeats} times' if repeats > 1 else ''}"
+    )
     return _sklearn(of(n_splits=k, n_repeats=repeats, random_state=seed), rows, rule, label)
 
 
-def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | None = None) -> Folds:
-    """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row is a cold start.
+def group_k_fold(
+    group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | None = None
+) -> Folds:
+    """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row
+    is a cold start.
 
-    label: classes by which the folds are stratified as far as the groups allow (StratifiedGroupKFold).
+    label: classes by which the folds are stratified as far as the groups allow
+    (StratifiedGroupKFold).
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
@@ -174,12 +216,16 @@ def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | 
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with about this share of whole groups as the test set (GroupShuffleSplit)."""
+    """`repeats` random splits with about this share of whole groups as the test set
+    (GroupShuffleSplit).
+    """
     from sklearn.model_selection import GroupShuffleSplit
 
     groups = _groups(group, 2)
     splitter = GroupShuffleSplit(repeats, test_size=share, random_state=seed)
-    return _sklearn(splitter, groups.size, f"{repeats} holdouts of {share:.0%} of the groups", None, groups)
+    return _sklearn(
+        splitter, groups.size, f"{repeats} holdouts of {share:.0%} of the groups", None, groups
+    )
 
 
 def leave_out(rows: int) -> Folds:
@@ -194,7 +240,8 @@ def leave_out(rows: int) -> Folds:
 
 
 def by_column(fold: ArrayLike) -> Folds:
-    """One fold per value of a fold column: its rows are the test set, all others the training set (PredefinedSplit).
+    """One fold per value of a fold column: its rows are the test set, all others the training set
+    (PredefinedSplit).
 
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
@@ -210,13 +257,17 @@ def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
     return Folds(part.size, pairs, "given by the fold column")
 
 
-def _sklearn(splitter: Any, rows: int, rule: str, label: ArrayLike | None = None, groups: Ints | None = None) -> Folds:
+def _sklearn(
+    splitter: Any, rows: int, rule: str, label: ArrayLike | None = None, groups: Ints | None = None
+) -> Folds:
     y = np.zeros(rows) if label is None else np.asarray(label)
     return _folds(rows, list(splitter.split(np.zeros(rows), y, groups)), rule)
 
 
 def _classes(label: ArrayLike | None, least: int) -> int:
-    """The number of classes, none without a label; raises if there is one alone, or one has too few rows."""
+    """The number of classes, none without a label; raises if there is one alone, or one has too few
+    rows.
+    """
     if label is None:
         return 0
     names, count = np.unique(np.asarray(label), return_counts=True)
@@ -226,7 +277,9 @@ def _classes(label: ArrayLike | None, least: int) -> int:
         raise InputError(f"label must have 2 or more classes, got {names.tolist()}")
     if count.min() < least:
         rare = names[count.argmin()]
-        raise ParameterError(f"every class must have at least {least} rows (k), got {count.min()} of class {rare}")
+        raise ParameterError(
+            f"every class must have at least {least} rows (k), got {count.min()} of class {rare}"
+        )
     return names.size
 
 
@@ -241,12 +294,19 @@ def _groups(group: ArrayLike, k: int) -> Ints:
 
 
 def forward(
-    time: ArrayLike, *, k: int = 5, gap: float = 0.0, window: float = np.inf, group: ArrayLike | None = None
+    time: ArrayLike,
+    *,
+    k: int = 5,
+    gap: float = 0.0,
+    window: float = np.inf,
+    group: ArrayLike | None = None,
 ) -> Folds:
-    """k test blocks of consecutive times; training rows are older than the block by more than `gap`.
+    """k test blocks of consecutive times; training rows are older than the block by more than
+    `gap`.
 
-    Rows of equal time stay together. gap: in the unit of `time`, at least the horizon of the label. window: the largest
-    age of a training row. group: groups of the test block are removed from the training rows.
+    Rows of equal time stay together. gap: in the unit of `time`, at least the horizon of the label.
+    window: the largest age of a training row. group: groups of the test block are removed from the
+    training rows.
     """
     when, number, pairs = finite("time", time), None, []
     if group is not None:
@@ -262,7 +322,8 @@ def forward(
 
 
 def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
-    """One split in time: about the newest `share` of the rows are tested; training rows are older by more than `gap`.
+    """One split in time: about the newest `share` of the rows are tested; training rows are older
+    by more than `gap`.
 
     For recommenders, it is the only split in which no model is trained on other users' future.
 
@@ -278,13 +339,18 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
 
 
 def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
-    """First and last time of k blocks with about the same number of rows; equal times are in the same block."""
+    """First and last time of k blocks with about the same number of rows; equal times are in the
+    same block.
+    """
     moments = np.unique(when)
     if not 2 <= k <= moments.size:
-        raise ParameterError(f"time must have at least as many distinct values as blocks, {k}, got {moments.size}")
+        raise ParameterError(
+            f"time must have at least as many distinct values as blocks, {k}, got {moments.size}"
+        )
     older = np.searchsorted(np.sort(when), moments)
     wanted = np.searchsorted(older, np.arange(k) * when.size / k) - np.arange(k)
-    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)  # at least one moment per block
+    # at least one moment per block
+    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)
     return list(zip(moments[first], np.append(moments[first[1:] - 1], moments[-1]), strict=True))
 
 
@@ -292,7 +358,9 @@ def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
 
 
 def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
-    """`repeats` bootstrap samples as training sets; the rows not drawn, about 36.8%, are the test set."""
+    """`repeats` bootstrap samples as training sets; the rows not drawn, about 36.8%, are the test
+    set.
+    """
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
     pairs: list[tuple[NDArray, NDArray]] = []
@@ -309,10 +377,12 @@ HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
 def read(fold: Coded, repeat: Coded | None = None) -> Folds:
-    """Return the folds of a column of names. repeat: the number of the repeat that each row belongs to.
+    """Return the folds of a column of names. repeat: the number of the repeat that each row belongs
+    to.
 
-    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`, the validation rows
-    are in neither set. Raises InputError if the names do not identify exactly one test set.
+    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`,
+    the validation rows are in neither set. Raises InputError if the names do not identify exactly
+    one test set.
 
     >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
     >>> folds.names, folds.pairs
@@ -322,7 +392,10 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
         return _repeated(fold, repeat)
     sets = {name: set_of(name) for name in fold.names}
     if len(sets) > 1 and {*sets.values()} == {YES_NO}:
-        raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed([*sets])}")
+        raise InputError(
+            f"fold must name folds, or training and test rows as train and test, got "
+            f"{_listed([*sets])}"
+        )
     if len(sets) > 1 and {TRAINING, TEST} & {*sets.values()}:
         return _holdout(fold, sets)
     return replace(_by_part(fold.code, fold.names), names=fold.names)
@@ -334,17 +407,23 @@ def _listed(names: Sequence[str]) -> str:
 
 def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
     """The one split of training and test rows. sets: what each name of the column says."""
-    training, tests, development = ([name for name in sets if sets[name] == of] for of in (TRAINING, TEST, DEVELOPMENT))
+    training, tests, development = (
+        [name for name in sets if sets[name] == of] for of in (TRAINING, TEST, DEVELOPMENT)
+    )
     if len(training) + len(tests) + len(development) < len(sets):
         either = "either folds or the training and test rows of one holdout"
         raise InputError(f"fold must name {either}, got {_listed([*sets])}")
     if len(training) != 1:
-        raise InputError(f"fold must name one set of training rows beside the test set, got {_listed([*sets])}")
+        raise InputError(
+            f"fold must name one set of training rows beside the test set, got {_listed([*sets])}"
+        )
     measured = tests or development
     if len(measured) != 1:
         way = "report each test set separately, with the training rows"
         raise InputError(f"fold must name one test set, got {_listed(measured)}; {way}")
-    train, test = (np.flatnonzero(fold.code == fold.names.index(name)) for name in (training[0], measured[0]))
+    train, test = (
+        np.flatnonzero(fold.code == fold.names.index(name)) for name in (training[0], measured[0])
+    )
     return Folds(len(fold), ((train, test),), HOLDOUT_RULE, tuple(measured))
 
 
@@ -363,13 +442,18 @@ def _repeated(fold: Coded, repeat: Coded) -> Folds:
 def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
     """Raise InputError unless the names of one repeat are those of folds of all its rows."""
     if len(names) < 2:
-        raise InputError(f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat {draw!r}")
+        raise InputError(
+            f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat "
+            f"{draw!r}"
+        )
     if read(Coded(tuple(names), np.arange(len(names)))).holdout:
         got = f"got the holdout {_listed(names)} in repeat {draw!r}"
-        raise InputError(f"fold must name folds where there is a repeat column, {got}; report one repeat alone")
+        raise InputError(
+            f"fold must name folds where there is a repeat column, {got}; report one repeat alone"
+        )
 
 
-# Ways to split a table: the folds that its columns call for, and others to compare them with --------------------------
+# Ways to split a table: the folds that its columns call for, and others to compare them with ------
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
@@ -390,7 +474,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A way of splitting that was not fitted in full: fits made, fits wanted, or why there are none."""
+    """A way of splitting that was not fitted in full: fits made, fits wanted, or why there are
+    none.
+    """
 
     way: str
     made: int = 0
@@ -411,7 +497,13 @@ class Setting:
     @property
     def ignores(self) -> str | None:
         """The column that a split by rows would ignore."""
-        return "time" if self.examples.time is not None else "group" if self.examples.group is not None else None
+        return (
+            "time"
+            if self.examples.time is not None
+            else "group"
+            if self.examples.group is not None
+            else None
+        )
 
     @property
     def blind(self) -> str:
@@ -458,22 +550,39 @@ class Setting:
         return chosen, missing
 
     def _makers(self) -> dict[str, tuple[Any, ...]]:
-        """By the name of each way, in the order of the page, what makes its folds, then `together` and `averaged`."""
+        """By the name of each way, in the order of the page, what makes its folds, then `together`
+        and `averaged`.
+        """
         e, k, seed, limits, folds = self.examples, self.k, self.seed, self.limits, f"{self.k}-fold"
         chosen, time, group = (lambda: self.folds, len(self.folds.pairs)), e.time, e.group_number
         own: dict[str, tuple[Any, ...]] = {} if e.fold is None else {"the folds given": chosen}
         blind = {self.blind: (lambda: self.by_row(seed), k)}
         if time is not None:
-            moment = {"one split at a moment": (lambda: global_temporal(time, share=0.3, gap=self.gap),)}
+            moment = {
+                "one split at a moment": (lambda: global_temporal(time, share=0.3, gap=self.gap),)
+            }
             return moment | (own or {"blocks forward in time": chosen}) | blind
         if group is not None:
             whole = (lambda: group_holdout(group, seed=seed, repeats=limits.holdouts),)
-            return own | {"one holdout of 30% of groups": whole, f"{folds} of groups": (self._group_folds, k)} | blind
+            return (
+                own
+                | {
+                    "one holdout of 30% of groups": whole,
+                    f"{folds} of groups": (self._group_folds, k),
+                }
+                | blind
+            )
         several = limits.repeats * limits.averaged
         return own | {
-            "one holdout of 30%": (lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),),
+            "one holdout of 30%": (
+                lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),
+            ),
             folds: (lambda: self.by_row(seed, limits.repeats), k),
-            f"mean of {limits.averaged} × {folds}": (lambda: self.by_row(seed + 1, several), k, limits.averaged),
+            f"mean of {limits.averaged} × {folds}": (
+                lambda: self.by_row(seed + 1, several),
+                k,
+                limits.averaged,
+            ),
             OUT_OF_BAG: (self._samples,),
             ONE_OUT: (self._one_out, len(e)),
         }
@@ -485,10 +594,18 @@ class Setting:
 
     def _group_folds(self) -> Folds:
         drawn = [self.by_group(self.seed + i) for i in range(self.limits.repeats)]
-        return Folds(len(self.examples), tuple(pair for folds in drawn for pair in folds.pairs), drawn[0].rule)
+        return Folds(
+            len(self.examples),
+            tuple(pair for folds in drawn for pair in folds.pairs),
+            drawn[0].rule,
+        )
 
     def _samples(self) -> Folds:
-        drawn = out_of_bag(len(self.examples), rng=np.random.default_rng([self.seed, 3]), repeats=self.limits.samples)
+        drawn = out_of_bag(
+            len(self.examples),
+            rng=np.random.default_rng([self.seed, 3]),
+            repeats=self.limits.samples,
+        )
         return replace(drawn, pairs=tuple(pair for pair in drawn.pairs if self.varied(pair[0])))
 
     def varied(self, rows: Ints) -> bool:

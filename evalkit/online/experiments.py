@@ -12,7 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
+from evalkit.arrays import (
+    Floats,
+    InputError,
+    Ints,
+    ParameterError,
+    RowError,
+    codes,
+    finite,
+    minus,
+    ratio,
+    same_length,
+)
 from evalkit.reading.tables.table import Coded
 from evalkit.statistics.independent import arm_of, centred, difference, mean_of
 from evalkit.statistics.significance import Comparison
@@ -22,7 +33,8 @@ Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: the `arm` of each (an index into `arms`), and their `rows` in the table.
+    """Users of an experiment: the `arm` of each (an index into `arms`), and their `rows` in the
+    table.
 
     crossed: the number of users seen in several arms, who are left out.
     """
@@ -34,10 +46,11 @@ class Assignment:
 
 
 def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
-    """The users by arm, in the order of the table. Users seen in several arms are left out and counted in `crossed`.
+    """The users by arm, in the order of the table. Users seen in several arms are left out and
+    counted in `crossed`.
 
-    Raises RowError if an arm is unknown or a user has several rows (sum them first), InputError if an arm has no user
-    of its own.
+    Raises RowError if an arm is unknown or a user has several rows (sum them first), InputError if
+    an arm has no user of its own.
 
     >>> users = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
     >>> users.arm, users.crossed
@@ -45,38 +58,58 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     """
     same_length(user=np.asarray(user), arm=np.asarray(arm))
     code, names = codes(np.asarray(arm).astype(str))
-    return assigned(Coded(tuple(names.tolist()), code), arms, np.arange(len(code)), np.asarray(user))
+    return assigned(
+        Coded(tuple(names.tolist()), code), arms, np.arange(len(code)), np.asarray(user)
+    )
 
 
 def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:
-    """`assignment` if only the rows `several` may belong to users with several rows; user: the ids of these rows."""
+    """`assignment` if only the rows `several` may belong to users with several rows; user: the ids
+    of these rows.
+    """
     places = {name: place for place, name in enumerate(arms)}
     number = np.array([places.get(name, -1) for name in arm.names], np.int16)[arm.code]
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
         name = arm.names[int(arm.code[unknown[0]])]
-        raise RowError("arm", f"must be one of {', '.join(arms)}, got {name!r}", unknown[0], unknown.size)
+        raise RowError(
+            "arm", f"must be one of {', '.join(arms)}, got {name!r}", unknown[0], unknown.size
+        )
     code, names = codes(user)
-    arms_of_user = np.bincount(np.unique(code * len(arms) + number[several]) // len(arms), minlength=names.size)
+    arms_of_user = np.bincount(
+        np.unique(code * len(arms) + number[several]) // len(arms), minlength=names.size
+    )
     alone, first = arms_of_user[code] == 1, np.zeros(len(several), dtype=np.bool_)
     first[np.unique(code, return_index=True)[1]] = True
     again = several[alone & ~first]
     if again.size:
         user_again = names[code[alone & ~first][0]]
-        raise RowError("user", f"must have one row, got {user_again} again: sum them first", again[0], again.size)
-    rows, crossed = np.delete(np.arange(len(number)), several[~alone]), int((arms_of_user > 1).sum())
+        raise RowError(
+            "user",
+            f"must have one row, got {user_again} again: sum them first",
+            again[0],
+            again.size,
+        )
+    rows, crossed = (
+        np.delete(np.arange(len(number)), several[~alone]),
+        int((arms_of_user > 1).sum()),
+    )
     counts = np.bincount(number[rows], minlength=len(arms))
     if counts.min() == 0:
         left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
-        raise InputError(f"every arm must have a user of its own, got none in {arms[int(counts.argmin())]}{left_out}")
+        raise InputError(
+            f"every arm must have a user of its own, got none in "
+            f"{arms[int(counts.argmin())]}{left_out}"
+        )
     return Assignment(number[rows], tuple(arms), rows, crossed)
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
-    """The p-value of the chi-square test of a sample ratio mismatch: users by arm against planned or equal shares.
+    """The p-value of the chi-square test of a sample ratio mismatch: users by arm against planned
+    or equal shares.
 
-    Below 0.001 the assignment is faulty, and no result of the experiment is valid. Fabijan et al., KDD 2019,
-    doi:10.1145/3292500.3330722.
+    Below 0.001 the assignment is faulty, and no result of the experiment is valid. Fabijan et al.,
+    KDD 2019, doi:10.1145/3292500.3330722.
 
     >>> round(sample_ratio([821_588, 815_482]) * 1e6, 1)
     1.8
@@ -87,13 +120,16 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
     planned = np.ones(observed.size) if shares is None else finite("shares", shares)
     same_length(counts=observed, shares=planned)  # type: ignore[arg-type]
     if observed.size < 2 or (planned <= 0).any() or observed.min() < 0 or observed.sum() == 0:
-        raise InputError(f"counts must hold users of 2 or more planned arms, got {observed.tolist()}")
+        raise InputError(
+            f"counts must hold users of 2 or more planned arms, got {observed.tolist()}"
+        )
     expected = observed.sum() * planned / planned.sum()
     return float(chdtrc(observed.size - 1, ((observed - expected) ** 2 / expected).sum()))
 
 
 def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
-    """Winsorise the values at their quantile `share`, over both arms. This changes the estimand, so report the cap.
+    """Winsorise the values at their quantile `share`, over both arms. This changes the estimand, so
+    report the cap.
 
     >>> capped([1, 2, 3, 100], share=0.5)
     array([1. , 2. , 2.5, 2.5])
@@ -118,16 +154,20 @@ def cuped(
 ) -> Comparison:
     """Difference of means, adjusted for a covariate from before the experiment.
 
-    One slope for both arms, estimated within arms. The covariate must not be affected by the experiment.
-    Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
+    One slope for both arms, estimated within arms. The covariate must not be affected by the
+    experiment. Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
     """
-    return of_adjusted(*adjusted(treatment, control, treatment_before, control_before), level=level, unit=unit)
+    return of_adjusted(
+        *adjusted(treatment, control, treatment_before, control_before), level=level, unit=unit
+    )
 
 
-def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user") -> Comparison:
+def of_adjusted(
+    treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user"
+) -> Comparison:
     """The difference of means of values from `adjusted`."""
     return difference(mean_of(treatment), mean_of(control), level=level, unit=unit, method="CUPED")
 
@@ -135,20 +175,29 @@ def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit
 def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The values of both arms minus the slope of `cuped` times the covariate, so that their means differ as in `cuped`.
+    """The values of both arms minus the slope of `cuped` times the covariate, so that their means
+    differ as in `cuped`.
 
-    >>> [values.round(3).tolist() for values in adjusted([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3])]
+    >>> [
+    ...     values.round(3).tolist()
+    ...     for values in adjusted([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3])
+    ... ]
     [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]
     """
     after, before, slope = _slope(treatment, control, treatment_before, control_before)
-    first, second = (mean + y - slope * (earlier + x) for (mean, y), (earlier, x) in zip(after, before, strict=True))
+    first, second = (
+        mean + y - slope * (earlier + x)
+        for (mean, y), (earlier, x) in zip(after, before, strict=True)
+    )
     return first, second
 
 
 def _slope(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> tuple[list[Centred], list[Centred], float]:
-    """The mean of both arms and how far values lie above it, the same of the covariate, and the slope within arms."""
+    """The mean of both arms and how far values lie above it, the same of the covariate, and the
+    slope within arms.
+    """
     arms = {"treatment": treatment, "control": control}
     after = [centred(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
@@ -160,11 +209,17 @@ def _slope(
 
 
 def stratified(
-    values: Mapping[str, ArrayLike], strata: Mapping[str, ArrayLike], *, level: float = 0.95, unit: str = "user"
+    values: Mapping[str, ArrayLike],
+    strata: Mapping[str, ArrayLike],
+    *,
+    level: float = 0.95,
+    unit: str = "user",
 ) -> Comparison:
-    """Mean difference within each stratum, weighted by the stratum's share of all users (post-stratification).
+    """Mean difference within each stratum, weighted by the stratum's share of all users
+    (post-stratification).
 
-    Both mappings have the keys `treatment` and `control`. Raises InputError for a stratum without users in an arm.
+    Both mappings have the keys `treatment` and `control`. Raises InputError for a stratum without
+    users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
@@ -179,7 +234,10 @@ def stratified(
     for arm in y:
         size = np.bincount(part[arm], minlength=names.size)
         if size.min() == 0:
-            raise InputError(f"every stratum must have users in both arms, got none of {names[size.argmin()]} in {arm}")
+            raise InputError(
+                f"every stratum must have users in both arms, got none of {names[size.argmin()]} "
+                f"in {arm}"
+            )
         means = np.bincount(part[arm], weights=y[arm], minlength=names.size) / size
         weight = (share * y[arm].size / size)[part[arm]]
         arms.append(arm_of(float(share @ means), weight * minus(y[arm], means[part[arm]])))

@@ -1,7 +1,8 @@
-"""Interleaving: one list drafted from several rankers, and the credit that each ranker earns from its items.
+"""Interleaving: one list drafted from several rankers, and the credit that each ranker earns from
+its items.
 
-A stack of rankings is an integer array (rankers, users, items): best item first, −1 after the end of a short list.
-The lists of all users are drafted at once.
+A stack of rankings is an integer array (rankers, users, items): best item first, −1 after the end
+of a short list. The lists of all users are drafted at once.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ class Draft:
 
 
 def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Draft by teams: in each round the rankers, in a new random order, pick their best item not yet in the list.
+    """Draft by teams: in each round the rankers, in a new random order, pick their best item not
+    yet in the list.
 
     With three or more rankers this is team-draft multileaving.
     Radlinski, Kurup, Joachims 2008, doi:10.1145/1458082.1458092; Schuth et al. 2014,
@@ -54,10 +56,11 @@ def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
 
 
 def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
-    """Draft by a coin toss per position: the winner draws an item not yet in the list with probability ∝ rank^−tau.
+    """Draft by a coin toss per position: the winner draws an item not yet in the list with
+    probability ∝ rank^−tau.
 
-    Drawing without replacement equals a race of exponential clocks, so each ranking is shuffled only once. Hofmann,
-    Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
+    Drawing without replacement equals a race of exponential clocks, so each ranking is shuffled
+    only once. Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
     teams, users, depth = _stack(rankings, k)
     clock = rng.exponential(size=rankings.shape) * np.arange(1, depth + 1) ** tau
@@ -66,7 +69,8 @@ def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: floa
 
 
 def draft(rankings: Ints, turns: Ints) -> Draft:
-    """Draft the lists in the order `turns`, (users, positions); a team without items passes its turn on.
+    """Draft the lists in the order `turns`, (users, positions); a team without items passes its
+    turn on.
 
     >>> draft(np.array([[[1, 2, 3]], [[2, 3, 1]]]), np.array([[1, 0, 0]])).item
     array([[2, 1, 3]])
@@ -80,7 +84,9 @@ def draft(rankings: Ints, turns: Ints) -> Draft:
 
 
 def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
-    """Fill item and team, (positions, users). Each free rank is a bit: the lowest set bit is the next pick."""
+    """Fill item and team, (positions, users). Each free rank is a bit: the lowest set bit is the
+    next pick.
+    """
     teams, (k, users) = len(rankings), turns.shape
     lists = np.full((teams, k + 1, users), -1)  # row k is the end of a list
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
@@ -104,7 +110,9 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
 
 
 def _same_item(lists: Ints, bit: NDArray) -> NDArray:
-    """[a, b, i]: the bit of the rank that item i of list b has in list a, 0 if a does not have it."""
+    """[a, b, i]: the bit of the rank that item i of list b has in list a, 0 if a does not have
+    it.
+    """
     teams, ends, users = lists.shape
     same = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
     for b in range(teams):
@@ -117,9 +125,11 @@ def _same_item(lists: Ints, bit: NDArray) -> NDArray:
 
 
 def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
-    """Return the draft without a team for the first items on which all rankers agree: there the coin is irrelevant.
+    """Return the draft without a team for the first items on which all rankers agree: there the
+    coin is irrelevant.
 
-    If two rankings are equal, no item has a team, so that their preference is exactly 0, not only on average.
+    If two rankings are equal, no item has a team, so that their preference is exactly 0, not only
+    on average.
 
     >>> twice = np.array([[[1, 2, 3]], [[1, 3, 2]]])
     >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
@@ -132,19 +142,27 @@ def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
 
 
 def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
-    """The outcome by list and team, (users, teams). outcome: clicks or hours, shape (users, positions).
+    """The outcome by list and team, (users, teams). outcome: clicks or hours, shape (users,
+    positions).
 
     >>> credit(Draft(np.array([[1, 2, 3]]), np.array([[0, 1, -1]])), [[1, 0.5, 9]])
     array([[1. , 0.5]])
     """
     amount = np.asarray(outcome, dtype=np.float64)
-    return np.stack([np.where(drafted.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1)
+    return np.stack(
+        [np.where(drafted.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1
+    )
 
 
 def _stack(rankings: Ints, k: int) -> tuple[int, int, int]:
-    """Return the shape of a stack of rankings; raise InputError or ParameterError if it is invalid."""
+    """Return the shape of a stack of rankings; raise InputError or ParameterError if it is
+    invalid.
+    """
     if rankings.ndim != 3 or not np.issubdtype(rankings.dtype, np.integer):
-        raise InputError(f"rankings must be integers (rankers, users, items), got {rankings.dtype} {rankings.shape}")
+        raise InputError(
+            f"rankings must be integers (rankers, users, items), got {rankings.dtype} "
+            f"{rankings.shape}"
+        )
     if not 2 <= rankings.shape[0] <= MOST:
         raise InputError(f"rankings must come from 2 to {MOST} rankers, got {rankings.shape[0]}")
     if not 1 <= k <= LONGEST:

@@ -1,7 +1,8 @@
-"""Logs of interleaved sessions and tables of users, read: every error names file, column, row and value.
+"""Logs of interleaved sessions and tables of users, read: every error names file, column, row and
+value.
 
-Both are held, one row a session or a user. An engine reads the tables, larger ones some rows at a time; rows of a log
-come with those of the same user.
+Both are held, one row a session or a user. An engine reads the tables, larger ones some rows at a
+time; rows of a log come with those of the same user.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ AGAIN = 100_000  # sessions that contradict themselves which are looked at for t
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
 
-# Sessions -------------------------------------------------------------------------------------------------------------
+# Sessions -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,25 @@ class SessionLog:
 
 
 def read_log(
-    parts: Sequence[Part], p: Interleaving, engine: Engine | None = None, *, segments: Sequence[str], most: int
+    parts: Sequence[Part],
+    p: Interleaving,
+    engine: Engine | None = None,
+    *,
+    segments: Sequence[str],
+    most: int,
 ) -> SessionLog:
     """The log of parts with one row an item shown. engine: for what has too many rows to be held.
 
-    Raises InputError where a column is missing, a team is missing or unknown, an arm has no row, the positions of a
-    session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment;
-    or for more than `most` sessions.
+    Raises InputError where a column is missing, a team is missing or unknown, an arm has no row,
+    the positions of a session are not 1, 2, 3, …, an outcome is no number or negative, a session
+    has two users or two values of a segment; or for more than `most` sessions.
     """
     engine, fields = engine or AtHand.opened(), log_fields(parts, p.columns, segments)
     each = enumerate(zip(parts, fields, strict=True))
-    read = [(f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}")) for i, (part, own) in each]
+    read = [
+        (f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}"))
+        for i, (part, own) in each
+    ]
     chosen = [engine.kept(selection, frame) for frame, selection in read]
     teams = [_teams(engine, selection) for selection in chosen]
     rows = [sum(row["n"] for row in several) for several in teams]
@@ -75,7 +84,11 @@ def read_log(
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
     kept = _kept(engine, chosen, fields, LogBlock(fields[0], arms, p.neutral), sum(rows))
-    return SessionLog(kept, named(fields[0]), tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True)))
+    return SessionLog(
+        kept,
+        named(fields[0]),
+        tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True)),
+    )
 
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
@@ -84,13 +97,21 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     user, users = table.ordered(columns["user"]) if "user" in columns else (session, names)
     team, position, outcome = table.coded(columns["team"]), columns["position"], columns["outcome"]
     item = table.ordered(columns["item"])[0] if "item" in columns else None
-    several = {name[10:]: table.coded(values) for name, values in columns.items() if name.startswith("attribute ")}
-    return Log(session, names, user, users, team, position, outcome, tuple(arms), neutral, item, several)
+    several = {
+        name[10:]: table.coded(values)
+        for name, values in columns.items()
+        if name.startswith("attribute ")
+    }
+    return Log(
+        session, names, user, users, team, position, outcome, tuple(arms), neutral, item, several
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class LogBlock:
-    """What is kept of a block of a log, or the names of the sessions of which a row breaks a rule, in a list."""
+    """What is kept of a block of a log, or the names of the sessions of which a row breaks a rule,
+    in a list.
+    """
 
     fields: Fields
     arms: Sequence[str]
@@ -109,7 +130,11 @@ class LogBlock:
 
 
 def _kept(
-    engine: Engine, chosen: Sequence[Selection], fields: Sequence[Fields], block: LogBlock, rows: int
+    engine: Engine,
+    chosen: Sequence[Selection],
+    fields: Sequence[Fields],
+    block: LogBlock,
+    rows: int,
 ) -> Sessions:
     """What is kept of a log, the rows of a user in one block."""
     roles = list(fields[0])
@@ -132,19 +157,25 @@ def _kept(
 
 
 def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
-    """The rows n of each team of a part, and the sessions that begin with it; raises InputError for no row."""
+    """The rows n of each team of a part, and the sessions that begin with it; raises InputError for
+    no row.
+    """
     team, position = map(engine.dialect.quote, ("team", "position"))
     cells = [f"{team} AS team", f"count(*) FILTER (WHERE {position} = 1) AS sessions"]
     return profile(engine, selection, cells, f"GROUP BY {team}")
 
 
 def _refusal(
-    engine: Engine, chosen: Sequence[Selection], fields: Sequence[Fields], block: LogBlock | None, wrong: Any = ()
+    engine: Engine,
+    chosen: Sequence[Selection],
+    fields: Sequence[Fields],
+    block: LogBlock | None,
+    wrong: Any = (),
 ) -> InputError:
     """The error for a log that a block refused: its rows are read once more, in their order.
 
-    wrong: the names of the sessions that contradict themselves. block: None where a value breaks the rule of its
-    column.
+    wrong: the names of the sessions that contradict themselves. block: None where a value breaks
+    the rule of its column.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -154,12 +185,19 @@ def _refusal(
     sessions = pa.array([str(name) for name in wrong], pa.string())[:AGAIN]
     for selection, own in zip(chosen, fields, strict=True):
         for before, columns in typed(engine, selection, own):
-            here = np.flatnonzero(pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False))
+            here = np.flatnonzero(
+                pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False)
+            )
             for role, field in own.items():
-                chunks[role].append(columns[role][here] if field.is_number else columns[role].take(pa.array(here)))
+                chunks[role].append(
+                    columns[role][here] if field.is_number else columns[role].take(pa.array(here))
+                )
             places.append(((selection.part, None if before is None else here + before), len(here)))
     if block:
-        join = {role: np.concatenate if field.is_number else pa.chunked_array for role, field in fields[0].items()}
+        join = {
+            role: np.concatenate if field.is_number else pa.chunked_array
+            for role, field in fields[0].items()
+        }
         joined = {role: join[role](parts) for role, parts in chunks.items()}
         try:
             _log(joined, block.arms, block.neutral).check()
@@ -170,7 +208,7 @@ def _refusal(
     return blocks.changed(names([selection.part for selection in chosen]))
 
 
-# Users ----------------------------------------------------------------------------------------------------------------
+# Users --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +229,24 @@ class Users:
     def ids(self) -> Any:
         """The ids of the users; the numbers of their rows where there is no such column."""
         rows = self.assigned.rows
-        return (rows + 1).astype(str) if self.user is None else self.user.take(rows).combine_chunks()
+        return (
+            (rows + 1).astype(str) if self.user is None else self.user.take(rows).combine_chunks()
+        )
 
 
 def read_users(
-    parts: Sequence[Part], p: Interleaving, engine: Engine | None, numbers: list[str], attributes: list[str], most: int
+    parts: Sequence[Part],
+    p: Interleaving,
+    engine: Engine | None,
+    numbers: list[str],
+    attributes: list[str],
+    most: int,
 ) -> Users:
     """A table of users: its arm, its numbers (one column or more) and its texts.
 
-    engine: as of `read_log`. Raises InputError where a column is missing, an arm is empty or unknown, a number is none,
-    a user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or for more than
-    `most` rows.
+    engine: as of `read_log`. Raises InputError where a column is missing, an arm is empty or
+    unknown, a number is none, a user has several rows in one arm, an arm has no user of its own or
+    a stratum none in an arm; or for more than `most` rows.
     """
     engine, fields = engine or AtHand.opened(), user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
@@ -210,11 +255,19 @@ def read_users(
     if len(rows) == len(arm.names) > 1:
         pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
         way = f"for totals use the significance report with columns={pairs!r}"
-        raise InputError(f"{parts[0].name}: users must have one row per user, got one per {column}; {way}")
+        raise InputError(
+            f"{parts[0].name}: users must have one row per user, got one per {column}; {way}"
+        )
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
-        values = {name: rows.released(f"number {name}", table.Table.numbers)[assigned.rows] for name in numbers}
-        texts = {name: rows.released(f"attribute {name}", table.Table.coded).take(assigned.rows) for name in attributes}
+        values = {
+            name: rows.released(f"number {name}", table.Table.numbers)[assigned.rows]
+            for name in numbers
+        }
+        texts = {
+            name: rows.released(f"attribute {name}", table.Table.coded).take(assigned.rows)
+            for name in attributes
+        }
         if p.strata:
             _check_strata(p.strata, texts[p.strata], assigned)
     except InputError as error:
@@ -232,7 +285,9 @@ def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.A
         if row >= 0:
             raise RowError(role, EMPTY, row)
     several = np.zeros(0, np.int64) if user is None else table.repeated(user)
-    users = experiments.assigned(arm, arms, several, [] if user is None else user.take(several).to_pylist())
+    users = experiments.assigned(
+        arm, arms, several, [] if user is None else user.take(several).to_pylist()
+    )
     order = np.argsort(users.arm, kind="stable")
     return replace(users, arm=users.arm[order], rows=users.rows[order])
 
@@ -240,7 +295,9 @@ def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.A
 def _check_strata(name: str, strata: table.Coded, assigned: experiments.Assignment) -> None:
     """Raises InputError unless every stratum has users in every arm."""
     arms = len(assigned.arms)
-    users = np.bincount(strata.code * arms + assigned.arm, minlength=len(strata.names) * arms).reshape(-1, arms)
+    users = np.bincount(
+        strata.code * arms + assigned.arm, minlength=len(strata.names) * arms
+    ).reshape(-1, arms)
     empty = np.argwhere(users == 0)
     if len(empty):
         stratum, arm = empty[0]
@@ -249,7 +306,9 @@ def _check_strata(name: str, strata: table.Coded, assigned: experiments.Assignme
 
 
 def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list[str]:
-    """The arms as named, or those that are there, if they are two or more; raises InputError for one alone."""
+    """The arms as named, or those that are there, if they are two or more; raises InputError for
+    one alone.
+    """
     if not arms:
         arms = sorted(there)
         roles_of.refuse_names(arms, column, "arms")
@@ -261,7 +320,8 @@ def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list
 def located(
     error: InputError, read: Sequence[Source], columns: Mapping[str, str], *, numbered: bool = True
 ) -> InputError:
-    """The error with its file, its column's own name and its row in that file, counted from 1, or 0 if not numbered.
+    """The error with its file, its column's own name and its row in that file, counted from 1, or 0
+    if not numbered.
 
     >>> two = [Source("a.csv", 3), Source("b.csv", 3)]
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
@@ -279,7 +339,9 @@ def located(
 # Which columns
 
 
-def log_fields(parts: Sequence[Part], columns: Mapping[str, str], segments: Sequence[str]) -> list[dict[str, Field]]:
+def log_fields(
+    parts: Sequence[Part], columns: Mapping[str, str], segments: Sequence[str]
+) -> list[dict[str, Field]]:
     """The columns of each part of a log by role, with the segments that one of its parts has."""
     there = column_names(parts)
     attributes = [name for name in segments if name in there]
@@ -287,7 +349,10 @@ def log_fields(parts: Sequence[Part], columns: Mapping[str, str], segments: Sequ
 
 
 def user_fields(
-    parts: Sequence[Part], columns: Mapping[str, str], numbers: Sequence[str], attributes: Sequence[str]
+    parts: Sequence[Part],
+    columns: Mapping[str, str],
+    numbers: Sequence[str],
+    attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
@@ -304,7 +369,9 @@ def measured(name: str) -> list[str]:
     """The column of a metric, or the two of a ratio."""
     parts = [part.strip() for part in name.split("/")]
     if len(parts) > 2 or "" in parts:
-        raise ParameterError(f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}")
+        raise ParameterError(
+            f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}"
+        )
     return parts
 
 
@@ -312,7 +379,9 @@ def numbers_of(metrics: Iterable[str], before: str | None) -> list[str]:
     """The columns of numbers that metrics and `before` name."""
     names = [*map(measured, metrics)]
     if names[:1] == [[before]]:
-        raise ParameterError(f"before: {before!r} is what metrics measure; name a column from before the experiment")
+        raise ParameterError(
+            f"before: {before!r} is what metrics measure; name a column from before the experiment"
+        )
     return distinct(*names, (before,))
 
 
@@ -335,20 +404,32 @@ def check_segments(segments: Sequence[str], there: set[str]) -> None:
 
 def holds(read: Sequence[Source], path: str) -> bool:
     """Whether one of the files read has the content of this one, under whatever name."""
-    return any(part.fingerprint(0).sha256 == source.sha256 for part in sources.parts(path) for source in read)
+    return any(
+        part.fingerprint(0).sha256 == source.sha256
+        for part in sources.parts(path)
+        for source in read
+    )
 
 
 def _fields(
-    part: Part, roles: Sequence[Role], chosen: Mapping[str, str], attributes: Sequence[str], numbers: Sequence[str] = ()
+    part: Part,
+    roles: Sequence[Role],
+    chosen: Mapping[str, str],
+    attributes: Sequence[str],
+    numbers: Sequence[str] = (),
 ) -> dict[str, Field]:
     """The columns of one part by role, with attributes and further numbers."""
-    named = dict.fromkeys(attributes, "segments or strata") | dict.fromkeys(numbers, "metrics or before")
+    named = dict.fromkeys(attributes, "segments or strata") | dict.fromkeys(
+        numbers, "metrics or before"
+    )
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
     of_users = "team" in needed and roles_of.match(part.columns, ["arm"], {}, part.name).has("arm")
     otherwise = "; a table with one row per user is given as users=FILE" if of_users else ""
-    columns = roles_of.match(part.columns, list(values), here, part.name, attributes, named).resolved(needed, otherwise)
+    columns = roles_of.match(
+        part.columns, list(values), here, part.name, attributes, named
+    ).resolved(needed, otherwise)
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
@@ -360,10 +441,15 @@ def named(fields: Fields) -> dict[str, str]:
 
 
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
-    """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
+    """The arms as named, or the two that were found: a third one could be a word for no team, so it
+    must be named.
+    """
     there = sorted(set(teams) - {neutral})
     if arms or len(there) == 2:
         return list(arms) or several_arms(arms, there, "team")
     listed = ", ".join(there) or "none"
-    hint = f"; name the rankers, arms='{','.join(there)}', or what stands for no team, neutral={there[-1]!r}"
+    hint = (
+        f"; name the rankers, arms='{','.join(there)}', or what stands for no team, "
+        f"neutral={there[-1]!r}"
+    )
     raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")

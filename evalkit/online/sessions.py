@@ -1,7 +1,9 @@
-"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row per session; the preference of users.
+"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row per session; the
+preference of users.
 
-The unit is the user (or the query): sessions of one user resemble each other, so no test counts sessions. A log that
-fits is one block of rows; of a longer one an engine brings the rows of a user together, and blocks are joined.
+The unit is the user (or the query): sessions of one user resemble each other, so no test counts
+sessions. A log that fits is one block of rows; of a longer one an engine brings the rows of a user
+together, and blocks are joined.
 """
 
 from __future__ import annotations
@@ -25,11 +27,18 @@ EMPTY = "must not be empty, got nothing"
 SHOWN = 80  # characters of a value that an error shows
 STEP = 2**15  # sessions looked at together: many would take several times their memory
 LEAST = 1e-14  # of a sum of squares: less is what rounding leaves
-COUNTED = ("sessions with uneven teams", "neutral items", "outcome on neutral items", "sessions without credit")
+COUNTED = (
+    "sessions with uneven teams",
+    "neutral items",
+    "outcome on neutral items",
+    "sessions without credit",
+)
 
 
 class Fault(NamedTuple):
-    """The rows that break a rule of a column, the error's text for each, and True if the text counts them."""
+    """The rows that break a rule of a column, the error's text for each, and True if the text
+    counts them.
+    """
 
     column: str
     rows: Ints
@@ -41,8 +50,8 @@ class Fault(NamedTuple):
 class Log:
     """The rows of a log in their order, one per item shown, of whole users.
 
-    session, user: the index of each row's session and user in `names` and `users`, which are sorted. item: likewise,
-    None without such a column. attributes: columns for segments.
+    session, user: the index of each row's session and user in `names` and `users`, which are
+    sorted. item: likewise, None without such a column. attributes: columns for segments.
     """
 
     session: Ints
@@ -62,7 +71,9 @@ class Log:
         """The number of each row's arm, −1 for neutral items."""
         known = {name: arm for arm, name in enumerate(self.arms)}
         known |= {} if self.neutral is None else {self.neutral: NEUTRAL}
-        return np.array([known.get(name, UNKNOWN) for name in self.team.names], np.int64)[self.team.code]
+        return np.array([known.get(name, UNKNOWN) for name in self.team.names], np.int64)[
+            self.team.code
+        ]
 
     @cached_property
     def order(self) -> Ints:
@@ -83,15 +94,27 @@ class Log:
 
     def faults(self) -> Iterator[Fault]:
         """The rows that break a rule, rule by rule."""
-        known, team, outcome = [*self.arms, *([] if self.neutral is None else [self.neutral])], self.team, self.outcome
+        known, team, outcome = (
+            [*self.arms, *([] if self.neutral is None else [self.neutral])],
+            self.team,
+            self.outcome,
+        )
         sessions, users = (self.names, self.session), (self.users, self.user)
-        for column, (names, code) in {"session": sessions, "team": (team.names, team.code), "user": users}.items():
+        for column, (names, code) in {
+            "session": sessions,
+            "team": (team.names, team.code),
+            "user": users,
+        }.items():
             empty = np.zeros(0, np.int64) if str(names[0]) else np.flatnonzero(code == 0)
             yield Fault(column, empty, lambda row: EMPTY)
         unknown, below = np.flatnonzero(self.owner == UNKNOWN), np.flatnonzero(outcome < 0)
         rule = f"must be one of {', '.join(known)}, got"
-        yield Fault("team", unknown, lambda row: f"{rule} {team.names[team.code[row]]!r}", counted=True)
-        yield Fault("outcome", below, lambda row: f"must be at least 0, got {outcome[row]:g}", counted=True)
+        yield Fault(
+            "team", unknown, lambda row: f"{rule} {team.names[team.code[row]]!r}", counted=True
+        )
+        yield Fault(
+            "outcome", below, lambda row: f"must be at least 0, got {outcome[row]:g}", counted=True
+        )
         yield self._shared("user", self.user, self.users)
         session, place = self.session[self.order], self.position[self.order]
         wanted = np.arange(len(place)) - self.start[session] + 1
@@ -99,7 +122,10 @@ class Log:
         expected = dict(zip(self.order[wrong].tolist(), wanted[wrong].tolist(), strict=True))
 
         def out_of_place(row: int) -> str:
-            got = f"got {self.position[row]:g} instead of {expected[row]} in session {self.names[self.session[row]]}"
+            got = (
+                f"got {self.position[row]:g} instead of {expected[row]} in session "
+                f"{self.names[self.session[row]]}"
+            )
             return f"must run 1, 2, 3, … in each session, {got}"
 
         yield Fault("position", self.order[wrong], out_of_place)
@@ -122,7 +148,9 @@ class Log:
         for fault in self.faults():
             if fault.rows.size:
                 row = int(fault.rows[0])
-                raise RowError(fault.column, fault.rule(row), row, fault.rows.size if fault.counted else None)
+                raise RowError(
+                    fault.column, fault.rule(row), row, fault.rows.size if fault.counted else None
+                )
             if fault.column == "team" and fault.counted:
                 refuse_missing(self.arms, self.team.names)
 
@@ -139,17 +167,18 @@ def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
             raise InputError(f"team must hold every arm, got no row of {arm}")
 
 
-# What is kept ---------------------------------------------------------------------------------------------------------
+# What is kept -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
     """The summary of a log: one row per session, and counts of the items shown.
 
-    names: of the sessions. user: the index of each one's user in `users`. credit: by session and arm; neutral items
-    give credit to no arm. attributes: columns for segments. shown: items by position, from 0, and arm; the last column
-    has neutral items. counted: the count of each check in `COUNTED` (first column), and of how many (second). repeated:
-    items shown again in the same session, None without such a column. most: the largest outcome.
+    names: of the sessions. user: the index of each one's user in `users`. credit: by session and
+    arm; neutral items give credit to no arm. attributes: columns for segments. shown: items by
+    position, from 0, and arm; the last column has neutral items. counted: the count of each check
+    in `COUNTED` (first column), and of how many (second). repeated: items shown again in the same
+    session, None without such a column. most: the largest outcome.
     """
 
     names: Any
@@ -171,17 +200,27 @@ class Sessions:
         session, place = log.session[log.order], log.position[log.order].astype(np.int64)
         team, outcome = log.owner[log.order], log.outcome[log.order]
         owned = team >= 0
-        credit = np.bincount(session[owned] * arms + team[owned], outcome[owned], arms * count).reshape(-1, arms)
+        credit = np.bincount(
+            session[owned] * arms + team[owned], outcome[owned], arms * count
+        ).reshape(-1, arms)
         cell = place * (arms + 1) + np.where(team < 0, arms, team)
-        shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(-1, arms + 1)
+        shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(
+            -1, arms + 1
+        )
         uneven, silent = _uneven(session, team, log.start, arms), (credit.sum(axis=1) == 0).sum()
         rows, plays = [(~owned).sum(), len(owned)], [outcome[~owned].sum(), outcome.sum()]
         checked = np.array([[uneven, count], rows, plays, [silent, count]], dtype=np.float64)
-        first = {name: (column.names, column.code[log.first]) for name, column in log.attributes.items()}
-        attributes = {name: table.Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()}
+        first = {
+            name: (column.names, column.code[log.first]) for name, column in log.attributes.items()
+        }
+        attributes = {
+            name: table.Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()
+        }
         user = log.user[log.first].astype(np.int32)
         repeated = None if log.item is None else _repeated(log.session, log.item)
-        outcomes = Outcomes.of((place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users))
+        outcomes = Outcomes.of(
+            (place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users)
+        )
         sessions = (log.names, user, log.users, log.arms, credit.astype(np.float64), attributes)
         return cls(*sessions, shown, checked, repeated, float(outcome.max()), outcomes)
 
@@ -197,13 +236,29 @@ class Sessions:
         blocks.clear()  # so that a column goes when it is joined
         before = np.cumsum([0, *map(len, columns["users"])])
         longest = max(map(len, columns["shown"]))
-        shown = [np.pad(block, ((0, longest - len(block)), (0, 0))) for block in columns.pop("shown")]
-        names, users = (pa.chunked_array(columns.pop(side)).combine_chunks() for side in ("names", "users"))
-        user = np.concatenate([user + start for user, start in zip(columns.pop("user"), before.tolist(), strict=False)])
+        shown = [
+            np.pad(block, ((0, longest - len(block)), (0, 0))) for block in columns.pop("shown")
+        ]
+        names, users = (
+            pa.chunked_array(columns.pop(side)).combine_chunks() for side in ("names", "users")
+        )
+        user = np.concatenate(
+            [
+                user + start
+                for user, start in zip(columns.pop("user"), before.tolist(), strict=False)
+            ]
+        )
         credit, several = np.concatenate(columns.pop("credit")), columns.pop("attributes")
-        attributes = {name: table.joined([block[name] for block in several]) for name in first.attributes}
+        attributes = {
+            name: table.joined([block[name] for block in several]) for name in first.attributes
+        }
         repeated = None if first.repeated is None else sum(columns["repeated"])
-        counted = (np.sum(shown, axis=0), np.sum(columns["counted"], axis=0), repeated, max(columns["most"]))
+        counted = (
+            np.sum(shown, axis=0),
+            np.sum(columns["counted"], axis=0),
+            repeated,
+            max(columns["most"]),
+        )
         outcomes = Outcomes.joined(columns["outcomes"])
         return Sessions(names, user, users, first.arms, credit, attributes, *counted, outcomes)
 
@@ -219,9 +274,11 @@ class Sessions:
 
 
 def _uneven(session: Ints, team: Ints, start: Ints, arms: int) -> int:
-    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds makes these.
+    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds
+    makes these.
 
-    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two is even still.
+    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two
+    is even still.
     """
     picks = np.cumsum(team[:, None] == np.arange(arms), axis=0)
     before = np.concatenate([np.zeros_like(picks[:1]), picks])[start]
@@ -235,13 +292,17 @@ def _repeated(session: Ints, item: Ints) -> int:
     return int(key.size - np.unique(key).size)
 
 
-# The preference of users ---------------------------------------------------------------------------------------------
+# The preference of users --------------------------------------------------------------------------
 
 
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
-    """Each arm with one row per unit, in the order of the sorted units, from the (sessions, arms) credit of `credit`.
+    """Each arm with one row per unit, in the order of the sorted units, from the (sessions, arms)
+    credit of `credit`.
 
-    >>> [side.won.tolist() for side in sides(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))]
+    >>> [
+    ...     side.won.tolist()
+    ...     for side in sides(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))
+    ... ]
     [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
     """
     number, names = codes(unit)
@@ -257,11 +318,15 @@ def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
     credited = np.stack([total(column) for column in credit.T], axis=1)
     whole, sessions = credited.sum(axis=1), total(np.ones(len(unit)))
     arms = range(credit.shape[1])
-    return tuple(Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions) for t in arms)
+    return tuple(
+        Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions)
+        for t in arms
+    )
 
 
 def beaten(credit: Floats, arm: int) -> Floats:
-    """Share of the other arms with less credit than this one, ties counting half; one number per row.
+    """Share of the other arms with less credit than this one, ties counting half; one number per
+    row.
 
     >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])
@@ -274,15 +339,15 @@ def beaten(credit: Floats, arm: int) -> Floats:
     return share
 
 
-# The outcome at each position ----------------------------------------------------------------------------------------
+# The outcome at each position ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """The users' outcomes of the items shown, by place: position × arms + arm.
 
-    For each place and number of items: the number of users with this many items there, and the sums of the first four
-    powers of their outcomes, which suffice for the jackknife of a ratio of sums.
+    For each place and number of items: the number of users with this many items there, and the sums
+    of the first four powers of their outcomes, which suffice for the jackknife of a ratio of sums.
     """
 
     place: Ints
@@ -303,7 +368,9 @@ class Outcomes:
 
     @classmethod
     def _end_to_end(cls, parts: Sequence[Outcomes]) -> Outcomes:
-        place, items = (np.concatenate([getattr(part, name) for part in parts]) for name in ("place", "items"))
+        place, items = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("place", "items")
+        )
         return cls(place, items, np.concatenate([part.sums for part in parts], axis=1))
 
     @classmethod
@@ -318,14 +385,19 @@ class Outcomes:
     def per_item(self, place: int, most: float, level: float) -> intervals.Estimate:
         """Outcome per item at a place by the jackknife.
 
-        The degrees of freedom follow from the kurtosis of the users' influence. most: the largest possible outcome.
+        The degrees of freedom follow from the kurtosis of the users' influence. most: the largest
+        possible outcome.
         """
         here = self.place == place
         items, (users, *powers) = self.items[here], self.sums[:, here]
         n, size = float(users.sum()), float(items @ users)
         value = float(ratio(powers[0].sum(), size))
-        weight = ratio(n - 1, np.where(items == size, 0.0, size - items))  # the drop if such a user is left out
-        moved = [weight**k * total for k, total in enumerate(_about(value * items, users, powers), start=1)]
+        # the drop if such a user is left out
+        weight = ratio(n - 1, np.where(items == size, 0.0, size - items))
+        moved = [
+            weight**k * total
+            for k, total in enumerate(_about(value * items, users, powers), start=1)
+        ]
         squares, fourths = _centred(n, *(float(column.sum()) for column in moved))
         fourth = float(ratio(fourths, squares**2))
         spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: fourth)
@@ -343,17 +415,24 @@ def _powers(place: int, items: Ints, top: Floats) -> Outcomes:
 
 
 def _about(centre: Floats, n: Floats, powers: Sequence[Floats]) -> tuple[Floats, ...]:
-    """The sums of the first four powers of n numbers less a centre, from those of the numbers; rounding leaves 0."""
+    """The sums of the first four powers of n numbers less a centre, from those of the numbers;
+    rounding leaves 0.
+    """
     total, square, cube, fourth = powers
     second = square - 2 * centre * total + centre**2 * n
     second = np.where(second > LEAST * (square + centre**2 * n), second, 0.0)
     third = cube - 3 * centre * square + 3 * centre**2 * total - centre**3 * n
-    last = fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n
+    last = (
+        fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n
+    )
     return total - centre * n, second, third, last
 
 
-def _centred(n: float, total: float, square: float, cube: float, fourth: float) -> tuple[float, float]:
-    """The sums of squares and of fourth powers of n numbers less their mean, from those of the numbers.
+def _centred(
+    n: float, total: float, square: float, cube: float, fourth: float
+) -> tuple[float, float]:
+    """The sums of squares and of fourth powers of n numbers less their mean, from those of the
+    numbers.
 
     >>> _centred(3, 6.0, 14.0, 36.0, 98.0)
     (2.0, 2.0)

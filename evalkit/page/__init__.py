@@ -1,41 +1,48 @@
 """The report page: one HTML file that loads nothing from elsewhere, from an executed notebook.
 
-`jupyter-nbconvert --to evalkit out.ipynb`, `evalkit report` and `papermill --engine evalkit` all write it.
+`jupyter-nbconvert --to evalkit out.ipynb`, `evalkit report` and `papermill --engine evalkit` all
+write it.
 
-Classes that tables and studies may use in the HTML that they display; all text from data must come escaped.
+Classes that tables and studies may use in the HTML that they display; all text from data must come
+escaped.
 
 `<div class="verdict WORD"><p><strong>better</strong> …</p><p>…</p></div>`
-    the answer; WORD is better, worse, equivalent, cannot-tell, pass or fail. The word stands also in <strong>, as
-    colour alone says nothing in print; further paragraphs are small. Several verdicts stack to one block.
+    the answer; WORD is better, worse, equivalent, cannot-tell, pass or fail. The word stands also
+    in <strong>, as colour alone says nothing in print; further paragraphs are small. Several
+    verdicts stack to one block.
 `<!--at WORD--><ul class="notes"><li>…</li><li class="warn">…</li></ul><!--/at-->`
-    findings; `warn` for what could change the answer. The page moves them to the section whose heading has the word.
+    findings; `warn` for what could change the answer. The page moves them to the section whose
+    heading has the word.
 `<div class="scroll strip"><table>…</table></div>`
     the strip of results, see `evalkit/drawing/strips.py`. The class of a row is its verdict.
 `<div class="scroll"><table class="metrics">…</table></div>`
     numbers, right aligned and of equal width. Rows begin with `<th scope="row">`, column heads are
-    `<th scope="col">`; `<caption>` says what the numbers are. In a cell: `class="lead"` the best (bold),
-    `class="muted"` what matters less, `class="text"` words (left), `<span class="ci">[0.768, 0.805]</span>` an
-    interval.
-    The box scrolls sideways on a phone and the first column stays. Only where it does the keyboard stops at it.
-`<figure><div class="scroll"><svg role="img" aria-label="…">…</svg></div><figcaption>…</figcaption></figure>`
+    `<th scope="col">`; `<caption>` says what the numbers are. In a cell: `class="lead"` the best
+    (bold), `class="muted"` what matters less, `class="text"` words (left), `<span
+    class="ci">[0.768, 0.805]</span>` an interval. The box scrolls sideways on a phone and the first
+    column stays. Only where it does the keyboard stops at it.
+`<figure><div class="scroll"><svg role="img"
+aria-label="…">…</svg></div><figcaption>…</figcaption></figure>`
     a picture on a white card; drawn for white, or in currentColor.
-`<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
-`<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
-`<p class="turn">` (what turns it round), `<p class="gloss muted">` (what its metric measures),
-`<details><summary>…</summary>…</details>`.
+`<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions
+provenance"` for values, `<p class="muted">`, `<p class="asked">` (what was asked, under the title),
+`<p class="answer">` (the answer, under it), `<p class="turn">` (what turns it round), `<p
+class="gloss muted">` (what its metric measures), `<details><summary>…</summary>…</details>`.
 
-The contents are the h2 headings, of markdown cells and of displayed HTML. A heading of a markdown cell begins a
-section, which is printed if the cell has the tag `print`, all if none has it.
+The contents are the h2 headings, of markdown cells and of displayed HTML. A heading of a markdown
+cell begins a section, which is printed if the cell has the tag `print`, all if none has it.
 
 The script adds controls; without it all rows stand. What it reads:
 
 `table.metrics`
-    a column sorts by the first number of its cells; what a cell opens to stands in a `<div>` and is not copied.
-    `<details class="rows">` behind a table holds more of its rows.
-`<g data-series="system" data-says="line per point">`, `data-limits`, `data-key` in `<g class="axes" data-x data-y>`
+    a column sorts by the first number of its cells; what a cell opens to stands in a `<div>` and is
+    not copied. `<details class="rows">` behind a table holds more of its rows.
+`<g data-series="system" data-says="line per point">`, `data-limits`, `data-key` in `<g class="axes"
+data-x data-y>`
     who is drawn there, the band of it, its name in the legend; see `evalkit/drawing/figures.py`.
 `<div data-sweep="…"><div class="tools sweep" hidden>…</div><table>…</table></div>`
-    counts by threshold, the slider over them, and the table that it writes; see `evalkit/pages/binary_page.py`.
+    counts by threshold, the slider over them, and the table that it writes; see
+    `evalkit/pages/binary_page.py`.
 """
 
 import copy
@@ -69,7 +76,8 @@ PAPERMILL_BANNER = "papermill-error-cell-tag"
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
 QUOTED = re.compile(
-    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|/(?! )(?:\[(?:\\.|[^\]\\])*\]|\\.|[^/\\\n])+/)"""
+    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"""
+    r"""|/(?! )(?:\[(?:\\.|[^\]\\])*\]|\\.|[^/\\\n])+/)"""
 )
 SPACED = r" *([][,;:{}()=<>?&|*/]) *|(?<=[;,{])\n"  # spaces of a script that nobody reads there
 COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
@@ -78,8 +86,8 @@ COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
 class ReportExporter(TemplateExporter):
     """Exports an executed notebook as a report page.
 
-    It derives from nbconvert's TemplateExporter, not from its HTMLExporter, which parses the finished page again (more
-    work than everything else) and may load scripts from other sites.
+    It derives from nbconvert's TemplateExporter, not from its HTMLExporter, which parses the
+    finished page again (more work than everything else) and may load scripts from other sites.
     """
 
     export_from_notebook = "HTML report (evalkit)"
@@ -91,13 +99,25 @@ class ReportExporter(TemplateExporter):
 
     @property
     def default_config(self) -> Config:
-        """The preferred representation of an output: the richest one that needs no script; the template and suffix.
+        """The preferred representation of an output: the richest one that needs no script; the
+        template and suffix.
 
-        The notebook is checked once, not after each of nbconvert's preprocessors, of which most do nothing.
+        The notebook is checked once, not after each of nbconvert's preprocessors, of which most do
+        nothing.
         """
-        order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain"]
+        order = [
+            "text/html",
+            "text/markdown",
+            "image/svg+xml",
+            "image/png",
+            "image/jpeg",
+            "text/latex",
+            "text/plain",
+        ]
         own = {"file_extension": ".html", "template_name": "evalkit", "optimistic_validation": True}
-        config = Config({"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": own})
+        config = Config(
+            {"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": own}
+        )
         config.merge(super().default_config)
         return config
 
@@ -107,10 +127,14 @@ class ReportExporter(TemplateExporter):
         own = (prose, boxed, numbered, placed, linked, sectioned, styled, dated, headings, title)
         yield from ((made.__name__, made) for made in own)
 
-    def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+    def from_notebook_node(
+        self, nb: Any, resources: Any = None, **options: Any
+    ) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook; of one that failed, up to the cell that failed."""
         notebook = copy.deepcopy(nb)
-        notebook.cells = [c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])]
+        notebook.cells = [
+            c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])
+        ]
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = without_empty(notebook.cells)
@@ -119,7 +143,9 @@ class ReportExporter(TemplateExporter):
 
 
 def failure(notebook: Any) -> dict[str, Any] | None:
-    """Name, message and cell of the error that ended the run: as `evalkit` recorded it, or the first one displayed."""
+    """Name, message and cell of the error that ended the run: as `evalkit` recorded it, or the
+    first one displayed.
+    """
     if recorded := notebook.metadata.get("evalkit", {}).get("failed"):
         return dict(recorded)
     for i, cell in enumerate(notebook.cells):
@@ -149,7 +175,8 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _tight(text: str, spaced: str) -> str:
-    """The text with each sign alone instead of with its spaces; what is quoted, and a pattern, stay.
+    """The text with each sign alone instead of with its spaces; what is quoted, and a pattern,
+    stay.
 
     >>> _tight('a = b ? "c = d" : /e = f/', r" *([=?:]) *")
     'a=b?"c = d":/e = f/'
@@ -163,12 +190,14 @@ def _part(name: str) -> str:
     return (Path(__file__).parent / "evalkit" / name).read_text(encoding="utf-8").strip()
 
 
-# Filters ------------------------------------------------------------------------------------------------------
+# Filters ------------------------------------------------------------------------------------------
 
 
 def prose(source: str, attachments: dict[str, Any] | None = None) -> str:
     """Markdown as HTML, without the anchor signs that nbconvert puts behind headings."""
-    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=attachments or {})
+    renderer = IPythonRenderer(
+        escape=False, exclude_anchor_links=True, attachments=attachments or {}
+    )
     return boxed(str(MarkdownWithMath(renderer=renderer).render(source)))
 
 
@@ -180,7 +209,9 @@ def boxed(piece: str) -> str:
 
 
 def numbered(page: str) -> str:
-    """The page with an id for each h2 heading, made of its words, and a number if the words repeat."""
+    """The page with an id for each h2 heading, made of its words, and a number if the words
+    repeat.
+    """
     taken: dict[str, int] = {}
 
     def with_id(match: re.Match[str]) -> str:
@@ -193,19 +224,28 @@ def numbered(page: str) -> str:
 
 
 def placed(page: str) -> str:
-    """The page with marked pieces moved to their places; without such a place they stay where they are.
+    """The page with marked pieces moved to their places; without such a place they stay where they
+    are.
 
-    "verdict" is the end of the part before the first section. Another place is the first section whose heading has an
-    id with this word; the piece is put after the heading and its prose.
+    "verdict" is the end of the part before the first section. Another place is the first section
+    whose heading has an id with this word; the piece is put after the heading and its prose.
 
-    >>> placed('<p>a</p><!--at b--><p>c</p><!--/at--><div class="prose"><h2 id="b-d">B</h2></div><p>e</p>')
+    >>> section = '<div class="prose"><h2 id="b-d">B</h2></div>'
+    >>> placed(f"<p>a</p><!--at b--><p>c</p><!--/at-->{section}<p>e</p>")
     '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
     """
     for place, piece in MARKED.findall(page):
-        marked, word = f"<!--at {place}-->{piece}<!--/at-->", rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
+        marked, word = (
+            f"<!--at {place}-->{piece}<!--/at-->",
+            rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>',
+        )
         rest = page.replace(marked, "", 1)
         home = re.search(SECTION if place == "verdict" else word, rest, re.DOTALL)
-        page = page.replace(marked, piece, 1) if home is None else rest[: home.end()] + piece + rest[home.end() :]
+        page = (
+            page.replace(marked, piece, 1)
+            if home is None
+            else rest[: home.end()] + piece + rest[home.end() :]
+        )
     return page
 
 
@@ -218,7 +258,9 @@ def sectioned(page: str) -> str:
 def styled(page: str) -> str:
     """The page with each distinct style of its figures stored once."""
     pieces = STYLE.split(page)
-    return "".join(piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i])
+    return "".join(
+        piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i]
+    )
 
 
 def dated(page: str) -> str:
@@ -253,7 +295,7 @@ def _plain(markup: str) -> str:
     return " ".join(html.unescape(MARKUP.sub("", markup)).split())
 
 
-# Sections -----------------------------------------------------------------------------------------------------
+# Sections -----------------------------------------------------------------------------------------
 
 EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
@@ -279,12 +321,18 @@ def _is_heading(cell: Any) -> bool:
 
 
 def _is_empty(section: list[Any]) -> bool:
-    """True for a heading whose outputs are all pieces without text; a section without outputs stays."""
+    """True for a heading whose outputs are all pieces without text; a section without outputs
+    stays.
+    """
     outputs = [output for cell in section for output in cell.get("outputs", [])]
-    return bool(outputs) and _is_heading(section[0]) and all(output.get("data") in EMPTY for output in outputs)
+    return (
+        bool(outputs)
+        and _is_heading(section[0])
+        and all(output.get("data") in EMPTY for output in outputs)
+    )
 
 
-# Glossary -----------------------------------------------------------------------------------------------------
+# Glossary -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -305,24 +353,50 @@ def _terms() -> tuple[Term, ...]:
     """The terms of glossary.toml, in its order."""
     table = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
     return tuple(
-        Term(name, " ".join(term["meaning"].split()).format_map(vars(measured)), tuple(term.get("words", ())))
+        Term(
+            name,
+            " ".join(term["meaning"].split()).format_map(vars(measured)),
+            tuple(term.get("words", ())),
+        )
         for name, term in table.items()
     )
 
 
 TERMS = _terms()
 OF_WORDS = {word: term for term in TERMS for word in term.words or (term.name,)}
-WORDS = re.compile(r"(?<![\w-])(" + "|".join(map(re.escape, sorted(OF_WORDS, key=len, reverse=True))) + r")(?![\w-])")
+WORDS = re.compile(
+    r"(?<![\w-])("
+    + "|".join(map(re.escape, sorted(OF_WORDS, key=len, reverse=True)))
+    + r")(?![\w-])"
+)
 TAGS = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 TAG = re.compile(r"<(/?)([a-z0-9]+)")
+# no links inside
 CLOSED = frozenset(
-    ["a", "button", "code", "dt", "h1", "h2", "h3", "pre", "script", "strong", "style", "summary", "svg", "td", "title"]
-)  # no links inside
+    [
+        "a",
+        "button",
+        "code",
+        "dt",
+        "h1",
+        "h2",
+        "h3",
+        "pre",
+        "script",
+        "strong",
+        "style",
+        "summary",
+        "svg",
+        "td",
+        "title",
+    ]
+)
 CELLS = frozenset(["td", "th", "tr", "table"])
 
 
 def linked(page: str) -> str:
-    """The page with the first mention of each term in each section linked, and the glossary of these terms below.
+    """The page with the first mention of each term in each section linked, and the glossary of
+    these terms below.
 
     >>> linked("<p>p by Holm</p>").split("<details")[0]
     '<p><a class="term" href="#term-p">p by</a> <a class="term" href="#term-holm">Holm</a></p>'
@@ -355,7 +429,9 @@ def _enter(tag: str, closed: list[str]) -> None:
     match = TAG.match(tag)
     if match is None:
         return
-    while match[2] in CELLS and closed and closed[-1] in CELLS:  # cells of large tables have no end tags
+    while (
+        match[2] in CELLS and closed and closed[-1] in CELLS
+    ):  # cells of large tables have no end tags
         closed.pop()
     if match[1]:
         if closed and closed[-1] == match[2]:
@@ -368,7 +444,10 @@ def _glossary(terms: list[Term]) -> str:
     """These terms, folded; a link to a term opens them."""
     if not terms:
         return ""
-    items = "".join(f'<dt id="{t.id}">{html.escape(t.name)}</dt><dd>{html.escape(t.meaning)}</dd>' for t in terms)
+    items = "".join(
+        f'<dt id="{t.id}">{html.escape(t.name)}</dt><dd>{html.escape(t.meaning)}</dd>'
+        for t in terms
+    )
     summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
     return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
 

@@ -28,7 +28,9 @@ def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
 
 
 def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> report.Results:
-    """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
+    """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the
+    file of the units.
+    """
     units.leave(study.report, {"": study})
     return report.Results(about(study, findings) | answers(study) | dict(more))
 
@@ -37,7 +39,8 @@ SHARED = ("level", "unit")  # of a comparison: all those of a study have the sam
 
 
 def columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
+    """A frame of comparisons by column: a list, a value that all rows share, or words and the place
+    of each row's.
 
     Long lists of numbers are packed, as `numbers.column` says.
 

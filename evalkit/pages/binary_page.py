@@ -1,4 +1,6 @@
-"""The words, tables and figures of the classification page on two classes, each from the study's frames."""
+"""The words, tables and figures of the classification page on two classes, each from the study's
+frames.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +14,42 @@ from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
 from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits, of_rows, text, value, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    by_system,
+    count,
+    escape,
+    limits,
+    of_rows,
+    text,
+    value,
+    with_interval,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
-from evalkit.pages import as_json, explorer, first_screen, page, pieces, shared_findings, texts, threshold_page
-from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
+from evalkit.pages import (
+    as_json,
+    explorer,
+    first_screen,
+    page,
+    pieces,
+    shared_findings,
+    texts,
+    threshold_page,
+)
+from evalkit.pages.shared_findings import (
+    beaten,
+    counts,
+    idle,
+    nonzero,
+    of_sample,
+    power,
+    rounded,
+    rows_read,
+    weights,
+)
 from evalkit.report import Results
 from evalkit.studies import binary_diagnostics, diagnostics, score_curves
 from evalkit.studies.binary import FITTED, BinaryStudy
@@ -26,13 +58,16 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import alpha
 
 NO_LIMITS = (
-    "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid interval. "
-    "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is then at least as large."
+    "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid "
+    "interval. "
+    "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is "
+    "then at least as large."
 )
 
 
 def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
-    """What the metric would be on average if every score were right, with so many decimals, and the p of that.
+    """What the metric would be on average if every score were right, with so many decimals, and the
+    p of that.
 
     Empty where it is unknown.
     """
@@ -47,7 +82,9 @@ probabilities = pieces.where(lambda study: study.probabilities)
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')}, {share(study.base_rate)} positive"
-    return first_screen.title("two", study, rows, f"{study.account.columns['label']} = {study.positive}")
+    return first_screen.title(
+        "two", study, rows, f"{study.account.columns['label']} = {study.positive}"
+    )
 
 
 @threshold_page.both_classes
@@ -59,16 +96,25 @@ def top(study: BinaryStudy) -> Html:
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
     note = texts.said("binary.top_note")
-    return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
+    return by_system(
+        "Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format
+    )
 
 
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
     counts = {name.upper(): count(name, _weight) for name in ("tp", "fp", "fn", "tn")}
     negative = study.negative or "the rest"
-    note = f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
+    note = (
+        f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
+    )
     caption = f"Decisions at the threshold ({study.rule.text})"
-    return of_rows(caption, study.decisions, {"system": text("system"), "threshold": value("threshold")} | counts, note)
+    return of_rows(
+        caption,
+        study.decisions,
+        {"system": text("system"), "threshold": value("threshold")} | counts,
+        note,
+    )
 
 
 def _weight(weight: float, places: int = 2) -> str:
@@ -79,8 +125,14 @@ def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
     compared = shared_findings.compared(study.precision)
-    items += [("positive", f"the label {study.positive}; predicted if score ≥ threshold, {compared}")]
-    items += [("intervals", study.intervals_are), *page.test_definitions(study), ("bands", study.bands_are)]
+    items += [
+        ("positive", f"the label {study.positive}; predicted if score ≥ threshold, {compared}")
+    ]
+    items += [
+        ("intervals", study.intervals_are),
+        *page.test_definitions(study),
+        ("bands", study.bands_are),
+    ]
     return tables.definitions(items)
 
 
@@ -100,15 +152,21 @@ def results(study: BinaryStudy) -> Results:
     }
     if study.binned:
         names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
-        more["binning"] = [dict(zip(names, (name, *t.moved), strict=True)) for name, t in study.binned.items()]
+        more["binning"] = [
+            dict(zip(names, (name, *t.moved), strict=True)) for name, t in study.binned.items()
+        ]
     if study.both_classes:
         of_systems = study.counts_by_system
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            **as_json.records(crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains),
+            **as_json.records(
+                crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains
+            ),
             **as_json.records(thresholds=study.choices),
             "scores_by_class": {
-                "histogram": score_curves.histogram(of_systems, score_curves.edges(study, of_systems)).to_dict("list"),
+                "histogram": score_curves.histogram(
+                    of_systems, score_curves.edges(study, of_systems)
+                ).to_dict("list"),
                 "distances": score_curves.distances(of_systems).to_dict("records"),
             },
         }
@@ -132,9 +190,20 @@ def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    scores = [*_scores(study), *beaten(study, told=(ROC_AUC.name,)), *_probabilities(study), *_ties(study)]
+    scores = [
+        *_scores(study),
+        *beaten(study, told=(ROC_AUC.name,)),
+        *_probabilities(study),
+        *_ties(study),
+    ]
     data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *scores]
-    return [*data, *_threshold(study), *_one_class(study), *shared_findings.few_clusters(study), *of_sample(study)]
+    return [
+        *data,
+        *_threshold(study),
+        *_one_class(study),
+        *shared_findings.few_clusters(study),
+        *of_sample(study),
+    ]
 
 
 def share(value: float) -> str:
@@ -163,7 +232,10 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     c = binary_diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
         d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled, inside = binary_diagnostics.areas(study)[study.leader][0], binary_diagnostics.area_within_units(study)
+        pooled, inside = (
+            binary_diagnostics.areas(study)[study.leader][0],
+            binary_diagnostics.area_within_units(study),
+        )
         names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
@@ -172,49 +244,74 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    below = ((name, area) for name, (area, _) in binary_diagnostics.areas(study).items() if area < 0.5)
+    below = (
+        (name, area) for name, (area, _) in binary_diagnostics.areas(study).items() if area < 0.5
+    )
     if turned := [f"{name} {number(area)}" for name, area in below]:
         yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
-    """What is wrong with scores as probabilities, among it rows against all odds, by which log loss is driven."""
+    """What is wrong with scores as probabilities, among it rows against all odds, by which log loss
+    is driven.
+    """
     outside = study.outside
     if not study.probabilities:
-        yield kinds.NO_PROBABILITIES.warning(max(outside.values()), "two", counts=counts(nonzero(outside)))
+        yield kinds.NO_PROBABILITIES.warning(
+            max(outside.values()), "two", counts=counts(nonzero(outside))
+        )
         return
     if clipped := binary_diagnostics.clipped(study):
         wrong = nonzero({name: study.wrong[name] for name in clipped})
-        more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-        allowed = measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
+        more = (
+            f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
+            if wrong
+            else ", none of them wrong"
+        )
+        allowed = (
+            measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
+        )
         facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
         yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
     if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
-        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=binary_diagnostics.HARDLY, shares=of_systems)
+        yield kinds.FEW_ROWS_DOMINATE.warning(
+            None, "log_loss", hardly=binary_diagnostics.HARDLY, shares=of_systems
+        )
 
 
 def _changes(changes: Mapping[str, float]) -> str:
     """By how much bins can change each metric of a system."""
     return listed(
-        f"{label} by {'an amount that nothing bounds' if math.isnan(change) else f'less than {power(change)}'}"
+        f"{label} by "
+        f"{'an amount that nothing bounds' if math.isnan(change) else f'less than {power(change)}'}"
         for label, change in changes.items()
     )
 
 
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
-    """Distinct scores, by how much bins can move the areas, and rows whose label and scores another row has too."""
+    """Distinct scores, by how much bins can move the areas, and rows whose label and scores another
+    row has too.
+    """
     most = f"more than {binary_diagnostics.MOST:,}"
     distinct = {name: binary_diagnostics.distinct_scores(study, name) for name in study.order}
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
     if systems := binary_diagnostics.binned(study):
-        moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
-        yield kinds.BINNED_SCORES.note(len(systems), "two", most=binary_diagnostics.MOST, moved="".join(moved))
+        moved = [
+            f" Binning changes {name}'s {_changes(changes)}."
+            for name, changes in systems.items()
+            if changes
+        ]
+        yield kinds.BINNED_SCORES.note(
+            len(systems), "two", most=binary_diagnostics.MOST, moved="".join(moved)
+        )
     n, few, many = binary_diagnostics.repeated(study)
     if n:
         why = (
-            f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
+            f"ties are likely, for no system has more than {few:,} distinct scores"
+            if few
+            else "they may be duplicates"
         )
         yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, n, n=n, why=why)
 
@@ -229,9 +326,13 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
         yield from idle(study.thresholds, binary_diagnostics.score_ends(study))
-    if unreachable := [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]:
+    if unreachable := [
+        name for name, threshold in study.thresholds.items() if math.isnan(threshold)
+    ]:
         systems = listed(unreachable)
-        yield kinds.UNREACHABLE_THRESHOLD.warning(len(unreachable), rule=study.rule.text, systems=systems)
+        yield kinds.UNREACHABLE_THRESHOLD.warning(
+            len(unreachable), rule=study.rule.text, systems=systems
+        )
 
 
 def _one_class(study: BinaryStudy) -> Iterator[Finding]:
@@ -250,15 +351,27 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     c = study.table(study.order[0])
     positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
     lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
-    points = {kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna()) for kind in lines}
+    points = {
+        kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna())
+        for kind in lines
+    }
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
     x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
     auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
     roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x, y, even = "recall", "precision", page.drawn(study, binary_diagnostics.break_even(study).dropna())
+    x, y, even = (
+        "recall",
+        "precision",
+        page.drawn(study, binary_diagnostics.break_even(study).dropna()),
+    )
     flat = ((0, 1), (base, base))
-    pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap)
-    limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
+    pr = Panel(
+        lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap
+    )
+    limits = (
+        f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the "
+        f"whole curve. "
+    )
     pointwise = "" if roc.bands is None else limits
     facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
     caption = texts.said("binary.curve_plot", study, **facts)
@@ -267,7 +380,9 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         for name, (auc, ap) in binary_diagnostics.areas(study).items()
     )
     values = listed(named)
-    return figures.row(curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2)
+    return figures.row(
+        curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2
+    )
 
 
 def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
@@ -290,7 +405,9 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
 
     def both(kind: str) -> pd.DataFrame:
         data, moved = study.curve(kind), binary_diagnostics.at_other_rate(study, kind)
-        return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
+        return pd.concat(
+            [_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])]
+        )
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
@@ -316,12 +433,21 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
 def curves(study: BinaryStudy) -> Html:
     """Whether one curve contains the other, or where they cross."""
     lines = []
-    for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
+    for kind, name, axis in (
+        ("roc", "ROC", "false positive rate"),
+        ("pr", "precision-recall", "recall"),
+    ):
         rows = study.crossings[study.crossings["curve"] == kind].to_dict("records")
-        often = [row for row in rows if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT]
+        often = [
+            row for row in rows if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
+        ]
         single = [row for row in rows if row not in often]
         lines += [_crossing(name, axis, row) for row in single[:LINES]]
-        lines += [f"{len(single[LINES:]):,} more pairs of {name} curves are in the JSON."] if single[LINES:] else []
+        lines += (
+            [f"{len(single[LINES:]):,} more pairs of {name} curves are in the JSON."]
+            if single[LINES:]
+            else []
+        )
         lines += [_often(name, axis, often)] if often else []
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
@@ -342,7 +468,10 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
 def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Pairs of curves that cross again and again, in one line."""
     shares = listed(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
-    return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
+    return (
+        f"These {name} curves cross often; share of the {axis} axis over which the first lies "
+        f"above: {shares}."
+    )
 
 
 @threshold_page.both_classes
@@ -352,7 +481,10 @@ def base_rate(study: BinaryStudy) -> Html:
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
         cells = [
-            tables.joined(f"{number(here['value'])} → ", with_interval(there["value"], there["low"], there["high"]))
+            tables.joined(
+                f"{number(here['value'])} → ",
+                with_interval(there["value"], there["low"], there["high"]),
+            )
             for here, there in zip(part[::2], part[1::2], strict=True)
         ]
         rows.append([Cell(name), *cells])
@@ -360,7 +492,10 @@ def base_rate(study: BinaryStudy) -> Html:
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
     note = texts.said("binary.base_rate_note")
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
-        note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
+        note += (
+            " No interval of average precision: at this rate it depends on the few highest-scoring "
+            "negatives."
+        )
     table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
     return tables.folded("Metrics at another base rate", table)
 
@@ -376,13 +511,19 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
     for part, rows in study.calibration.groupby("part", sort=False):
         places = decimals(*(rows[column] for column in ("value", "low", "high")))
         for row in rows[rows["system"].isin(list(words))].itertuples():
-            words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
+            words[row.system] += (
+                [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
+            )
     how = texts.said("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
 
-def reliability(study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]]) -> Figure:
-    """The isotonic curves of systems, one square each. what: the share; words: of each system, in its corner."""
+def reliability(
+    study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]]
+) -> Figure:
+    """The isotonic curves of systems, one square each. what: the share; words: of each system, in
+    its corner.
+    """
     level, drawn = study.settings.level, study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
@@ -399,21 +540,31 @@ def calibration(study: BinaryStudy) -> Html:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
     parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
-    return tables.stack([*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])])
+    return tables.stack(
+        [*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])]
+    )
 
 
 MISCALIBRATED = {
-    Miscalibration.OVERCONFIDENT: "Over-confident, with probabilities too close to 0 and 1 (slope below 1)",
-    Miscalibration.UNDERCONFIDENT: "Under-confident, with probabilities too far from 0 and 1 (slope above 1)",
+    Miscalibration.OVERCONFIDENT: (
+        "Over-confident, with probabilities too close to 0 and 1 (slope below 1)"
+    ),
+    Miscalibration.UNDERCONFIDENT: (
+        "Under-confident, with probabilities too far from 0 and 1 (slope above 1)"
+    ),
     Miscalibration.TOO_LOW: "Too low on the whole (intercept above 0)",
     Miscalibration.TOO_HIGH: "Too high on the whole (intercept below 0)",
 }
 
 
 def _miscalibrated(study: BinaryStudy) -> list[Html]:
-    """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing without intervals."""
+    """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing
+    without intervals.
+    """
     wrong, right = binary_diagnostics.miscalibrated(study)
-    sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
+    sentences = [
+        f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong
+    ]
     if right:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
     return [tables.paragraph(" ".join(sentences))] if sentences else []
@@ -423,7 +574,10 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
     note = texts.said("binary._logistic_note")
     if certain := [name for name in study.order if study.wrong.get(name)]:
-        note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
+        note += (
+            f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such "
+            f"are clipped."
+        )
     return by_system(caption, rows, "part", limits("value"), note)
 
 
@@ -431,7 +585,9 @@ def _part(rows: tables.Rows) -> list[Cell]:
     """The values with their limits, or beside what perfect calibration would show."""
     places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
     cells = zip(limits("value")(rows), rows, strict=True)
-    return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]
+    return [
+        replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells
+    ]
 
 
 @threshold_page.both_classes
@@ -439,18 +595,35 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
     names, c = study.order[:DRAWN], study.table(study.order[0])
     tables = study.counts_by_system
-    frame = score_curves.histogram({name: tables[name] for name in names}, score_curves.edges(study, tables))
-    facts = {"positives": counted(c.positives, "positive"), "negatives": counted(c.negatives, "negative")}
+    frame = score_curves.histogram(
+        {name: tables[name] for name in names}, score_curves.edges(study, tables)
+    )
+    facts = {
+        "positives": counted(c.positives, "positive"),
+        "negatives": counted(c.negatives, "negative"),
+    }
     caption = texts.said("binary.score_plot", bins=score_curves.BINS, **facts)
-    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share of the class", "panels": len(names), "height": 2.6}
-    return figures.row(curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels)
+    labels: dict[str, Any] = {
+        "xlabel": "score",
+        "ylabel": "share of the class",
+        "panels": len(names),
+        "height": 2.6,
+    }
+    return figures.row(
+        curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels
+    )
 
 
 @threshold_page.both_classes
 def ks_plot(study: BinaryStudy) -> Figure | Html:
-    """The distribution function of the leader's scores of each class, with the largest distance marked."""
+    """The distribution function of the leader's scores of each class, with the largest distance
+    marked.
+    """
     name = study.leader
-    frame, widest = score_curves.distribution(name, study.table(name)), score_curves.distances(study.counts_by_system)
+    frame, widest = (
+        score_curves.distribution(name, study.table(name)),
+        score_curves.distances(study.counts_by_system),
+    )
     caption = texts.said("binary.ks_plot", study, distances=_distances(study))
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
     figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
@@ -467,18 +640,31 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.said("binary.confusion_plot", study, what=what)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
-    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual", "height": 2.5}
+    labels: dict[str, Any] = {
+        "classes": classes,
+        "xlabel": "predicted",
+        "ylabel": "actual",
+        "height": 2.5,
+    }
     drawn, says = {name: tables[name] for name in names}, f"{'; '.join(words)}."
-    return figures.row(curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels)
+    return figures.row(
+        curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels
+    )
 
 
 def _said(name: str, table: list[list[float]]) -> str:
     (tp, fn), (fp, tn) = table
-    return f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, {tn:,g} true negatives"
+    return (
+        f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, "
+        f"{tn:,g} true negatives"
+    )
 
 
 def _distances(study: BinaryStudy) -> str:
     rows = score_curves.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
-    words = (f"{row.system} {number(row.value, places)} just below {number(row.x)}" for row in rows.itertuples())
+    words = (
+        f"{row.system} {number(row.value, places)} just below {number(row.x)}"
+        for row in rows.itertuples()
+    )
     return f"KS: {listed(words)}."

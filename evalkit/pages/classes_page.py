@@ -1,4 +1,6 @@
-"""The words, tables and figures of the classification page on several classes; those of labels one by one too."""
+"""The words, tables and figures of the classification page on several classes; those of labels one
+by one too.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,12 +11,32 @@ import pandas as pd
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    by_system,
+    count,
+    each,
+    limits,
+    named,
+    of_rows,
+    value,
+)
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, plural
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
-from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
+from evalkit.pages.shared_findings import (
+    beaten,
+    binned,
+    counts,
+    few_clusters,
+    few_rows,
+    of_sample,
+    rows_read,
+    weights,
+)
 from evalkit.report import Results
 from evalkit.studies import classes, diagnostics, row_study, score_curves
 from evalkit.studies.classes import ClassesStudy
@@ -54,7 +76,9 @@ def curves(study: ClassesStudy) -> Html:
 def thresholds(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
     columns = named("system | coverage [] | accuracy among them=right [_]")
-    columns["classes"] = each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text"))
+    columns["classes"] = each(
+        lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")
+    )
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = texts.said("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
@@ -64,7 +88,10 @@ def thresholds(study: ClassesStudy) -> Html:
 def calibration_plot(study: ClassesStudy) -> Figure | Html:
     """Share of right predictions against the score of the predicted class."""
     rows = study.calibration.to_dict("records")[:DRAWN]
-    words = {row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"] for row in rows}
+    words = {
+        row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"]
+        for row in rows
+    }
     how = "The probability is that of the predicted class. Above the dotted line: underconfident."
     return reliability(study, "share of right predictions", how, words)
 
@@ -72,7 +99,9 @@ def calibration_plot(study: ClassesStudy) -> Figure | Html:
 @probabilities
 def calibration(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
-    columns = named("system | mean probability of the predicted class=confidence # | accuracy=right [_]")
+    columns = named(
+        "system | mean probability of the predicted class=confidence # | accuracy=right [_]"
+    )
     columns["top-label ECE, 10 equal bins"] = _ece
     caption = "Calibration of the probability of the predicted class (confidence)"
     return of_rows(caption, study.calibration, columns, NO_LIMITS)
@@ -81,48 +110,77 @@ def calibration(study: ClassesStudy) -> Html:
 def _ece(rows: tables.Rows) -> list[Cell]:
     places = decimals(row["ece_10"] for row in rows)
     cells = zip(value("ece_10")(rows), rows, strict=True)
-    return [replace(cell, below=if_perfect(row["ece_10_expected"], row["ece_10_p"], places)) for cell, row in cells]
+    return [
+        replace(cell, below=if_perfect(row["ece_10_expected"], row["ece_10_p"], places))
+        for cell, row in cells
+    ]
 
 
 @scored
 def top(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
-    caption, note = "Actual class among the k highest scores", "Rows tied at the cut-off count by their share."
+    caption, note = (
+        "Actual class among the k highest scores",
+        "Rows tied at the cut-off count by their share.",
+    )
     return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
 
 def confusion_plot(study: ClassesStudy) -> Figure:
-    """The confusion tables of as many systems as have room; of many classes the rarest share one row and one column."""
+    """The confusion tables of as many systems as have room; of many classes the rarest share one
+    row and one column.
+    """
     drawn, shown = {}, study.names
     for name in study.order:
-        drawn[name], shown = classes.drawn_together(study.measured.confusion(name).table, study.names)
+        drawn[name], shown = classes.drawn_together(
+            study.measured.confusion(name).table, study.names
+        )
     names, mistake = study.order[: figures.beside(len(shown), CELL)], classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = texts.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
+    caption = texts.said(
+        "classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account)
+    )
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
-        caption += f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
+        caption += (
+            f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
+        )
     if len(shown) < len(study.names):
-        few = f"the {len(shown[:-1])} most frequent of {len(study.names):,} classes, and the others together"
+        few = (
+            f"the {len(shown[:-1])} most frequent of {len(study.names):,} classes, and the others "
+            f"together"
+        )
         caption += f" Drawn: {few}; the JSON holds all classes."
     labels: dict[str, Any] = {"classes": shown, "xlabel": "predicted", "ylabel": "actual"}
     if names[1:]:
         labels |= {"panels": len(names), "height": figures.tall(len(shown), head=1.3, each=0.42)}
-        return figures.row(curve_plots.matrices, {name: drawn[name] for name in names}, caption=caption, **labels)
-    labels |= {side: figures.tall(len(shown), head=head, each=CELL) for side, head in SQUARE.items()}
+        return figures.row(
+            curve_plots.matrices, {name: drawn[name] for name in names}, caption=caption, **labels
+        )
+    labels |= {
+        side: figures.tall(len(shown), head=head, each=CELL) for side, head in SQUARE.items()
+    }
     return figures.picture(curve_plots.matrix, drawn[study.leader], caption=caption, **labels)
 
 
 def confusion(study: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class, and the most frequent mistakes."""
-    return tables.stack([_confused(study), class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED)])
+    return tables.stack(
+        [
+            _confused(study),
+            class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED),
+        ]
+    )
 
 
 @pieces.where(lambda study: len(study.confused))
 def _confused(study: ClassesStudy) -> Html:
     """Which classes are most often predicted instead of which."""
     what = "weight" if study.weighted else "rows"
-    columns = f"actual | predicted | {what}=n n | share of the actual class=share [] | share of all errors=of_errors #"
+    columns = (
+        f"actual | predicted | {what}=n n | share of the actual class=share [] | share of all "
+        f"errors=of_errors #"
+    )
     return of_rows(f"Most confused pairs of classes: {study.leader}", study.confused, columns)
 
 
@@ -139,7 +197,9 @@ def results(study: ClassesStudy) -> Results:
         "kind": "multi-class",
         **as_json.population(study.account),
         "classes": list(study.names),
-        "confusion": {name: study.measured.confusion(name).table.tolist() for name in study.systems},
+        "confusion": {
+            name: study.measured.confusion(name).table.tolist() for name in study.systems
+        },
         **as_json.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
         **explorer.recorded(study),
         **recorded(study),
@@ -147,21 +207,31 @@ def results(study: ClassesStudy) -> Results:
     if study.scored:
         more |= as_json.records(tops=study.tops)
     if study.probabilities:
-        more |= as_json.records(calibration=study.calibration) | {"isotonic": study.isotonic.recorded()}
+        more |= as_json.records(calibration=study.calibration) | {
+            "isotonic": study.isotonic.recorded()
+        }
     return as_json.results(study, every_finding(study), more)
 
 
 def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
     """Every finding of a multi-class report."""
     few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
-    scores = [*beaten(study), *_decisions(study), *_probabilities(study), *_incomplete(study), *binned(study, "class")]
+    scores = [
+        *beaten(study),
+        *_decisions(study),
+        *_probabilities(study),
+        *_incomplete(study),
+        *binned(study, "class"),
+    ]
     return [*rows_read(study.account), *_classes(study), *scores, *few, *of_sample(study)]
 
 
 def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     rows, majority = study.rows_by_name, float(study.shares.max())
     severity = kinds.WARNING if majority > diagnostics.DOMINANT else kinds.NOTE
-    yield kinds.CLASS_SHARES.rated(severity, len(rows), "several", rows=counts(rows), majority=majority)
+    yield kinds.CLASS_SHARES.rated(
+        severity, len(rows), "several", rows=counts(rows), majority=majority
+    )
     yield from weights(study.weighted)
     if absent := [name for name, n in rows.items() if n == 0]:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
@@ -176,7 +246,9 @@ def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
 
 def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if study.scored and not study.probabilities:
-        yield kinds.NO_PROBABILITIES.warning(None, "several", out="log loss, Brier and calibration are")
+        yield kinds.NO_PROBABILITIES.warning(
+            None, "several", out="log loss, Brier and calibration are"
+        )
     elif study.scored and (far := classes.unnormalised(study)):
         sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
         yield kinds.UNNORMALISED.warning(len(far), sums=sums)
@@ -201,7 +273,11 @@ def score_plot(study: Either) -> Figure | Html:
     frame, distances = score_curves.histogram(study.one_by_one, edges), _distances(study)
     bins = f"{classes.BARS} equal bins of the score"
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
-    labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share of rows", "sides": study.sides}
+    labels: dict[str, Any] = {
+        "xlabel": f"score of the {study.noun}",
+        "ylabel": "share of rows",
+        "sides": study.sides,
+    }
     figure = figures.row(curve_plots.histograms, frame, caption=caption, **_size(study), **labels)
     return _folded(study, figure, "Scores")
 
@@ -210,11 +286,18 @@ def score_plot(study: Either) -> Figure | Html:
 def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
     tables = study.one_by_one
-    frame = pd.concat([score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()])
+    frame = pd.concat(
+        [score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()]
+    )
     caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
-    data, more = (frame, score_curves.distances(tables)), _size(study) | labels | {"sides": study.sides}
-    figure = figures.row(curve_plots.distributions, *data, caption=caption, says=_distances(study), **more)
+    data, more = (
+        (frame, score_curves.distances(tables)),
+        _size(study) | labels | {"sides": study.sides},
+    )
+    figure = figures.row(
+        curve_plots.distributions, *data, caption=caption, says=_distances(study), **more
+    )
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
 
@@ -222,7 +305,10 @@ def ks_plot(study: Either) -> Figure | Html:
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
     drawn, words = study.each_reliability, _corners(study.one_by_one)
-    grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
+    grey = (
+        f"Grey: at each probability, {study.settings.level:.0%} of such curves if the "
+        f"probabilities are right. "
+    )
     grey = "" if drawn.bands is None else grey
     caption = texts.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
@@ -241,12 +327,16 @@ def decision_curve(study: Either) -> Figure | Html:
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
     frame = score_curves.decision_curves({leader: c}, classes.SMALL.curve)
-    return Panel(frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
+    return Panel(
+        frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0))
+    )
 
 
 def _corners(tables: Any) -> dict[str, list[str]]:
     parts = classes.parts(tables)
-    places = decimals([size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)])
+    places = decimals(
+        [size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)]
+    )
     words = {}
     for name, (d, slope) in parts.items():
         sizes = f"MCB {number(d.miscalibration, places)}", f"DSC {number(d.discrimination, places)}"
@@ -256,11 +346,17 @@ def _corners(tables: Any) -> dict[str, list[str]]:
 
 def _of_each(study: Either) -> str:
     """Whose classes are drawn, and which of them are not."""
-    drawn, left = list(study.one_by_one), [name for name in study.names if name not in study.one_by_one]
+    drawn, left = (
+        list(study.one_by_one),
+        [name for name in study.names if name not in study.one_by_one],
+    )
     rows = f"{study.leader} ({counted(study.account.used, 'row')})"
     if not left:
         return f"{rows}, each {study.noun}"
-    some = f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the {study.chosen_by.words}"
+    some = (
+        f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the "
+        f"{study.chosen_by.words}"
+    )
     return f"{rows}, {some} (not drawn: {listed(left, 6)})"
 
 
@@ -272,7 +368,9 @@ def _pair(study: Either) -> str:
 def _distances(study: Either) -> str:
     rows = score_curves.distances(study.one_by_one)
     places = decimals(rows["value"])
-    return f"KS: {listed(f'{row.system} {number(row.value, places)}' for row in rows.itertuples())}."
+    return (
+        f"KS: {listed(f'{row.system} {number(row.value, places)}' for row in rows.itertuples())}."
+    )
 
 
 def _size(study: Either) -> dict[str, Any]:
@@ -299,32 +397,57 @@ def recorded(study: Either) -> dict[str, Any]:
     }
     if study.probabilities:
         numbers["isotonic"] = study.each_reliability.recorded()
-        benefit = [score_curves.benefits({name: c}, score_curves.COARSE) for name, c in tables.items()]
+        benefit = [
+            score_curves.benefits({name: c}, score_curves.COARSE) for name, c in tables.items()
+        ]
         named = [frame[frame["system"] != score_curves.ALL] for frame in benefit]
         numbers["net_benefit"] = pd.concat(named).to_dict("list")
     return {"one_by_one": numbers}
 
 
-def curves_of_each(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Figure | Html:
-    """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
+def curves_of_each(
+    study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]
+) -> Figure | Html:
+    """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind,
+    where there are.
+    """
     if not study.drawn:
         return Html("")
-    few = f", the {row_study.DRAWN} most frequent" if len(study.drawn) == row_study.DRAWN < many else ""
-    limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
+    few = (
+        f", the {row_study.DRAWN} most frequent"
+        if len(study.drawn) == row_study.DRAWN < many
+        else ""
+    )
+    limits = (
+        f" Bands: pointwise {study.settings.level:.0%} limits."
+        if bands.get("roc") is not None
+        else ""
+    )
     caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
     x, y = "false positive rate", f"recall (n = {counted(study.account.used, 'row')})"
     roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=DIAGONAL)
-    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)
+    pr = Panel(
+        study.curve("pr"),
+        "recall",
+        "precision",
+        "Precision and recall",
+        bands.get("pr"),
+        steps=STEPS,
+    )
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 
 
 def defined(study: Either, more: list[tuple[str, str]]) -> Html:
     """Exactly the metrics shown and more, then the intervals and the tests."""
     intervals = ("intervals", study.intervals_are)
-    return tables.definitions([*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)])
+    return tables.definitions(
+        [*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)]
+    )
 
 
-def class_by_class(study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads) -> Html:
+def class_by_class(
+    study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads
+) -> Html:
     """The leader's classes, and folded those of the others."""
     own = frame["system"] == study.leader
     first = _one_by_one(study, frame[own], f"{caption}: {study.leader}", counted, metrics)
@@ -332,7 +455,9 @@ def class_by_class(study: Either, frame: pd.DataFrame, caption: str, counted: He
     return tables.stack([first, tables.folded("The other systems", rest)])
 
 
-def _one_by_one(study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads) -> Html:
+def _one_by_one(
+    study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads
+) -> Html:
     """One row per class; the second column of the frame names it."""
     kind = frame.columns[1]
 
@@ -340,6 +465,10 @@ def _one_by_one(study: Either, frame: pd.DataFrame, caption: str, counted: Heads
     def name(row: Mapping[str, Any]) -> str:
         return str(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
 
-    columns: dict[str, Column] = {kind: name} | {head: count(column) for column, head in counted.items()}
-    columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
+    columns: dict[str, Column] = {kind: name} | {
+        head: count(column) for column, head in counted.items()
+    }
+    columns |= {
+        head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()
+    }
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)

@@ -1,11 +1,21 @@
-"""The pieces of the classification page, each as the kind of table has it: two classes, several, or labels."""
+"""The pieces of the classification page, each as the kind of table has it: two classes, several, or
+labels.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, pieces, threshold_page
+from evalkit.pages import (
+    binary_page,
+    classes_page,
+    first_screen,
+    labels_page,
+    page,
+    pieces,
+    threshold_page,
+)
 from evalkit.pages.explorer import explorer
 from evalkit.studies import binary, classes, labels, row_study
 from evalkit.studies.study import Study
@@ -21,8 +31,13 @@ KINDS: dict[type, tuple[Any, ...]] = {
 
 
 def _piece(name: str) -> Callable[[Study], Any]:
-    """The piece of this name on the page of the study's kind, or of every page; nothing where it has none."""
-    of = {kind: next((getattr(m, name) for m in modules if hasattr(m, name)), None) for kind, modules in KINDS.items()}
+    """The piece of this name on the page of the study's kind, or of every page; nothing where it
+    has none.
+    """
+    of = {
+        kind: next((getattr(m, name) for m in modules if hasattr(m, name)), None)
+        for kind, modules in KINDS.items()
+    }
     made = next(piece for piece in of.values() if piece is not None)
 
     def piece(study: Study) -> Any:
@@ -34,24 +49,33 @@ def _piece(name: str) -> Callable[[Study], Any]:
 
 
 title, findings, every_finding = map(_piece, ("title", "findings", "every_finding"))
-score_plot, ks_plot, curve_plot, curves = map(_piece, ("score_plot", "ks_plot", "curve_plot", "curves"))
+score_plot, ks_plot, curve_plot, curves = map(
+    _piece, ("score_plot", "ks_plot", "curve_plot", "curves")
+)
 base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
 threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
 moving_threshold_table = _piece("moving_threshold_table")
 calibration_plot, calibration = map(_piece, ("calibration_plot", "calibration"))
 class_calibration_plot = _piece("class_calibration_plot")
 decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
-top_plot, top, confusion_plot, confusion = map(_piece, ("top_plot", "top", "confusion_plot", "confusion"))
+top_plot, top, confusion_plot, confusion = map(
+    _piece, ("top_plot", "top", "confusion_plot", "confusion")
+)
 definitions, origin, results = map(_piece, ("definitions", "origin", "results"))
 
 
 LARGEST = "(always the largest class): its probabilities are the shares of the classes."
 SHARES = "(labels' shares): every row has each label's share of true rows as its score."
-UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
+UNKNOWN = (
+    "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all "
+    "rows in memory."
+)
 
 
 def estimates(study: row_study.RowStudy) -> tables.Html:
-    """The metrics, of two classes those without a threshold and those at it, above what needs no model."""
+    """The metrics, of two classes those without a threshold and those at it, above what needs no
+    model.
+    """
     sample = f"with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     parts = []
     for what, metrics, constant, note in _tabled(study):
@@ -61,15 +85,21 @@ def estimates(study: row_study.RowStudy) -> tables.Html:
 
 
 def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
-    """Of each table of metrics what they are, which, the prediction without a model below them, and a note."""
+    """Of each table of metrics what they are, which, the prediction without a model below them, and
+    a note.
+    """
     if isinstance(study, binary.BinaryStudy):
-        order, decided = ([c for c in study.settings.metrics if c.decided == at] for at in (False, True))
+        order, decided = (
+            [c for c in study.settings.metrics if c.decided == at] for at in (False, True)
+        )
         rule = f"Metrics at the threshold ({study.rule.text}),"
         both = [("Metrics that need no threshold,", order, "(a constant score)", "")]
         both += [(rule, decided, "(always the larger class)", "")]
         return [table for table in both if table[1]]
     note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
-    if isinstance(study, labels.LabelsStudy) and not (study.probabilities and study.measured.together):
+    if isinstance(study, labels.LabelsStudy) and not (
+        study.probabilities and study.measured.together
+    ):
         return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]
     constant = note.split(":")[0]
     return [("Metrics", study.settings.metrics, constant, note if study.probabilities else "")]
@@ -90,14 +120,42 @@ def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure 
     if isinstance(curves, tables.Html):
         return curves
     panel, says = curves.data[0][number], curves.alt.removeprefix(curves.caption).strip()
-    return figures.picture(curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE)
+    return figures.picture(
+        curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE
+    )
 
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, score_plot, ks_plot),
-    *(curve_plot, moving_threshold_table, curves, base_rate_plot, base_rate, threshold_plot, cost_plot, thresholds),
-    *(calibration_plot, calibration, class_calibration_plot, decision_curve, decision_difference, top_plot, top),
+    *(
+        title,
+        first_screen.verdict,
+        findings,
+        estimates,
+        page.differences,
+        page.comparisons,
+        score_plot,
+        ks_plot,
+    ),
+    *(
+        curve_plot,
+        moving_threshold_table,
+        curves,
+        base_rate_plot,
+        base_rate,
+        threshold_plot,
+        cost_plot,
+        thresholds,
+    ),
+    *(
+        calibration_plot,
+        calibration,
+        class_calibration_plot,
+        decision_curve,
+        decision_difference,
+        top_plot,
+        top,
+    ),
     *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, definitions, origin),
     *(roc, precision_recall),
 )

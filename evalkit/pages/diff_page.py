@@ -7,7 +7,16 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    each,
+    named,
+    number_cell,
+    of_rows,
+    with_interval,
+)
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
@@ -22,10 +31,19 @@ DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has 
 def title(study: Diff) -> Html:
     """The title and what was asked."""
     old, new = (shown(file) for file in (study.old, study.new))
-    dates = [f"{shown(file)}: data of {date}" for file in (study.old, study.new) if (date := date_of(file))]
+    dates = [
+        f"{shown(file)}: data of {date}"
+        for file in (study.old, study.new)
+        if (date := date_of(file))
+    ]
     units = counted(study.account["common"].iloc[0], f"common {study.unit_name}")
-    asked = f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, on {units}?"
-    return tables.heading(study.p.title or f"Diff: {new} against {old}", asked, *filter(None, [study.p.note, *dates]))
+    asked = (
+        f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, "
+        f"on {units}?"
+    )
+    return tables.heading(
+        study.p.title or f"Diff: {new} against {old}", asked, *filter(None, [study.p.note, *dates])
+    )
 
 
 def verdict(study: Diff) -> Html:
@@ -37,7 +55,9 @@ def verdict(study: Diff) -> Html:
 
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
-    """In which slice a metric changed most, of those that show a change; nothing where none does."""
+    """In which slice a metric changed most, of those that show a change; nothing where none
+    does.
+    """
     if row is None:
         return []
     by = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
@@ -63,7 +83,9 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
         yield kinds.ONLY_VERSIONS.note(len(differs), "versions", names=causes["version"])
     else:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
-        same = listed(f"{kind}s" for kind in study.changes["kind"].unique() if kind not in {*causes, "unit"})
+        same = listed(
+            f"{kind}s" for kind in study.changes["kind"].unique() if kind not in {*causes, "unit"}
+        )
         severity = kinds.WARNING if {"definition", "unit"} & {*causes} else kinds.NOTE
         yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
     if study.relabelled:
@@ -99,7 +121,9 @@ def causes(study: Diff) -> Html:
     columns |= {side: _facts(side) for side in ("old", "new")}
     columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
     note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
-    return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
+    return tables.folded(
+        "What made the two reports", of_rows("Inputs, and what differs", frame, columns, note)
+    )
 
 
 def _facts(side: str) -> Column:
@@ -109,7 +133,9 @@ def _facts(side: str) -> Column:
 
 def account(study: Diff) -> Html:
     """The change of each metric, as the exact sum of three terms."""
-    return account_table(study.account, texts.said("diff.account_note", level=percent(study.settings.level)))
+    return account_table(
+        study.account, texts.said("diff.account_note", level=percent(study.settings.level))
+    )
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
@@ -117,14 +143,26 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
     rows = []
     for _, part in frame.groupby("metric", sort=False):
         width = decimals(part["changed"], part["low"], part["high"])
-        places = 1 + max(width, decimals([*part["left"], *part["came"]]) if (part["low"] == part["high"]).all() else 0)
+        places = 1 + max(
+            width,
+            decimals([*part["left"], *part["came"]]) if (part["low"] == part["high"]).all() else 0,
+        )
         for row in part.to_dict("records"):
             values = [number_cell(row[name], places) for name in ("old", "new")]
             terms = [number_cell(row[name], places, signed) for name in ("change", "left", "came")]
             terms.insert(1, with_interval(row["changed"], row["low"], row["high"], signed, places))
             words = [Cell(row[name], kind="text") for name in ("metric", "system", "verdict")]
             rows.append([*words[:2], *values, *terms, _sizes(row), words[2]])
-    heads = ["metric", "system", "old", "new", "change", "= common units changed", "+ units left", "+ units came"]
+    heads = [
+        "metric",
+        "system",
+        "old",
+        "new",
+        "change",
+        "= common units changed",
+        "+ units left",
+        "+ units came",
+    ]
     caption = "Change = common units changed + units left + units came"
     return tables.table(caption, [*heads, "common / left / came", "verdict"], rows, note)
 
@@ -140,26 +178,44 @@ def segments(study: Diff) -> Html:
     additive = frame["mix"].notna().any()
     columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
-    columns["difference on common units"] = tables.limits("difference", "difference_low", "difference_high", signed)
+    columns["difference on common units"] = tables.limits(
+        "difference", "difference_low", "difference_high", signed
+    )
     columns |= named("p p | adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
     columns["common / left / came"] = each(_sizes)
-    note = texts.said("diff.segments_note") if additive else texts.said("diff.segments_not_additive", study)
+    note = (
+        texts.said("diff.segments_note")
+        if additive
+        else texts.said("diff.segments_not_additive", study)
+    )
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
 
 def moved(study: Diff) -> Html:
     """The common units that moved most."""
     if not len(frame := study.moved):
-        return tables.paragraph(f"No common {study.unit_name} has another {study.primary.label} in the new report.")
+        return tables.paragraph(
+            f"No common {study.unit_name} has another {study.primary.label} in the new report."
+        )
     beside = {name: frame[name].tolist() for name in study.new.segments}
     items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
     heads = named(" | ".join(["system w | old # | new # | difference ±", *items]))
     side = "value" if next(iter(study.deciding.values())).old.termed else "score"
-    words = {"old": f"old {side}", "new": f"new {side}", "difference": f"effect on {study.primary.label}"}
+    words = {
+        "old": f"old {side}",
+        "new": f"new {side}",
+        "difference": f"effect on {study.primary.label}",
+    }
     words = {} if study.averaged else words
-    columns = {words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()}
+    columns = {
+        words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()
+    }
     note = texts.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
-    which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
+    which, of, units = (
+        f"The {counted(len(frame), study.unit_name)} that moved most",
+        study.primary.label,
+        frame["unit"],
+    )
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
     return explorer.listing(rows)
 
@@ -168,10 +224,18 @@ def moved(study: Diff) -> Html:
 def series(study: Diff) -> figures.Figure | Html:
     """The metric that decides along the reports, with intervals."""
     frame = study.series
-    frame = frame.assign(name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"])
+    frame = frame.assign(
+        name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
+    )
     caption = texts.said("diff.series", study, level=percent(study.settings.level))
-    drawn: dict[str, Any] = {"label": study.primary.label, "zero": False, "height": figures.tall(len(frame))}
-    return figures.picture(plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn)
+    drawn: dict[str, Any] = {
+        "label": study.primary.label,
+        "zero": False,
+        "height": figures.tall(len(frame)),
+    }
+    return figures.picture(
+        plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn
+    )
 
 
 def definitions(study: Diff) -> Html:
@@ -184,11 +248,18 @@ findings, origin = page.findings, page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {"most_changed": study.most_changed, "compared": study.new.about["report"]}
+    more: dict[str, Any] = {
+        "most_changed": study.most_changed,
+        "compared": study.new.about["report"],
+    }
     more |= {"same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
-    frames = as_json.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
-    return as_json.results(study, every_finding(study), more | frames | as_json.records(changes=study.changes))
+    frames = as_json.records(
+        account=study.account, by_segment=study.segments, moved=study.moved, series=study.series
+    )
+    return as_json.results(
+        study, every_finding(study), more | frames | as_json.records(changes=study.changes)
+    )
 
 
 SUMMARY = (verdict, account, page.comparisons)

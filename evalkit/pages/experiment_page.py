@@ -10,7 +10,15 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
-from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
+from evalkit.pages.shared_findings import (
+    assumed,
+    columns_read,
+    contrary,
+    counts,
+    held,
+    picked,
+    slices,
+)
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
@@ -53,11 +61,16 @@ def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
         return Html("")
-    columns = named("lift % | difference ± | users per arm=raw about", about=partial(count, show=_about))
+    columns = named(
+        "lift % | difference ± | users per arm=raw about", about=partial(count, show=_about)
+    )
     if study.p.before:
         columns[f"with CUPED on {study.p.before}"] = count("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
-    caption = f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in this table"
+    caption = (
+        f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in "
+        f"this table"
+    )
     return of_rows(caption, study.users_for, columns)
 
 
@@ -70,7 +83,12 @@ def _about(users: float) -> str:
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
-    return tables.stack([page.segments(study), tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")])
+    return tables.stack(
+        [
+            page.segments(study),
+            tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm."),
+        ]
+    )
 
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
@@ -85,7 +103,9 @@ def answers(study: Experiment) -> dict[str, Any]:
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
-        **as_json.records(adjustments=study.adjustments, caps=study.caps, users_for=study.users_for),
+        **as_json.records(
+            adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
+        ),
         "concentration": shares,
         "looks": study.looks,
     }
@@ -95,13 +115,19 @@ def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
     units, read = plural(study.unit_name, 2), columns_read(study.table.columns)
     data = [kinds.BUNDLED.warning()] if study.sample else []
-    data += [kinds.ARMS.note(study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read)]
+    data += [
+        kinds.ARMS.note(
+            study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read
+        )
+    ]
     data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 
 def design(study: Experiment) -> Iterator[Finding]:
-    """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
+    """What the verdict stands on: users in one arm each, the planned shares, the interim
+    analyses.
+    """
     if n := study.crossed:
         severity = WARNING if study.many_crossed else NOTE
         yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
@@ -109,13 +135,24 @@ def design(study: Experiment) -> Iterator[Finding]:
         yield kinds.SAMPLE_RATIO.note(None, "unknown")
     else:
         misassigned = study.sample_ratio < experiment.BROKEN
-        broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result." if misassigned else ""
+        broken = (
+            f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
+            if misassigned
+            else ""
+        )
         planned = "the planned shares" if study.p.shares else "equal arms"
         facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": broken}
         yield kinds.SAMPLE_RATIO.rated(WARNING if misassigned else NOTE, None, "tested", **facts)
     if cost := study.looks:
-        bounds = {"obrien_fleming": number(cost["obrien_fleming"], 4), "pocock": number(cost["pocock"], 4)}
-        looks = {"looks": cost["looks"], "alpha": diagnostics.alpha(study), "rate": cost["false_positive_rate"]}
+        bounds = {
+            "obrien_fleming": number(cost["obrien_fleming"], 4),
+            "pocock": number(cost["pocock"], 4),
+        }
+        looks = {
+            "looks": cost["looks"],
+            "alpha": diagnostics.alpha(study),
+            "rate": cost["false_positive_rate"],
+        }
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
 
@@ -124,11 +161,23 @@ def _usual(study: Experiment) -> Iterator[Finding]:
     """Heavy users, and arms in which few have another than the usual value."""
     few = experiment.few_others(study)
     if study.concentration and study.plain is not None:
-        shares = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
-        told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
-        yield kinds.HEAVY_USERS.note(None, "users", metric=study.plain.label, shares=shares, simulated=told)
+        shares = ", ".join(
+            f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items()
+        )
+        told = (
+            f" {measured.ZIPF}"
+            if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY
+            else ""
+        )
+        yield kinds.HEAVY_USERS.note(
+            None, "users", metric=study.plain.label, shares=shares, simulated=told
+        )
     if few and study.plain is not None:
-        facts = {"users": plural(study.unit_name, 2).capitalize(), "metric": study.plain.label, "counts": counts(few)}
+        facts = {
+            "users": plural(study.unit_name, 2).capitalize(),
+            "metric": study.plain.label,
+            "counts": counts(few),
+        }
         yield kinds.FEW_UNITS.warning(min(few.values()), "unusual", **facts)
 
 
@@ -138,8 +187,15 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
-    facts = {"first": first, "second": second, "label": study.plain.label, "level": study.settings.level}
+    facts = {
+        "first": first,
+        "second": second,
+        "label": study.plain.label,
+        "level": study.settings.level,
+    }
     caption = texts.said("experiment.heavy_users", **facts)
     label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
     drawn: dict[str, Any] = {"label": label, "zero": True, "height": figures.tall(len(study.caps))}
-    return figures.picture(plots.intervals, study.caps, caption=caption, says=page.listed(study.caps), **drawn)
+    return figures.picture(
+        plots.intervals, study.caps, caption=caption, says=page.listed(study.caps), **drawn
+    )

@@ -1,4 +1,6 @@
-"""Single units on a page: the rows that a system misses most, folded, each open to its other columns."""
+"""Single units on a page: the rows that a system misses most, folded, each open to its other
+columns.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +38,9 @@ HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
 class Pair:
     """The columns of two systems, those that the page compares until the reader chooses others.
 
-    values: of each system that can be chosen, one per unit, the two first. apart: their differences. heads: of each
-    column, with {0} and {1} for the systems -> 0 or 1 for the values of the first or the second, 2 for the differences.
+    values: of each system that can be chosen, one per unit, the two first. apart: their
+    differences. heads: of each column, with {0} and {1} for the systems -> 0 or 1 for the values of
+    the first or the second, 2 for the differences.
     """
 
     values: Mapping[str, Floats]
@@ -56,25 +59,40 @@ class Pair:
         cells = [[number_cell(value, self.places) for value in of] for of in (first, second)]
         cells.append([number_cell(value, self.places, signed) for value in self.apart])
         heads = {head.format(*self.values): which for head, which in self.heads.items()}
-        return {Cell(head, markup=f"<b>{tables.breaking(head)}</b>"): cells[which] for head, which in heads.items()}
+        return {
+            Cell(head, markup=f"<b>{tables.breaking(head)}</b>"): cells[which]
+            for head, which in heads.items()
+        }
 
     def choice(self, start: int) -> Html:
         """Two boxes to choose from, where a script runs. start: the place of the first column."""
-        values = [[name, *(rounded(value, self.places) for value in of)] for name, of in self.values.items()]
-        data = {"values": values, "heads": [*self.heads.items()], "start": start, "places": self.places}
+        values = [
+            [name, *(rounded(value, self.places) for value in of)]
+            for name, of in self.values.items()
+        ]
+        data = {
+            "values": values,
+            "heads": [*self.heads.items()],
+            "start": start,
+            "places": self.places,
+        }
         packed = escape(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
         first, second, *rest = (f"<option>{escape(name)}" for name in self.values)
         chosen = second.replace(">", " selected>", 1)
         boxes = f'<select aria-label="first system">{"".join([first, second, *rest])}</select> and '
         boxes += f'<select aria-label="second system">{"".join([first, chosen, *rest])}</select>'
-        return Html(f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>')
+        return Html(
+            f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>'
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """The units that a page lists. beside: column -> text of each, such as its segments. columns: head -> cells.
+    """The units that a page lists. beside: column -> text of each, such as its segments. columns:
+    head -> cells.
 
-    opened: HTML, what the first of them open to; nothing where that is empty. pair: whose columns stand before `more`.
+    opened: HTML, what the first of them open to; nothing where that is empty. pair: whose columns
+    stand before `more`.
     """
 
     which: str
@@ -107,33 +125,51 @@ def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
 def _opening(name: object, opened: str) -> Cell:
     if not opened:
         return Cell(str(name))
-    return Cell(str(name), markup=f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>")
+    return Cell(
+        str(name), markup=f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>"
+    )
 
 
 def _beside(name: str, value: object) -> Cell:
-    """A value with the name of its column, which a reader can type to filter; with its end a link filters by it."""
+    """A value with the name of its column, which a reader can type to filter; with its end a link
+    filters by it.
+    """
     return Cell(f"{name} {value}{END}", kind="text")
 
 
 def explorer(study: RowStudy) -> Html:
-    """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
+    """The rows that the leader misses by most or unlike its opponent, with what every system says
+    of them.
+    """
     if study.data is None:
         return tables.paragraph(texts.said("explorer.not_listed", study))
     m = _missed(study)
-    several = ([f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()] for row in m.opened(OPENED))
+    several = (
+        [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]
+        for row in m.opened(OPENED)
+    )
     return listing(_listing(m, list(map("<br>".join, several))))
 
 
 def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     total, (first, *others) = len(m.aligned), m.pair
-    kind = "rows with the largest or most unlike errors" if others else "rows with the largest errors"
+    kind = (
+        "rows with the largest or most unlike errors" if others else "rows with the largest errors"
+    )
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
     slices = ", overall and per segment" if m.study.slices else ""
-    unlike = f", and those where the errors of {first} and {others[0]} differ most" if others else ""
+    unlike = (
+        f", and those where the errors of {first} and {others[0]} differ most" if others else ""
+    )
     some = f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. "
     note = some if len(m.rows) < total else ""
-    beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
-    names, note = m.aligned.id[m.rows].tolist(), f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}"
+    beside = {
+        name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes
+    }
+    names, note = (
+        m.aligned.id[m.rows].tolist(),
+        f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}",
+    )
     of = " and ".join(m.pair)
     if not others:
         return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)
@@ -149,7 +185,9 @@ def recorded(study: RowStudy) -> dict[str, Any]:
 
 
 def _record(m: Missed, row: int) -> dict[str, Any]:
-    by_system = ((name, m.misses.says[name][row], m.misses.off[name][row]) for name in m.misses.says)
+    by_system = (
+        (name, m.misses.says[name][row], m.misses.off[name][row]) for name in m.misses.says
+    )
     said = [{"system": name, "says": says, "miss": off} for name, says, off in by_system]
     return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
 
@@ -183,7 +221,10 @@ def _alone(m: Missed) -> dict[str, list[Cell | str]]:
 
 def _misses(m: Missed) -> Pair:
     """The misses of the first of two systems, and how much more it misses than the second."""
-    values = {name: m.misses.off[name][m.rows] for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])}
+    values = {
+        name: m.misses.off[name][m.rows]
+        for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])
+    }
     places = decimals(value for name in m.pair for value in values[name])
     return Pair(values, m.apart, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 

@@ -1,4 +1,6 @@
-"""The first screen: what was asked, the answer, what turns it round, the strip of results, and how it was tested."""
+"""The first screen: what was asked, the answer, what turns it round, the strip of results, and how
+it was tested.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +14,17 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.drawing import strips, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
-from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
+from evalkit.numbers import (
+    counted,
+    listed,
+    number,
+    p_value,
+    percent,
+    plural,
+    shortened,
+    signed,
+    signed_percent,
+)
 from evalkit.pages import page, pieces, texts
 from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
@@ -28,7 +40,8 @@ BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell":
 
 
 def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
-    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves.
+    """The title, and what was asked of one system, of systems against a baseline, or of systems
+    among themselves.
 
     what: that which they predict.
     """
@@ -39,39 +52,59 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
 
 
 def heading(report: str, asked: str, of: Any) -> Html:
-    """The title, what was asked, and what the parameters say of the data; several files are named by their folder.
+    """The title, what was asked, and what the parameters say of the data; several files are named
+    by their folder.
 
     of: a study, or what else has parameters `p` and `sources`.
     """
     paths = [PurePath(source.name) for source in of.sources]
     files = [path.parts[bool(path.anchor) :] for path in paths]
-    folders = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))]
+    folders = [
+        parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))
+    ]
     others = f" and {len(files[1:])} more" if files[1:] else ""
     alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
     named = folders[-1] if files[1:] and folders else alone
-    more = [of.p.segment and f"Only {of.p.segment}", of.p.note, f"Data of {of.p.data_date}" if of.p.data_date else None]
+    more = [
+        of.p.segment and f"Only {of.p.segment}",
+        of.p.note,
+        f"Data of {of.p.data_date}" if of.p.data_date else None,
+    ]
     usual = f"{report}: {named}" if named else report
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
 def verdict(study: Study, *more: str) -> Html:
-    """The gate where one is set, the answer and what turns it round, the strip of results, and how it was tested."""
+    """The gate where one is set, the answer and what turns it round, the strip of results, and how
+    it was tested.
+    """
     parts = [*gate(study), tables.answer(*_sentences(study), *more), strip(study), gloss(study)]
-    how = [tables.folded("How this was tested", tables.paragraph(_how(study)))] if len(study.headline) else []
+    how = (
+        [tables.folded("How this was tested", tables.paragraph(_how(study)))]
+        if len(study.headline)
+        else []
+    )
     return tables.stack([*parts, *how])
 
 
 def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
-    side = {"high": "higher is better", "low": "lower is better"}.get(metric.best, "neither high nor low is better")
+    side = {"high": "higher is better", "low": "lower is better"}.get(
+        metric.best, "neither high nor low is better"
+    )
     side += ", which is assumed: the name does not say it" if metric.assumed else ""
     name, meaning = page.metric_link(study.primary), f"{study.primary.plain} ({side})."
-    return Html(f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>', f"{name.whole}: {meaning}")
+    return Html(
+        f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
+        f"{name.whole}: {meaning}",
+    )
 
 
 def _sentences(study: Study) -> list[str]:
-    """The answer, and what turns it round; that a constant prediction is better than every system comes first."""
+    """The answer, and what turns it round; that a constant prediction is better than every system
+    comes first.
+    """
     usual, further = _answer(study), [*_contrary(study), *_weakest(study)]
     label = study.primary.label
     value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
@@ -83,17 +116,23 @@ def _sentences(study: Study) -> list[str]:
     if len(worse) < len(study.order):
         some = f"{_several(study, worse)} {'does' if len(worse) == 1 else 'do'}"
         return [usual, f"{constant}; {some} not reach that.", *further]
-    every = f"No {study.compares} beats" if len(worse) > 1 else f"{shortened(worse[0])} does not beat"
+    every = (
+        f"No {study.compares} beats" if len(worse) > 1 else f"{shortened(worse[0])} does not beat"
+    )
     return [f"{every} a constant prediction: {constant}.", usual, *further]
 
 
 def _contrary(study: Study) -> Iterator[str]:
-    """The first metric that contradicts the one that decides, of the first system of which one does."""
+    """The first metric that contradicts the one that decides, of the first system of which one
+    does.
+    """
     pairs = diagnostics.contrary(study)
     if len(pairs):
         first, by = pairs.iloc[0][["first", "metric"]]
         worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
-        yield f"But by {by} {shortened(first)} is significantly worse than {_several(study, worse)}."
+        yield (
+            f"But by {by} {shortened(first)} is significantly worse than {_several(study, worse)}."
+        )
 
 
 def _weakest(study: Study) -> Iterator[str]:
@@ -103,11 +142,16 @@ def _weakest(study: Study) -> Iterator[str]:
         recall = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
         whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
         name = shortened(weakest.name)
-        yield f"The weakest {weakest.noun}{whose} is {name}: {recall}{instead if weakest.instead else ''}."
+        yield (
+            f"The weakest {weakest.noun}{whose} is {name}: "
+            f"{recall}{instead if weakest.instead else ''}."
+        )
 
 
 def _answer(study: Study) -> str:
-    """The headline in one sentence: who is better, and by how much, or that the data do not show it."""
+    """The headline in one sentence: who is better, and by how much, or that the data do not show
+    it.
+    """
     if not len(study.headline):
         return _alone(study)
     if len(study.headline) == 1:
@@ -119,9 +163,14 @@ def _alone(study: Study) -> str:
     """The value of one system, or that a metric without a better direction ranks none."""
     label, row = study.primary.label, diagnostics.deciding(study, study.leader)
     if len(study.order) > 1:
-        return f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked by it."
+        return (
+            f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked "
+            f"by it."
+        )
     value = number(row["value"], page.places(study, label))
-    return f"{shortened(study.leader)}: {label} is {value}, over {counted(row['n'], study.unit_name)}."
+    return (
+        f"{shortened(study.leader)}: {label} is {value}, over {counted(row['n'], study.unit_name)}."
+    )
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
@@ -130,26 +179,38 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
     over, values = "", f"{a} and {b}"
-    both, instead = f"{metric} is {values}", f"{metric} is {a}{_relative(study, row)} instead of {b}"
+    both, instead = (
+        f"{metric} is {values}",
+        f"{metric} is {a}{_relative(study, row)} instead of {b}",
+    )
     if diagnostics.apart(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
         values = both = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
     match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
-            return f"{first} and {second} do not differ in {metric}{f' {over}' if over else f': both have {a}'}."
+            return (
+                f"{first} and {second} do not differ in "
+                f"{metric}{f' {over}' if over else f': both have {a}'}."
+            )
         case "equivalent":
             inside = percent(diagnostics.equivalence_level(study))
             margin = f"the {inside} interval of their difference lies within {_margin(study)}"
             return f"{first} and {second} are equivalent in {metric}: {values}, and {margin}."
         case "cannot tell":
             side = ONE_SIDED.get(study.sided)
-            asked = f"that {first} is {side} {second}" if side else f"whether {first} or {second} is better"
+            asked = (
+                f"that {first} is {side} {second}"
+                if side
+                else f"whether {first} or {second} is better"
+            )
             return f"The data do not show {asked}: {both}."
     return f"{first} is {row['verdict']} than {second}: {instead}."
 
 
 def _relative(study: Study, row: Mapping[str, Any]) -> str:
-    """By how much per cent the first value is above or below the second, in brackets; empty where that is undefined."""
+    """By how much per cent the first value is above or below the second, in brackets; empty where
+    that is undefined.
+    """
     by = _per_cent(study, row)
     before = study.adjusted_for(study.primary)
     adjusted = f" after adjusting for {before}" if before else ""
@@ -157,9 +218,13 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
 
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
-    """The relative difference without its sign: of arms their lift; empty where it is undefined or looks like 0."""
+    """The relative difference without its sign: of arms their lift; empty where it is undefined or
+    looks like 0.
+    """
     by = diagnostics.relative(study, row)
-    places = numbers.decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
+    places = (
+        numbers.decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
+    )
     text = signed_percent(by, places).lstrip("+−") if by == by else ""
     return text if any(digit in text for digit in "123456789") else ""
 
@@ -171,7 +236,9 @@ def _margin(study: Study) -> str:
 
 def _of_leader(study: Study) -> str:
     best, rows = shortened(study.leader), study.headline
-    behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
+    behind, alike = (
+        rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent")
+    )
     ahead = rows[rows["verdict"] == "worse"]["second"].tolist()
     others = rows[~rows["verdict"].isin(["better", "equivalent", "worse"])]["second"].tolist()
     metric = study.primary.label
@@ -187,16 +254,28 @@ def _of_leader(study: Study) -> str:
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = [f"it is worse than {_several(study, ahead)} over the {units} that both have"] if ahead else []
-    unlike += [f"the data do not show that it is better than {_any(study, others)}"] if others else []
-    return f"{best} has the {top} {metric}, {value},{claim}{joined if unlike else ''}{' and '.join(unlike)}."
+    unlike = (
+        [f"it is worse than {_several(study, ahead)} over the {units} that both have"]
+        if ahead
+        else []
+    )
+    unlike += (
+        [f"the data do not show that it is better than {_any(study, others)}"] if others else []
+    )
+    return (
+        f"{best} has the {top} {metric}, "
+        f"{value},{claim}{joined if unlike else ''}{' and '.join(unlike)}."
+    )
 
 
 def _against_baseline(study: Study) -> str:
     rows = study.headline
-    by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
+    by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)[
+        "first"
+    ].agg(list)
     parts = [
-        f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
+        f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} "
+        f"{BETWEEN[word]} it"
         for word in ("better", "equivalent", "worse")
         if word in by_word
     ]
@@ -207,7 +286,10 @@ def _against_baseline(study: Study) -> str:
         rest = by_word["cannot tell"]
         verb, side = "are" if len(rest) > NAMED else "is", ONE_SIDED.get(study.sided)
         of = f"{_several(study, rest, 'or')} {verb}"
-        parts.append(f"the data do not show {f'that {of} {side} it' if side else f'whether {of} better or worse'}")
+        parts.append(
+            f"the data do not show "
+            f"{f'that {of} {side} it' if side else f'whether {of} better or worse'}"
+        )
     baseline = shortened(study.settings.baseline or "")
     return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 
@@ -243,12 +325,16 @@ def gate(study: Any) -> list[Html]:
     if (judged := study.gate) is None:
         return []
     kept = "met" if judged.passed else f"not met by {listed(judged.failed)}".removesuffix(" by ")
-    words = tables.verdict("pass" if judged.passed else "fail", Cell(f"gate: {judged.words}: {kept}"))
+    words = tables.verdict(
+        "pass" if judged.passed else "fail", Cell(f"gate: {judged.words}: {kept}")
+    )
     return [words, *([tables.folded("Each rule", rules(judged))] if judged.level else [])]
 
 
 def rules(judged: policy.Judged) -> Html:
-    """The statements of rules: each number with the limits of the report and those that decide, and the result."""
+    """The statements of rules: each number with the limits of the report and those that decide, and
+    the result.
+    """
     frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
     columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_of)}
     columns["value and usual interval"] = _limits("low", "high")
@@ -257,13 +343,17 @@ def rules(judged: policy.Judged) -> Html:
         levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
         columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
         note = texts.said("first_screen.policy", count=judged.tested, **levels)
-    columns["result"] = each(lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text"))
+    columns["result"] = each(
+        lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text")
+    )
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
 
 def statement(row: Mapping[str, Any]) -> str:
     """A statement in a line, with the limits that decide."""
-    number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"]) if row["metric"] else ""
+    number = (
+        numbers.estimate(row["value"], row["rule_low"], row["rule_high"]) if row["metric"] else ""
+    )
     return ": ".join(filter(None, [_of(row).text, number, row["result"], row["why"]]))
 
 
@@ -274,8 +364,12 @@ def _of(row: Mapping[str, Any]) -> Cell:
 
 
 def _limits(low: str, high: str) -> Column:
-    """The numbers of statements with two of their limits; nothing for a rule about the report as a whole."""
-    return each(lambda row: with_interval(row["value"], row[low], row[high]) if row["metric"] else Cell(""))
+    """The numbers of statements with two of their limits; nothing for a rule about the report as a
+    whole.
+    """
+    return each(
+        lambda row: with_interval(row["value"], row[low], row[high]) if row["metric"] else Cell("")
+    )
 
 
 def link(text: str, place: str) -> Cell:
@@ -283,20 +377,29 @@ def link(text: str, place: str) -> Cell:
     return Cell(text, markup=numbers.link(text, place))
 
 
-# The strip of results -------------------------------------------------------------------------------------------------
+# The strip of results -----------------------------------------------------------------------------
 
-Against = Mapping[str, dict[str, Any]]  # the comparison of each system with the baseline, or with the leader
+Against = Mapping[
+    str, dict[str, Any]
+]  # the comparison of each system with the baseline, or with the leader
 
 
 def strip(study: Study) -> Html:
-    """A row for each system with the metric that decides and the verdict; of many a row for each verdict."""
+    """A row for each system with the metric that decides and the verdict; of many a row for each
+    verdict.
+    """
     label = study.primary.label
     side = "first" if study.settings.baseline else "second"
     compared = study.headline.to_dict("records")
-    against = {row[side]: row if study.settings.baseline else diagnostics.turned(row) for row in compared}
+    against = {
+        row[side]: row if study.settings.baseline else diagnostics.turned(row) for row in compared
+    }
     heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
     if against:
-        heads += [f"difference from {shortened(study.settings.baseline or study.leader)}", "verdict"]
+        heads += [
+            f"difference from {shortened(study.settings.baseline or study.leader)}",
+            "verdict",
+        ]
     rows = [_result(study, name, against) for name in study.order]
     rows = rows if len(rows) <= EACH else _together(study, rows)
     constant = diagnostics.constant(study, study.primary)
@@ -304,7 +407,9 @@ def strip(study: Study) -> Html:
         point = (constant, math.nan, math.nan)
         cells = [number(constant, page.places(study, label)), *["" for _ in heads[2:]]]
         rows.append(strips.Result(Cell("(a constant)"), [("a constant", point)], cells, "constant"))
-    n = numbers.sample_sizes(study.estimates[study.estimates["metric"] == label]["n"], study.unit_name)
+    n = numbers.sample_sizes(
+        study.estimates[study.estimates["metric"] == label]["n"], study.unit_name
+    )
     caption = f"{label} with its {percent(study.settings.level)} interval, {n}"
     return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
 
@@ -313,7 +418,9 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     """The row of one system."""
     own = diagnostics.deciding(study, name)
     point = (own["value"], own["low"], own["high"])
-    cells: list[Cell | str] = [tables.with_interval(*point, places=page.places(study, study.primary.label))]
+    cells: list[Cell | str] = [
+        tables.with_interval(*point, places=page.places(study, study.primary.label))
+    ]
     row = against.get(name)
     if row is not None:
         same = numbers.of_frame(study.headline, "difference")
@@ -322,22 +429,32 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
         cells += [replace(difference, below=aside), replace(_word(verdict_of(row)), below=below)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return strips.Result(Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else "")
+    return strips.Result(
+        Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else ""
+    )
 
 
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What stands below a difference, and below its verdict."""
     if row["verdict"] == "equivalent":
-        return (), (f"{percent(diagnostics.equivalence_level(study))} interval within {_margin(study)}",)
+        return (), (
+            f"{percent(diagnostics.equivalence_level(study))} interval within {_margin(study)}",
+        )
     if row["verdict"] == "cannot tell":
         alone = row["p"] < diagnostics.alpha(study)
-        return (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",)) if alone else ((), ())
+        return (
+            (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
+            if alone
+            else ((), ())
+        )
     by = _per_cent(study, row)
     return ((f"{by} {'higher' if row['difference'] > 0 else 'lower'}",) if by else ()), ()
 
 
 def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
-    """Many systems, those of one verdict in one row: a dot for each, and the ends of what they have."""
+    """Many systems, those of one verdict in one row: a dot for each, and the ends of what they
+    have.
+    """
     several = []
     for tone in dict.fromkeys(row.tone for row in rows):
         alike = [row for row in rows if row.tone == tone]
@@ -350,11 +467,16 @@ def _one(study: Study, rows: list[strips.Result]) -> strips.Result:
     """The row of several systems of one verdict."""
     first, last = rows[0], rows[-1]
     cells: list[Cell | str] = [
-        f"{tables.cell(a).text} to {tables.cell(b).text}" for a, b in zip(first.cells[:2], last.cells[:2], strict=True)
+        f"{tables.cell(a).text} to {tables.cell(b).text}"
+        for a, b in zip(first.cells[:2], last.cells[:2], strict=True)
     ]
-    names = Cell(counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),))
+    names = Cell(
+        counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),)
+    )
     points = [point for row in rows for point in row.points]
-    return strips.Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
+    return strips.Result(
+        names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone
+    )
 
 
 def _word(verdict: str) -> Cell:
@@ -363,18 +485,28 @@ def _word(verdict: str) -> Cell:
 
 
 def _below(study: Study, against: Against) -> Iterator[Html]:
-    """What true difference would have been shown where none was, and where all differences stand."""
+    """What true difference would have been shown where none was, and where all differences
+    stand.
+    """
     same = numbers.of_frame(study.headline, "difference") if against else 0
     would = {
         name: row["detectable"]
         for name, row in against.items()
         if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0
     }
-    shown = listed((f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED)
-    power = f"True differences that these data would show with 80% power: {shown}. " if would else ""
+    shown = listed(
+        (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
+    )
+    power = (
+        f"True differences that these data would show with 80% power: {shown}. " if would else ""
+    )
     if against:
         before, place = study.adjusted_for(study.primary), page.evidence(study)
-        how = f"Differences are adjusted for {before}, known before the experiment (CUPED). " if before else ""
+        how = (
+            f"Differences are adjusted for {before}, known before the experiment (CUPED). "
+            if before
+            else ""
+        )
         yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
 
 
@@ -382,9 +514,13 @@ def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     facts = {"best": "" if study.settings.baseline else best, "how": page.methods(study.headline)}
     facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
-    facts |= {"picked": texts.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""}
+    facts |= {
+        "picked": texts.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""
+    }
     margin = study.settings.margin
-    equivalent = f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
+    equivalent = (
+        f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
+    )
     return texts.said("first_screen.how", study, equivalent=equivalent, **facts)
 
 

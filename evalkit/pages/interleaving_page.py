@@ -14,7 +14,15 @@ from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.report import Results
 from evalkit.studies import experiment, interleaving, provenance, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
-from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
+from evalkit.studies.planning import (
+    BAIT,
+    CANDIDATE,
+    FEWEST_GROUPS,
+    KINDS,
+    PRODUCTION,
+    Planning,
+    as_record,
+)
 
 pieces.offered(__name__)
 
@@ -37,7 +45,9 @@ def verdict(o: Online) -> Html:
     """The answer of the log, then of the A/B table; each named if there are both."""
     parts = first_screen.gate(o)
     if o.log:
-        simulated = "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
+        simulated = (
+            "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
+        )
         label = simulated or ("Interleaving" if o.users else "")
         parts += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
     if o.users:
@@ -55,7 +65,9 @@ def findings(study: Interleaving) -> Html:
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     users, arms = counted(study.users, study.unit_name), len(study.systems)
-    tie = "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
+    tie = (
+        "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
+    )
     caption = f"Preference with its {study.settings.level:.0%} interval, {users}, {tie}"
     return page.estimates(study, caption)
 
@@ -72,9 +84,13 @@ def checks(study: Interleaving) -> Html:
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
     note = texts.said("interleaving.checks_note", broken=experiment.BROKEN)
-    by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    by_position = of_rows(
+        "Balance of teams by position (position 1: the coin)", study.coins, columns, note
+    )
     balance = tables.folded("The balance of teams in numbers", by_position)
-    counts = named("check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format))
+    counts = named(
+        "check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format)
+    )
     counts["share"] = text("share", "{:.1%}".format)
     return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
@@ -97,7 +113,9 @@ def origin(o: Online) -> Html:
 
 
 def results(o: Online) -> Results:
-    """Every number of the page, unrounded; null for a part that was not given; beside it the file of the units."""
+    """Every number of the page, unrounded; null for a part that was not given; beside it the file
+    of the units.
+    """
     units.leave("interleaving", o.tables_of)
     more = {
         "log": _log_results(o.log) if o.log else None,
@@ -112,22 +130,33 @@ def _log_results(study: Interleaving) -> dict:
     return as_json.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.table.columns),
-        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
+        "population": counts
+        | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
-        **as_json.records(balance=study.balance, by_position=study.by_position, checks=study.checks),
+        **as_json.records(
+            balance=study.balance, by_position=study.by_position, checks=study.checks
+        ),
     }
 
 
 def every_finding(o: Online) -> list[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
-    log, users = of_log(o.log) if o.log else [], experiment_page.of_users(o.users) if o.users else []
+    log, users = (
+        of_log(o.log) if o.log else [],
+        experiment_page.of_users(o.users) if o.users else [],
+    )
     return [*log, *users, *(of_planning(o.planning) if o.planning else [])]
 
 
 def of_log(study: Interleaving) -> list[Finding]:
     """Every finding of a log of sessions."""
-    return [*_log(study), *held(study, study.sessions, "sessions"), *fairness(study), *of_sample(study)]
+    return [
+        *_log(study),
+        *held(study, study.sessions, "sessions"),
+        *fairness(study),
+        *of_sample(study),
+    ]
 
 
 def _log(study: Interleaving) -> Iterator[Finding]:
@@ -135,10 +164,14 @@ def _log(study: Interleaving) -> Iterator[Finding]:
         yield kinds.SIMULATED.warning(None, "log")
     shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
     users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
-    yield kinds.ROWS_READ.note(study.items, "log", users=users, columns=columns_read(study.table.columns), **shown)
+    yield kinds.ROWS_READ.note(
+        study.items, "log", users=users, columns=columns_read(study.table.columns), **shown
+    )
     if study.silent:
         severity = WARNING if study.mostly_silent else NOTE
-        yield kinds.NO_CREDIT.rated(severity, study.silent, users=counted(study.silent, study.unit_name))
+        yield kinds.NO_CREDIT.rated(
+            severity, study.silent, users=counted(study.silent, study.unit_name)
+        )
     by_user, of_credit, turned = interleaving.estimands(study)
     facts = {"units": units, "unit": study.unit_name, "heavy": study.heavy, "arm": study.systems[0]}
     facts |= {"by_user": number(by_user), "of_credit": number(of_credit)}
@@ -155,7 +188,9 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
     uneven, share = interleaving.uneven(study)
     facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
     broken = p < experiment.BROKEN
-    yield kinds.COIN.rated(WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts)
+    yield kinds.COIN.rated(
+        WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts
+    )
     if uneven:
         severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
         yield kinds.UNEVEN_TEAMS.rated(severity, uneven, uneven=uneven, share=share)
@@ -166,17 +201,26 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
 
 @pieces.of_a_part
 def balance(study: Interleaving) -> figures.Figure | Html:
-    """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
+    """The arms' shares of the items at each position, of two arms the first's, around the fair
+    coin.
+    """
     shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
     each = [f", {row.system}" if len(study.systems) > 2 else "" for row in shares.itertuples()]
-    names = [f"position {r.position}{arm} (n = {r.n:,})" for arm, r in zip(each, shares.itertuples(), strict=True)]
+    names = [
+        f"position {r.position}{arm} (n = {r.n:,})"
+        for arm, r in zip(each, shares.itertuples(), strict=True)
+    ]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
-    caption = texts.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)
+    caption = texts.said(
+        "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level
+    )
     drawn: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     drawn["height"] = figures.tall(len(frame), each=0.24)
-    listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
+    listed = "; ".join(
+        f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True)
+    )
     frame.insert(0, "name", names)
     return figures.picture(plots.intervals, frame, caption=caption, says=listed, **drawn)
 
@@ -185,8 +229,14 @@ def balance(study: Interleaving) -> figures.Figure | Html:
 def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
     outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
-    caption = f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
-    caption += f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."
+    caption = (
+        f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} "
+        f"bands, "
+    )
+    caption += (
+        f"{plural(study.unit_name, 2)} as units "
+        f"(jackknife){', simulated clicks' if study.simulated else ''}."
+    )
     listed = "; ".join(
         f"{name}: {', '.join(number(value) for value in line['value'])}"
         for name, line in study.by_position.groupby("system", sort=False)
@@ -203,8 +253,15 @@ HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "mea
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
-    times = {"raw": row["raw_metric"], "raw_times": _times(row["raw_times"]), "times": _times(row["cuped_times"])}
-    times |= {"users": _about(row["interleaving"]), "cuped": row["cuped_metric"].removesuffix(", CUPED")}
+    times = {
+        "raw": row["raw_metric"],
+        "raw_times": _times(row["raw_times"]),
+        "times": _times(row["cuped_times"]),
+    }
+    times |= {
+        "users": _about(row["interleaving"]),
+        "cuped": row["cuped_metric"].removesuffix(", CUPED"),
+    }
     text = texts.said("interleaving.answer", name=study.name, **times)
     return tables.stack([tables.paragraph(text), _assumed(study)])
 
@@ -227,20 +284,29 @@ def _times(ratio: float) -> str:
 @pieces.of_a_part
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
-    spec = "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 about | "
+    spec = (
+        "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 "
+        "about | "
+    )
     columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
     note = texts.said("interleaving.needed_note")
-    by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    by_design = of_rows(
+        f"Users needed, from {study.users:,} simulated users", study.needed, columns, note
+    )
     return tables.folded("Users needed by design", by_design)
 
 
 @pieces.of_a_part
 def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
-    spec = "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
+    spec = (
+        "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
+    )
     columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
     note = texts.said("interleaving.worlds_note")
-    by_world = of_rows("Users for 95% agreement, simulated, by assumption", study.worlds, columns, note)
+    by_world = of_rows(
+        "Users for 95% agreement, simulated, by assumption", study.worlds, columns, note
+    )
     return tables.folded("The same under other assumptions", by_world)
 
 
@@ -269,7 +335,9 @@ def stages(study: Planning) -> Html:
     kept = "s of them kept by interleaving and A/B-tested with production"
     facts = {"users_interleaved": first["users_interleaved"]}
     note = texts.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
-    by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note)
+    by_design = of_rows(
+        f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note
+    )
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
@@ -280,7 +348,12 @@ def planned(study: Planning) -> dict[str, Any]:
         "world": study.name,
         "assumptions": as_record(study.world),
         "users": study.users,
-        **as_json.records(needed=study.needed, counted=study.groups, worlds=study.worlds, candidates=study.candidates),
+        **as_json.records(
+            needed=study.needed,
+            counted=study.groups,
+            worlds=study.worlds,
+            candidates=study.candidates,
+        ),
         **as_json.records(families=study.families, stages=study.stages),
         "curves": study.curves.to_dict("list"),
         "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
@@ -296,8 +369,14 @@ def of_planning(study: Planning) -> list[Finding]:
 def assumptions(study: Planning) -> str:
     """The world in words, for captions."""
     w = study.world
-    click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
-    spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    click = (
+        "a play ends the session"
+        if w.leave == 1
+        else "a play never ends the session (position-based)"
+    )
+    spread = (
+        f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    )
     return texts.said("interleaving.assumptions", study, spread=spread, click=click)
 
 
@@ -306,15 +385,22 @@ def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
     facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
-    caption = texts.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
-    reached = [f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])]
+    caption = texts.said(
+        "interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts
+    )
+    reached = [
+        f"{name} reaches 5% at {need[name]:,.0f} users"
+        for name in dict.fromkeys(study.curves["system"])
+    ]
     data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
     return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 
 @pieces.of_a_part
 def agreement(study: Planning) -> figures.Figure | Html:
-    """Interleaving preference of many simulated rankers against their true A/B lift and the measured one."""
+    """Interleaving preference of many simulated rankers against their true A/B lift and the
+    measured one.
+    """
     r = {how: study.correlation(how) for how in HOW}
     caption = texts.said("interleaving.agreement", rankers=study.rankers, each=study.each)
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
@@ -327,7 +413,9 @@ def agreement(study: Planning) -> figures.Figure | Html:
 def families(study: Planning) -> figures.Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
-    caption = texts.said("interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS)
+    caption = texts.said(
+        "interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS
+    )
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
         f"hours {signed_percent(row.hours)}"
@@ -347,10 +435,26 @@ def _of(part: str, *pieces: Callable[[Any], Any]) -> list[Callable[[Online], Any
 
 
 _USERS = experiment_page
-SUMMARY = (verdict, *_of("log", estimates), *_of("users", _USERS.estimates), *_of("planning", answer))
+SUMMARY = (
+    verdict,
+    *_of("log", estimates),
+    *_of("users", _USERS.estimates),
+    *_of("planning", answer),
+)
 PIECES = (
-    *(title, verdict, *_of("log", findings, estimates, comparisons, by_position, segments, balance, checks)),
-    *_of("users", _USERS.findings, _USERS.estimates, _USERS.comparisons, _USERS.adjustments, _USERS.heavy_users),
+    *(
+        title,
+        verdict,
+        *_of("log", findings, estimates, comparisons, by_position, segments, balance, checks),
+    ),
+    *_of(
+        "users",
+        _USERS.findings,
+        _USERS.estimates,
+        _USERS.comparisons,
+        _USERS.adjustments,
+        _USERS.heavy_users,
+    ),
     *_of("users", _USERS.segments, _USERS.users_for),
     *_of("planning", answer, errors, needed, worlds, agreement, families, stages),
     *(definitions, origin),

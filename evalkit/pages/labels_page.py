@@ -8,8 +8,25 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, listed, number, percent
-from evalkit.pages import as_json, classes_page, explorer, first_screen, pieces, shared_findings, texts
-from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
+from evalkit.pages import (
+    as_json,
+    classes_page,
+    explorer,
+    first_screen,
+    pieces,
+    shared_findings,
+    texts,
+)
+from evalkit.pages.shared_findings import (
+    beaten,
+    binned,
+    few_rows,
+    idle,
+    of_sample,
+    rounded,
+    rows_read,
+    weights,
+)
 from evalkit.report import Results
 from evalkit.studies import labels
 from evalkit.studies.labels import SWEPT, LabelsStudy
@@ -36,7 +53,9 @@ def curve_plot(study: LabelsStudy) -> figures.Figure | Html:
 def curves(study: LabelsStudy) -> Html:
     """AUC and average precision label by label."""
     caption = "Label by label, whatever the threshold"
-    return classes_page.class_by_class(study, study.by_label, caption, {"n": "true"}, classes_page.AREAS)
+    return classes_page.class_by_class(
+        study, study.by_label, caption, {"n": "true"}, classes_page.AREAS
+    )
 
 
 def threshold_plot(study: LabelsStudy) -> figures.Figure:
@@ -45,17 +64,28 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
     at, best = study.best
     mark = ((study.threshold, study.threshold), (0.0, 1.0))
     name = f"metric of {study.leader}"
-    panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
+    panel = Panel(
+        frame,
+        "threshold for every label",
+        name,
+        bands=frame,
+        reference=mark,
+        steps=curve_plots.STEPS,
+    )
     rows = counted(len(study.account), "row")
     facts = {"leader": study.leader, "swept": ", ".join(SWEPT), "rows": rows, "best": number(best)}
-    caption = texts.said("labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts)
+    caption = texts.said(
+        "labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts
+    )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 @probabilities
 def calibration(study: LabelsStudy) -> Html:
     """Mean score against share true, label by label."""
-    columns = "label | mean score=score # | share true=share # | mean score − share true=difference ±[]"
+    columns = (
+        "label | mean score=score # | share true=share # | mean score − share true=difference ±[]"
+    )
     caption = f"Calibration of {study.leader} by label"
     return of_rows(caption, study.mean_scores, columns)
 
@@ -69,7 +99,9 @@ def confusion(study: LabelsStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
     counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     caption = "Label by label at the threshold"
-    return classes_page.class_by_class(study, study.by_label, caption, counted, classes_page.DECIDED)
+    return classes_page.class_by_class(
+        study, study.by_label, caption, counted, classes_page.DECIDED
+    )
 
 
 def definitions(study: LabelsStudy) -> Html:
@@ -96,13 +128,19 @@ def results(study: LabelsStudy) -> Results:
 
 def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
     """Every finding of a multi-label report."""
-    few = [*few_rows(study.rows_by_name, "Labels that are true", listed), *shared_findings.few_clusters(study)]
+    few = [
+        *few_rows(study.rows_by_name, "Labels that are true", listed),
+        *shared_findings.few_clusters(study),
+    ]
     scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
     return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
 
 
 def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    shares, (mean, none) = dict(zip(study.names, study.shares.tolist(), strict=True)), study.measured.per_row
+    shares, (mean, none) = (
+        dict(zip(study.names, study.shares.tolist(), strict=True)),
+        study.measured.per_row,
+    )
     of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
     yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
     yield from weights(study.weighted)
@@ -121,5 +159,7 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
     if not study.measured.held:
-        varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
+        varied = (
+            "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
+        )
         yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

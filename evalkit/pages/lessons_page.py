@@ -1,4 +1,6 @@
-"""Lessons of statistics, computed live: a coin, a hundred intervals, common mistakes, repeated analyses."""
+"""Lessons of statistics, computed live: a coin, a hundred intervals, common mistakes, repeated
+analyses.
+"""
 
 from functools import partial
 from typing import Any
@@ -11,11 +13,20 @@ from evalkit.studies import lessons
 
 
 def hundred() -> figures.Figure:
-    """A hundred simulated intervals by Student's t, and by the normal quantile with an estimated standard deviation."""
+    """A hundred simulated intervals by Student's t, and by the normal quantile with an estimated
+    standard deviation.
+    """
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
-    facts = {"few": lessons.FEW, "mean": lessons.MEAN, "sigma": lessons.SIGMA, "samples": lessons.SAMPLES}
-    caption = texts.said("lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts)
+    facts = {
+        "few": lessons.FEW,
+        "mean": lessons.MEAN,
+        "sigma": lessons.SIGMA,
+        "samples": lessons.SAMPLES,
+    }
+    caption = texts.said(
+        "lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts
+    )
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
     return figures.row(plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
 
@@ -23,7 +34,10 @@ def hundred() -> figures.Figure:
 def coin() -> figures.Figure:
     """Heads of ten flips of a fair coin."""
     frame, flips = lessons.coin(), lessons.FLIPS
-    caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
+    caption = (
+        f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} "
+        f"together."
+    )
     k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
     drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
     return figures.picture(plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
@@ -52,12 +66,27 @@ def on_hundred() -> Html:
 
 def on_mistakes() -> Html:
     rows: list[page.Row] = [
-        [r["setting"], *(part for way in ("wrong", "right") for part in (word(r[way]), f"{r[f'{way}_rate']:.0%}"))]
+        [
+            r["setting"],
+            *(
+                part
+                for way in ("wrong", "right")
+                for part in (word(r[way]), f"{r[f'{way}_rate']:.0%}")
+            ),
+        ]
         for r in lessons.wrong().to_dict("records")
     ]
-    heads = ["situation (nominal error rate 5%)", "wrong method", "error rate", "better method", "error rate"]
+    heads = [
+        "situation (nominal error rate 5%)",
+        "wrong method",
+        "error rate",
+        "better method",
+        "error rate",
+    ]
     near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
-    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
+    note = (
+        f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
+    )
     return tables.table("Error rates of common mistakes", heads, rows, note)
 
 
@@ -67,11 +96,15 @@ def word(text: str) -> Cell:
 
 def on_looks() -> Html:
     columns = named(
-        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each analysis=pocock four | "
+        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each "
+        "analysis=pocock four | "
         "O'Brien–Fleming: p at the last=obrien_fleming four",
         share=partial(text, show="{:.1%}".format),
         four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
     )
-    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
+    note = (
+        "Set the parameter looks to the number of times the data were tested as they grew. Equally "
+        "spaced analyses "
+    )
     caption = "False positives from repeated analyses, and the bounds that correct for them"
     return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")

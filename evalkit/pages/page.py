@@ -1,4 +1,6 @@
-"""Pieces that pages share: estimates, comparisons, slices, tiers, definitions, findings, the origin of the page."""
+"""Pieces that pages share: estimates, comparisons, slices, tiers, definitions, findings, the origin
+of the page.
+"""
 
 import math
 from collections import defaultdict
@@ -13,15 +15,38 @@ from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
-from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    count,
+    number_cell,
+    p_cell,
+    text,
+    value,
+    with_interval,
+)
+from evalkit.numbers import (
+    counted,
+    estimate,
+    number,
+    of_frame,
+    percent,
+    plural,
+    sample_sizes,
+    signed,
+    signed_percent,
+)
 from evalkit.pages import pieces, texts
 from evalkit.studies import diagnostics, provenance
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.study import Study
 
 DRAWN = 30  # more than a figure holds
-SIDES = {"high": ("second better", "first better"), "low": ("first better", "second better"), "neither": None}
+SIDES = {
+    "high": ("second better", "first better"),
+    "low": ("first better", "second better"),
+    "neither": None,
+}
 METHODS_OF = 12  # metrics, or metrics of systems, that the line on interval methods names
 IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
@@ -34,9 +59,16 @@ def places(study: Study, label: str) -> int:
 
 
 def estimates(
-    study: Study, caption: str, note: str = "", *, metrics: Sequence[Chosen] | None = None, more: Sequence[Row] = ()
+    study: Study,
+    caption: str,
+    note: str = "",
+    *,
+    metrics: Sequence[Chosen] | None = None,
+    more: Sequence[Row] = (),
 ) -> Html:
-    """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
+    """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below
+    the systems.
+    """
     columns = study.settings.metrics if metrics is None else metrics
     marks, order = beaten(study), _in_sight(study)
     if order != list(study.order):
@@ -45,15 +77,26 @@ def estimates(
     rows = [
         [
             Cell(name, mark=marks.letters.get(name, "")),
-            *(replace(of[name], mark=marks.of(chosen.label, name)) for of, chosen in zip(cells, columns, strict=True)),
+            *(
+                replace(of[name], mark=marks.of(chosen.label, name))
+                for of, chosen in zip(cells, columns, strict=True)
+            ),
         ]
         for name in order
     ]
     heads = [metric_head(chosen) for chosen in columns]
-    of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
-    best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. " if len(order) > 1 else ""
+    of_columns = study.estimates[
+        study.estimates["metric"].isin([chosen.label for chosen in columns])
+    ]
+    best = (
+        f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
+        if len(order) > 1
+        else ""
+    )
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
-    return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
+    return tables.table(
+        caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words
+    )
 
 
 def _in_sight(study: Study) -> list[str]:
@@ -65,24 +108,30 @@ def _in_sight(study: Study) -> list[str]:
 
 
 def _ways(estimates: pd.DataFrame) -> str:
-    """The method of the intervals, or each method after the metrics that it is for, and the systems that differ.
+    """The method of the intervals, or each method after the metrics that it is for, and the systems
+    that differ.
 
     >>> rows = [("mrr", "a", "t"), ("mrr", "b", "t"), ("mrr", "c", "Wilson")]
     >>> _ways(pd.DataFrame(rows, columns=["metric", "system", "method"]))
     'mrr: t; mrr of c: Wilson'
     """
     names = estimates["metric"].where(
-        diagnostics.usual(estimates), estimates["metric"] + " of " + estimates["system"].map(numbers.shortened)
+        diagnostics.usual(estimates),
+        estimates["metric"] + " of " + estimates["system"].map(numbers.shortened),
     )
     whose = names.groupby(estimates["method"], sort=False).unique()
     if len(whose) < 2:
         return "".join(whose.index)
-    return "; ".join(f"{numbers.listed(some, METHODS_OF)}: {method}" for method, some in whose.items())
+    return "; ".join(
+        f"{numbers.listed(some, METHODS_OF)}: {method}" for method, some in whose.items()
+    )
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance for a printed table: each system's letter, and by metric and system whom it beats."""
+    """Marks of significance for a printed table: each system's letter, and by metric and system
+    whom it beats.
+    """
 
     letters: Mapping[str, str]
     beats: Mapping[tuple[str, str], frozenset[str]]
@@ -90,7 +139,11 @@ class Marks:
 
     def of(self, label: str, name: str) -> str:
         """The letters of the systems than which this one is significantly better."""
-        return "".join(self.letters[other] for other in self.letters if other in self.beats.get((label, name), ()))
+        return "".join(
+            self.letters[other]
+            for other in self.letters
+            if other in self.beats.get((label, name), ())
+        )
 
 
 def beaten(study: Study) -> Marks:
@@ -103,7 +156,9 @@ def beaten(study: Study) -> Marks:
         if row.verdict in sides:
             winner, loser = sides[row.verdict]
             wins[row.metric, winner].add(loser)
-    than = f"A superscript letter marks a significant win over the {study.compares} with that letter"
+    than = (
+        f"A superscript letter marks a significant win over the {study.compares} with that letter"
+    )
     words = f"{than} (adjusted p below {diagnostics.alpha(study):.2g})."
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
@@ -111,11 +166,15 @@ def beaten(study: Study) -> Marks:
 
 def metric_link(chosen: Chosen) -> Cell:
     """A metric's name with a link to its definition."""
-    return Cell(chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name)))
+    return Cell(
+        chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name))
+    )
 
 
 def metric_head(chosen: Chosen) -> Cell:
-    """The head of a column of a metric: its name with a link to its definition, and which of its values are better."""
+    """The head of a column of a metric: its name with a link to its definition, and which of its
+    values are better.
+    """
     return tables.joined(metric_link(chosen), _ARROWS[chosen.metric.best])
 
 
@@ -124,24 +183,37 @@ def evidence(study: Study) -> str:
     return f"table-{numbers.anchor(study.differences_are)}"
 
 
-def reference(study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
+def reference(
+    study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]
+) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric."""
     cells = [number_cell(of(chosen), places(study, chosen.label)) for chosen in metrics]
     return [replace(cell, kind="muted") for cell in (Cell(name), *cells)]
 
 
 def sample(study: Study, rows: int) -> str:
-    """What the estimates are over, for a caption: rows, or the units that were named and their rows."""
+    """What the estimates are over, for a caption: rows, or the units that were named and their
+    rows.
+    """
     if not study.settings.unit:
         return f"n = {counted(rows, 'row')}"
-    return f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with {counted(rows, 'row')}"
+    return (
+        f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with "
+        f"{counted(rows, 'row')}"
+    )
 
 
-_ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": ""}  # behind a metric: which of its values are better
+_ARROWS = {
+    "high": "\u00a0↑",
+    "low": "\u00a0↓",
+    "neither": "",
+}  # behind a metric: which of its values are better
 
 
 def _cells(study: Study, label: str) -> dict[str, Cell]:
-    """The estimate of a metric of each system, the best in bold, with its n where that is not the one of all."""
+    """The estimate of a metric of each system, the best in bold, with its n where that is not the
+    one of all.
+    """
     rows = study.estimates[study.estimates["metric"] == label]
     same, best = places(study, label), diagnostics.best_value(study, label)
     lead = number(best, same) if len(rows) > 1 and best == best else None
@@ -150,10 +222,14 @@ def _cells(study: Study, label: str) -> dict[str, Cell]:
 
 
 def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | None) -> Cell:
-    """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as it is printed."""
+    """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as
+    it is printed.
+    """
     cell, below = with_interval(row["value"], row["low"], row["high"], places=same), []
     if diagnostics.moved_by_ties(row):
-        below.append(f"ties {' to '.join(number(row[end], same) for end in ('worst_ties', 'best_ties'))}")
+        below.append(
+            f"ties {' to '.join(number(row[end], same) for end in ('worst_ties', 'best_ties'))}"
+        )
     if row["n"] != usual:
         below.append(f"n = {row['n']:,}")
     return replace(cell, below=tuple(below), kind="lead" if cell.text == lead else "")
@@ -181,14 +257,26 @@ def comparisons(study: Study) -> Html:
         return _nothing(study)
     deciding = study.comparisons["metric"] == study.primary.label
     unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
-    note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}.{_equivalence(study, unfolded)}"
+    note = (
+        f"p by {methods(unfolded)}; adjusted by Holm over "
+        f"{study.adjusted_over}.{_equivalence(study, unfolded)}"
+    )
     if not deciding.any():
-        return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note, many=True)])
+        return tables.stack(
+            [
+                _nothing(study),
+                _comparison_table(study, unfolded, "the other metrics", note, many=True),
+            ]
+        )
     if "lift" in study.comparisons:
         every = f"{note} {texts.said('page.arms_note')}"
-        return _comparison_table(study, study.comparisons, "all metrics", every, evidence(study), many=True)
+        return _comparison_table(
+            study, study.comparisons, "all metrics", every, evidence(study), many=True
+        )
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
-    rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "", many=True)
+    rest = _comparison_table(
+        study, study.comparisons[~deciding], "the other metrics", "", many=True
+    )
     return tables.stack([first, tables.folded("The other metrics", rest), _best_two(study)])
 
 
@@ -198,41 +286,84 @@ def _equivalence(study: Study, frame: pd.DataFrame) -> str:
         return ""
     inside, usual = percent(diagnostics.equivalence_level(study)), percent(study.settings.level)
     margin = f"±{study.settings.margin:g}"
-    return f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed may reach beyond it."
+    return (
+        f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed "
+        f"may reach beyond it."
+    )
 
 
 def _best_two(study: Study) -> Html:
     """The comparison of the two best candidates, which is no part of the family."""
-    note = "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its values."
+    note = (
+        "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its "
+        "values."
+    )
     what = f"{study.primary.label} of the two best candidates"
-    return _comparison_table(study, diagnostics.best_two(study), what, note, f"{evidence(study)}-best-two")
+    return _comparison_table(
+        study, diagnostics.best_two(study), what, note, f"{evidence(study)}-best-two"
+    )
 
 
 def _nothing(study: Study) -> Html:
-    """Why there is no comparison by the metric that decides; of one system the first screen says it."""
+    """Why there is no comparison by the metric that decides; of one system the first screen says
+    it.
+    """
     several = plural(study.compares, 2)
-    return tables.paragraph(texts.said("page.nothing", study, several=several)) if len(study.order) > 1 else Html("")
+    return (
+        tables.paragraph(texts.said("page.nothing", study, several=several))
+        if len(study.order) > 1
+        else Html("")
+    )
 
 
-_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
+_EXTRAS = {
+    "max_t": "max-T p",
+    "p_t": "t-test p",
+    "p_fisher": "Fisher p",
+    "wins": "{units} won / tied / lost",
+}
 _OF_ARMS = {"lift": "lift", "detectable": "detectable difference"}
 
 
 def _comparison_table(
-    study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "", *, many: bool = False
+    study: Study,
+    frame: pd.DataFrame,
+    metrics: str,
+    note: str,
+    place: str = "",
+    *,
+    many: bool = False,
 ) -> Html:
-    """metrics: what the caption says they are of. many: whether each row names its own. Empty without rows."""
+    """metrics: what the caption says they are of. many: whether each row names its own. Empty
+    without rows.
+    """
     if not len(frame):
         return Html("")
     of = sample_sizes(frame["n"], study.unit_name)
-    caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
+    caption = (
+        f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
+    )
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
-    frame = frame.assign(few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows))
+    frame = frame.assign(
+        few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows)
+    )
     extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {})
-    extra = [name.format(units=plural(study.unit_name, 2)) for column, name in extras.items() if column in frame]
-    columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
+    extra = [
+        name.format(units=plural(study.unit_name, 2))
+        for column, name in extras.items()
+        if column in frame
+    ]
+    columns = [
+        "first − second",
+        *(["metric"] if many else []),
+        "difference",
+        "p",
+        "adjusted p",
+        *extra,
+        "verdict",
+    ]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
     return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
@@ -245,7 +376,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     mark = "*" if row["verdict"] in ("better", "worse") else ""
     cells.append(replace(difference, beside=few, mark=mark, kind="one"))
-    cells += [p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
+    cells += [
+        p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row
+    ]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
     if "lift" in row:
@@ -259,9 +392,14 @@ def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
     alone, adjusted = (" of each pair alone", ", after adjustment") if len(every) > 1 else ("", "")
-    caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}"
+    caption = (
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} "
+        f"intervals{alone}"
+    )
     more = f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    return forest(study, plots.intervals, f"{caption}; {colours_of(study)}{adjusted}.{more}", zero=True)
+    return forest(
+        study, plots.intervals, f"{caption}; {colours_of(study)}{adjusted}.{more}", zero=True
+    )
 
 
 COLOURED = {
@@ -275,7 +413,9 @@ COLOURED = {
 def colours_of(study: Study) -> str:
     """What the colours of `forest` mean, in words."""
     found = set(_first_pairs(study)["verdict"])
-    return ", ".join(f"{colour}: {verdict}" for verdict, (colour, _) in COLOURED.items() if verdict in found)
+    return ", ".join(
+        f"{colour}: {verdict}" for verdict, (colour, _) in COLOURED.items() if verdict in found
+    )
 
 
 def _first_pairs(study: Study) -> pd.DataFrame:
@@ -283,21 +423,27 @@ def _first_pairs(study: Study) -> pd.DataFrame:
 
 
 def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
-    """The primary differences of the first pairs with their intervals, in the colours of their verdicts."""
+    """The primary differences of the first pairs with their intervals, in the colours of their
+    verdicts.
+    """
     pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     options |= {"label": label, "sides": SIDES[study.primary.metric.best]}
-    return figures.picture(draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options)
+    return figures.picture(
+        draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options
+    )
 
 
 def listed(frame: pd.DataFrame) -> str:
     """Differences and their intervals in words."""
     rows = frame.itertuples(index=False)
     same = of_frame(frame, "value")
-    return "; ".join(f"{row.name}: {estimate(row.value, row.low, row.high, signed, same)}" for row in rows)
+    return "; ".join(
+        f"{row.name}: {estimate(row.value, row.low, row.high, signed, same)}" for row in rows
+    )
 
 
 def pair_names(comparisons: pd.DataFrame) -> list[str]:
@@ -314,9 +460,18 @@ def segments(study: Study) -> Html:
     tested = "difference" in study.by_segment
     frame = drawn(study, study.by_segment)
     systems = study.order[:CURVES]
-    columns = ["slice", "n", *systems, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
+    columns = [
+        "slice",
+        "n",
+        *systems,
+        *([" − ".join(study.opponents), "adjusted p"] if tested else []),
+    ]
     parts = [part for _, part in frame.groupby(["segment", "slice"], sort=False)]
-    note = f"p is Holm-adjusted over {_tests(frame, len(parts))}; the intervals are not adjusted." if tested else ""
+    note = (
+        f"p is Holm-adjusted over {_tests(frame, len(parts))}; the intervals are not adjusted."
+        if tested
+        else ""
+    )
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(study, part, same, differ) for part in parts]
@@ -332,7 +487,11 @@ def _tests(frame: pd.DataFrame, every: int) -> str:
 
 def _inside(study: Study) -> str:
     """Where a page lists what is in a slice."""
-    return f" A slice opens its part of the list under “{study.listed_under}”." if study.listed_under else ""
+    return (
+        f" A slice opens its part of the list under “{study.listed_under}”."
+        if study.listed_under
+        else ""
+    )
 
 
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
@@ -340,9 +499,13 @@ def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None
     n = max(part["n"])
     link = numbers.LISTED if study.listed_under else ""
     cells = [tables.below(first["segment"], first["slice"], link), Cell(f"{n:,}", numbers=(n,))]
-    cells += [with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()]
+    cells += [
+        with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()
+    ]
     if differ is not None:
-        limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)
+        limits = with_interval(
+            first["difference"], first["difference_low"], first["difference_high"], signed, differ
+        )
         cells += [limits, p_cell(first["adjusted"])]
     return cells
 
@@ -352,15 +515,24 @@ def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
-    label, level, panels = study.primary.label, percent(study.settings.level), frame["slice"].nunique()
+    label, level, panels = (
+        study.primary.label,
+        percent(study.settings.level),
+        frame["slice"].nunique(),
+    )
     caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
     height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
-    return figures.row(plots.multiples, frame, caption=caption, height=height, panels=panels, label=label)
+    return figures.row(
+        plots.multiples, frame, caption=caption, height=height, panels=panels, label=label
+    )
 
 
 def metric_definitions(study: Study) -> list[tuple[str, str]]:
     """Exactly the metrics shown, from the catalogue."""
-    return [(metric.name, _definition(metric)) for metric in dict.fromkeys(c.metric for c in study.settings.metrics)]
+    return [
+        (metric.name, _definition(metric))
+        for metric in dict.fromkeys(c.metric for c in study.settings.metrics)
+    ]
 
 
 def test_definitions(study: Study) -> list[tuple[str, str]]:
@@ -371,7 +543,9 @@ def test_definitions(study: Study) -> list[tuple[str, str]]:
 def _definition(metric: Metric) -> str:
     undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
     reference = [metric.reference] if metric.reference else []
-    return " ".join(f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference])
+    return " ".join(
+        f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference]
+    )
 
 
 def tiers(study: Study) -> Html:
@@ -380,14 +554,22 @@ def tiers(study: Study) -> Html:
         return Html("")
     level, several = percent(study.settings.level), frame["tier"].max()
     ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
-    frame = frame.assign(rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str)))
+    frame = frame.assign(
+        rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str))
+    )
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     apart = f"{plural(study.unit_name, 2)} to tell it from the next"
     columns |= {"tier": count("tier", str), apart: count("needed", _two_digits)}
     note = texts.said("page.tiers_note", level=level)
     if study.settings.baseline:
-        note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
-    caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
+        note += (
+            " All pairs are more tests than the comparisons with the baseline, so ranks separate "
+            "fewer systems."
+        )
+    caption = (
+        f"Ranks by {study.primary.label}: {len(frame)} systems in {several} "
+        f"tier{'s' if several > 1 else ''}"
+    )
     return tables.of_rows(caption, frame, columns, note)
 
 
@@ -410,10 +592,17 @@ def findings(study: shown.Shown) -> Html:
     return shown.findings(shown.page(study.report).every_finding(study))
 
 
-def diagrams(draw: Any, drawn: Reliability, words: Mapping[str, Sequence[str]], caption: str, **options: Any) -> Figure:
+def diagrams(
+    draw: Any, drawn: Reliability, words: Mapping[str, Sequence[str]], caption: str, **options: Any
+) -> Figure:
     """Reliability diagrams side by side, each with words of its own."""
-    data, said = (drawn.curve, drawn.bands, drawn.spread), (f"{name}: {', '.join(of)}" for name, of in words.items())
-    return figures.row(draw, *data, caption=caption, says=f"{'; '.join(said)}.", words=words, **options)
+    data, said = (
+        (drawn.curve, drawn.bands, drawn.spread),
+        (f"{name}: {', '.join(of)}" for name, of in words.items()),
+    )
+    return figures.row(
+        draw, *data, caption=caption, says=f"{'; '.join(said)}.", words=words, **options
+    )
 
 
 def origin(study: Any) -> Html:

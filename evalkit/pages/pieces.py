@@ -1,4 +1,6 @@
-"""What makes a function a piece of a page: what it is empty for, whose it is, and what its module offers."""
+"""What makes a function a piece of a page: what it is empty for, whose it is, and what its module
+offers.
+"""
 
 import inspect
 import sys
@@ -18,18 +20,24 @@ OfOther = TypeVar("OfOther")
 
 def names(module: ModuleType) -> list[str]:
     """The pieces that a module of pages offers: its own public functions."""
-    functions = [f for name, f in inspect.getmembers(module, inspect.isfunction) if not name.startswith("_")]
+    functions = [
+        f for name, f in inspect.getmembers(module, inspect.isfunction) if not name.startswith("_")
+    ]
     own = [f for f in functions if f.__module__ == module.__name__]
     return list(dict.fromkeys(f.__name__ for f in [*vars(module).get("PIECES", ()), *own]))
 
 
 def offered(module_name: str) -> None:
-    """Make the module answer an unknown name with the list of its pieces; called by the module itself."""
+    """Make the module answer an unknown name with the list of its pieces; called by the module
+    itself.
+    """
     module = sys.modules[module_name]
 
     def refuse(name: str) -> NoReturn:
         text = f"module {module_name!r} has no attribute {name!r}"
-        raise AttributeError(text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}")
+        raise AttributeError(
+            text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}"
+        )
 
     setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
 
@@ -53,7 +61,9 @@ def nothing(study: object) -> Html:
     return Html("")
 
 
-def where(holds: Callable[[Any], object]) -> Callable[[Callable[[Part], Piece]], Callable[[Part], Piece | Html]]:
+def where(
+    holds: Callable[[Any], object],
+) -> Callable[[Callable[[Part], Piece]], Callable[[Part], Piece | Html]]:
     """Make a piece empty of a study, or a part of one, of which something does not hold."""
 
     def of_some(piece: Callable[[Part], Piece]) -> Callable[[Part], Piece | Html]:

@@ -8,7 +8,19 @@ import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell, of_rows, paragraph, stack, text, value
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    Rows,
+    escape,
+    number_cell,
+    of_rows,
+    paragraph,
+    stack,
+    text,
+    value,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
@@ -25,7 +37,9 @@ from evalkit.studies.ranking import PERSISTENCE, Ranking, total
 pieces.offered(__name__)
 
 
-HALF = 0.5  # of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to 0
+# of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to
+# 0
+HALF = 0.5
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 50  # queries whose lists stand on the page, with so many items each
@@ -40,7 +54,11 @@ def title(study: Ranking) -> Html:
 def estimates(study: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
     n = diagnostics.most_units(study)
-    unit = f"over queries, clustered by {study.settings.unit}" if study.settings.unit else f"over {counted(n, 'query')}"
+    unit = (
+        f"over queries, clustered by {study.settings.unit}"
+        if study.settings.unit
+        else f"over {counted(n, 'query')}"
+    )
     caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
     tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
     note = "Ties: the range from the worst to the best order of tied items." if tied else ""
@@ -55,13 +73,21 @@ def extremes(study: Ranking) -> Html:
         caption = f"Queries with the {end} {study.primary.label}, {study.leader}"
         return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
     first, second = study.opponents
-    columns = query | {first: value("first"), second: value("second"), "difference": value("difference", signed)}
-    caption = f"Queries with the largest differences in {study.primary.label}, {first} against {second}"
+    columns = query | {
+        first: value("first"),
+        second: value("second"),
+        "difference": value("difference", signed),
+    }
+    caption = (
+        f"Queries with the largest differences in {study.primary.label}, {first} against {second}"
+    )
     return of_rows(caption, study.extremes(), columns)
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
+    """Every query with the values of the two systems, and their lists side by side; of many the
+    most moved.
+    """
     frame, every = study.moved(MOVED), len(study.runs.query)
     decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = _pair(study, frame) if len(study.shown) > 1 else None
@@ -71,10 +97,18 @@ def explorer(study: Ranking) -> Html:
         more |= _values_of(study, frame, label)
     beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
-    which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
+    which = (
+        f"All {counted(every, 'query')}"
+        if len(frame) == every
+        else f"The {len(frame)} queries that differ most"
+    )
     note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
     of = " and ".join(study.shown)
-    return listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note, pair, more))
+    return listing(
+        Explored(
+            which, of, "query", list(frame["query"]), beside, columns, opened, note, pair, more
+        )
+    )
 
 
 def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
@@ -82,14 +116,19 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
     if queries < every:
         yield "The JSON has the differences of all queries."
     if opened:
-        yield f"The first {opened} queries open to the first {TOP} items and their grades (–: not judged)."
+        yield (
+            f"The first {opened} queries open to the first {TOP} items and their grades (–: not "
+            f"judged)."
+        )
     if len(study.likeness):
         shared, biased = (number(mean, 2) for mean in study.mean_likeness)
         yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
 
 
 def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
-    """The columns of how alike the two lists of each query are; none if the items are not at hand."""
+    """The columns of how alike the two lists of each query are; none if the items are not at
+    hand.
+    """
     if not len(study.likeness):
         return {}
     rows = study.likeness.iloc[frame["number"]]
@@ -101,20 +140,32 @@ def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, lis
     """The columns of one metric: each system."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
     places = decimals(value for column in values.values() for value in column)
-    return {f"{label} {name}": [number_cell(value, places) for value in column] for name, column in values.items()}
+    return {
+        f"{label} {name}": [number_cell(value, places) for value in column]
+        for name, column in values.items()
+    }
 
 
 def _choice(study: Ranking) -> Sequence[str]:
     """The systems of which the reader chooses two: those that are shown, then the best."""
-    return list(dict.fromkeys([*study.shown, *study.order]))[: CHOICE if len(study.shown) > 1 else 1]
+    return list(dict.fromkeys([*study.shown, *study.order]))[
+        : CHOICE if len(study.shown) > 1 else 1
+    ]
 
 
 def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
     """The metric that decides, of two systems, and their difference."""
     label = study.primary.label
-    values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in _choice(study)}
+    values = {
+        name: study.per_query[label, name].per_unit[frame["number"]] for name in _choice(study)
+    }
     places = decimals(value for name in study.shown for value in values[name])
-    return Pair(values, frame["difference"], {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}, places)
+    return Pair(
+        values,
+        frame["difference"],
+        {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2},
+        places,
+    )
 
 
 def _opened(study: Ranking, query: int) -> str:
@@ -123,13 +174,18 @@ def _opened(study: Ranking, query: int) -> str:
     Of the systems that can be chosen those that are not shown are hidden.
     """
     lists = [(system, study.top(system, query, TOP)) for system in _choice(study)]
-    parts = [_list(system, items, "" if system in study.shown else " hidden") for system, items in lists]
+    parts = [
+        _list(system, items, "" if system in study.shown else " hidden") for system, items in lists
+    ]
     return "".join(parts) if any(items for _, items in lists) else ""
 
 
 def _list(system: str, items: Sequence[tuple[str, float]], hidden: str) -> str:
     """A system's list of items with their grades; a dash for one without a judgement."""
-    rows = "".join(f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})" for item, grade in items)
+    rows = "".join(
+        f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})"
+        for item, grade in items
+    )
     return f"<section{hidden}>{escape(system)}<ol>{rows}</ol></section>"
 
 
@@ -138,10 +194,17 @@ def definitions(study: Ranking) -> Html:
     given, closed = "rank" in study.runs.columns, study.p.ranks == RENUMBER
     gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
     order = dict(texts.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
-    items = [*page.metric_definitions(study), *texts.meanings("ranking", level=study.relevance_level, order=order)]
+    items = [
+        *page.metric_definitions(study),
+        *texts.meanings("ranking", level=study.relevance_level, order=order),
+    ]
     if len(study.likeness):
-        items += texts.meanings("likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST)
-    compared = [*tests, *texts.meanings("compared")] if (tests := page.test_definitions(study)) else []
+        items += texts.meanings(
+            "likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST
+        )
+    compared = (
+        [*tests, *texts.meanings("compared")] if (tests := page.test_definitions(study)) else []
+    )
     return tables.definitions([*items, *compared])
 
 
@@ -152,15 +215,26 @@ def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
     accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]
-    population = {"queries": len(study.runs.query), "pooled_ideal": study.runs.pooled_ideal, "accounts": accounts}
+    population = {
+        "queries": len(study.runs.query),
+        "pooled_ideal": study.runs.pooled_ideal,
+        "accounts": accounts,
+    }
     more = {
         "columns": dict(study.runs.columns),
         "population": population,
-        **as_json.records(curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)),
-        **as_json.records(unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)),
+        **as_json.records(
+            curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)
+        ),
+        **as_json.records(
+            unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)
+        ),
         **as_json.records(diversity_differences=beyond_relevance.differences(study)),
         "differences": {"queries": list(differences.index), "values": list(differences)},
-        "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
+        "values": {
+            "query": list(study.runs.query),
+            "systems": study.values()[list(study.shown)].to_dict("list"),
+        },
         "likeness": study.likeness.to_dict("list"),
     }
     return as_json.results(study, every_finding(study), more)
@@ -175,7 +249,13 @@ def queries(study: Ranking) -> Figure | Html:
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    facts = {"better": counted(better, "query"), "green": green, "equal": equal, "worse": worse, "orange": orange}
+    facts = {
+        "better": counted(better, "query"),
+        "green": green,
+        "equal": equal,
+        "worse": worse,
+        "orange": orange,
+    }
     caption = texts.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(values):,})",
@@ -190,45 +270,80 @@ def _values(study: Ranking) -> Figure:
     values = study.values()[study.leader].dropna().to_numpy()
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
-    labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
+    labels: dict[str, Any] = {
+        "xlabel": f"queries, sorted (n = {len(values):,})",
+        "ylabel": study.primary.label,
+    }
     return figures.picture(plots.bars, values, caption=caption, height=2.6, **labels)
 
 
 def curves(study: Ranking) -> Figure:
     """The primary metric against its cut-off."""
     name = study.curves.iloc[0]["metric"]
-    return _curves(study, study.curves, f"{name}@k against k", "k", "cut-off k (log scale)", f"mean {name}@k", log=True)
+    return _curves(
+        study,
+        study.curves,
+        f"{name}@k against k",
+        "k",
+        "cut-off k (log scale)",
+        f"mean {name}@k",
+        log=True,
+    )
 
 
 def precision_recall(study: Ranking) -> Figure:
-    """Interpolated precision at eleven recall levels, as far as at least half of a system's lists reach."""
+    """Interpolated precision at eleven recall levels, as far as at least half of a system's lists
+    reach.
+    """
     what, frame = "interpolated precision", study.precision_recall
     near = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
-    end = ", up to the last that at least half of a system's lists reach," if len(near) < len(frame) else ""
+    end = (
+        ", up to the last that at least half of a system's lists reach,"
+        if len(near) < len(frame)
+        else ""
+    )
     return _curves(study, near, f"{what} at 11 recall levels{end}", "recall", "recall", what)
 
 
-def _curves(study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any) -> Figure:
+def _curves(
+    study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
+) -> Figure:
     """Means over queries along x, in words also each line's first and last point."""
     frame, n = page.drawn(study, frame), max(frame["n"])
-    caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}.{page.few(study)}"
+    caption = (
+        f"Mean {what} with {percent(study.settings.level)} bands, "
+        f"{counted(n, 'query')}.{page.few(study)}"
+    )
     ends = [
-        f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at {xs.iloc[-1]:g}"
-        for name, xs, ys in ((name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False))
+        f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at "
+        f"{xs.iloc[-1]:g}"
+        for name, xs, ys in (
+            (name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False)
+        )
     ]
     options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
-    return figures.picture(plots.curves, frame, caption=caption, says=f"{'; '.join(ends)}.", **options)
+    return figures.picture(
+        plots.curves, frame, caption=caption, says=f"{'; '.join(ends)}.", **options
+    )
 
 
 def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
-    data = [_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_judgements(study), *lists]
+    data = [
+        _rows(study),
+        *unshared(study.runs.accounts),
+        *_undefined(study),
+        *_judgements(study),
+        *lists,
+    ]
     return [*data, *few_units(study, diagnostics.most_units(study)), *of_sample(study)]
 
 
 def _rows(study: Ranking) -> Finding:
-    read, used, refused = (total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query"))
+    read, used, refused = (
+        total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query")
+    )
     rest = f", {refused:,} in queries without judgements left out" if refused else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
@@ -236,13 +351,19 @@ def _rows(study: Ranking) -> Finding:
 
 
 def _undefined(study: Ranking) -> Iterator[Finding]:
-    """Queries without a value of a metric, a warning where systems do not share them, or of a segment column."""
+    """Queries without a value of a metric, a warning where systems do not share them, or of a
+    segment column.
+    """
     for label, by_name, shared in ranking.undefined(study):
         most = max(by_name.values())
         if shared:
-            yield kinds.UNDEFINED_VALUES.note(most, "shared", metric=label, queries=counted(most, "query"))
+            yield kinds.UNDEFINED_VALUES.note(
+                most, "shared", metric=label, queries=counted(most, "query")
+            )
         else:
-            yield kinds.UNDEFINED_VALUES.warning(most, "apart", metric=label, counts=counts(by_name))
+            yield kinds.UNDEFINED_VALUES.warning(
+                most, "apart", metric=label, counts=counts(by_name)
+            )
     if without := ranking.without_segment(study):
         yield kinds.NO_SEGMENT_VALUE.warning(max(without.values()), counts=counts(without))
 
@@ -276,11 +397,19 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     if not tied:
         return
     rows, matters = ranking.ties(study)
-    ends = [f"{label} of {row.system} lies in {interval(row.worst_ties, row.best_ties)}" for row in rows.itertuples()]
+    ends = [
+        f"{label} of {row.system} lies in {interval(row.worst_ties, row.best_ties)}"
+        for row in rows.itertuples()
+    ]
     little = f" Their order changes {label} by less than {VISIBLE:g}."
     moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
-    order, rows_tied = "rank" if "rank" in study.runs.columns else "score", total(study.runs.accounts, "tied")
-    yield kinds.TIES.rated(WARNING if matters else NOTE, rows_tied, order=order, counts=counts(tied), moved=moved)
+    order, rows_tied = (
+        "rank" if "rank" in study.runs.columns else "score",
+        total(study.runs.accounts, "tied"),
+    )
+    yield kinds.TIES.rated(
+        WARNING if matters else NOTE, rows_tied, order=order, counts=counts(tied), moved=moved
+    )
 
 
 def diversity(study: Ranking) -> Html:
@@ -288,16 +417,27 @@ def diversity(study: Ranking) -> Html:
     if study.catalogue is None:
         return Html("")
     if study.runs.retrieved is None:
-        text = f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
+        text = (
+            f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
+        )
         return paragraph(text)
     frame = beyond_relevance.measures(study)
-    caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
+    caption = (
+        f"The first {study.depth} items of each list, with {percent(study.settings.level)} "
+        f"intervals"
+    )
     names, meaning = dict.fromkeys(frame["metric"]), dict(texts.meanings("diversity"))
-    table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
+    table = tables.by_system(
+        caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame)
+    )
     said = paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))
     tested = beyond_relevance.differences(study)
-    columns = {"first − second": tables.pair} | tables.named("metric w | difference ±[] | p p | adjusted p=adjusted p")
-    caption = f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
+    columns = {"first − second": tables.pair} | tables.named(
+        "metric w | difference ±[] | p p | adjusted p=adjusted p"
+    )
+    caption = (
+        f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
+    )
     return stack([table, said, tables.of_rows(caption, tested, columns)])
 
 
@@ -306,23 +446,33 @@ def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:
     most = frame.groupby("metric", sort=False)["left_out"].max()
     some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    return f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
+    return (
+        f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
+    )
 
 
 PLACES = 3  # decimals of a limit at most
 
 
 def unjudged(study: Ranking) -> Html:
-    """The lowest and the highest value of each metric, whatever the unjudged items of each system are."""
+    """The lowest and the highest value of each metric, whatever the unjudged items of each system
+    are.
+    """
     if not len(frame := beyond_relevance.bounds(study)):
         return Html("")
     labels = dict.fromkeys(frame["metric"])
     wide = frame.pivot(index="system", columns="metric").loc[list(dict.fromkeys(frame["system"]))]
     counts = wide["unjudged"].max(axis=1).astype(int).map("{:,}".format)
     rows = pd.DataFrame({"system": wide.index, "unjudged": counts.to_numpy()})
-    columns: dict[str, Column] = {"system": text("system"), f"unjudged in the first {study.depth}": text("unjudged")}
+    columns: dict[str, Column] = {
+        "system": text("system"),
+        f"unjudged in the first {study.depth}": text("unjudged"),
+    }
     for label in labels:
-        rows[f"{label} low"], rows[f"{label} high"] = wide["low", label].to_numpy(), wide["high", label].to_numpy()
+        rows[f"{label} low"], rows[f"{label} high"] = (
+            wide["low", label].to_numpy(),
+            wide["high", label].to_numpy(),
+        )
         columns[label] = _range(f"{label} low", f"{label} high")
     note = texts.said("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
@@ -341,7 +491,25 @@ def _range(low: str, high: str) -> Column:
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(title, first_screen.verdict, findings, estimates, unjudged, page.differences, page.comparisons, page.tiers),
-    *(queries, extremes, explorer, curves, precision_recall, diversity, page.segment_plot, page.segments),
+    *(
+        title,
+        first_screen.verdict,
+        findings,
+        estimates,
+        unjudged,
+        page.differences,
+        page.comparisons,
+        page.tiers,
+    ),
+    *(
+        queries,
+        extremes,
+        explorer,
+        curves,
+        precision_recall,
+        diversity,
+        page.segment_plot,
+        page.segments,
+    ),
     *(definitions, origin),
 )

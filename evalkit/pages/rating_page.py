@@ -29,9 +29,14 @@ def title(study: Rating) -> Html:
 
 def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
-    caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
+    caption = (
+        f"Errors with {study.settings.level:.0%} intervals, "
+        f"{page.sample(study, len(study.account))}"
+    )
     constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
-    rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
+    rows = [
+        page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()
+    ]
     note = texts.said("rating.estimates_note")
     return page.estimates(study, caption, note, more=rows)
 
@@ -40,9 +45,13 @@ def error_plot(study: Rating) -> figures.Figure:
     """The leader's error against its forecast."""
     name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = texts.said("rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level)
+    caption = texts.said(
+        "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
+    )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    return figures.picture(curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels)
+    return figures.picture(
+        curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels
+    )
 
 
 def bias_plot(study: Rating) -> figures.Figure:
@@ -50,8 +59,12 @@ def bias_plot(study: Rating) -> figures.Figure:
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = texts.said("rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row"))
-    return figures.row(curve_plots.tenths, frame, caption=caption, panels=across, ylabel="bias (forecast − actual)")
+    caption = texts.said(
+        "rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row")
+    )
+    return figures.row(
+        curve_plots.tenths, frame, caption=caption, panels=across, ylabel="bias (forecast − actual)"
+    )
 
 
 def tenths(study: Rating) -> Html:
@@ -63,7 +76,10 @@ def tenths(study: Rating) -> Html:
 
 def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
-    columns = {name: text(name) if name == "system" else value(name, signed) for name in study.spread.columns}
+    columns = {
+        name: text(name) if name == "system" else value(name, signed)
+        for name in study.spread.columns
+    }
     note = "Error: forecast − actual. Half of the errors lie between the 25% and the 75% column."
     return of_rows("Quantiles of the error", study.spread, columns, note)
 
@@ -78,8 +94,14 @@ def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     units = plural(study.unit_name, 2)
     win = f"{units} on which the absolute error of the first system is smaller, equal, larger"
-    compared = [*tests, (f"{units} won / tied / lost", win)] if (tests := page.test_definitions(study)) else []
-    return tables.definitions([*page.metric_definitions(study), ("intervals", study.intervals_are), *compared])
+    compared = (
+        [*tests, (f"{units} won / tied / lost", win)]
+        if (tests := page.test_definitions(study))
+        else []
+    )
+    return tables.definitions(
+        [*page.metric_definitions(study), ("intervals", study.intervals_are), *compared]
+    )
 
 
 findings, origin = page.findings, page.origin
@@ -88,7 +110,12 @@ findings, origin = page.findings, page.origin
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     frames = as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
-    more = as_json.population(study.account) | frames | {"forecasts": _forecasts(study)} | recorded(study)
+    more = (
+        as_json.population(study.account)
+        | frames
+        | {"forecasts": _forecasts(study)}
+        | recorded(study)
+    )
     return as_json.results(study, every_finding(study), more)
 
 
@@ -120,8 +147,19 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
         diagnostics.most_units(study) if study.settings.unit else study.unit_count,
         f" {kinds.measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
     )
-    data = [*shared_findings.rows_read(study.account), *_data(study), *constant, *_errors(study), *_drawn(study)]
-    return [*data, *shared_findings.weights(study.weighted), *few, *shared_findings.of_sample(study)]
+    data = [
+        *shared_findings.rows_read(study.account),
+        *_data(study),
+        *constant,
+        *_errors(study),
+        *_drawn(study),
+    ]
+    return [
+        *data,
+        *shared_findings.weights(study.weighted),
+        *few,
+        *shared_findings.of_sample(study),
+    ]
 
 
 def _data(study: Rating) -> Iterator[kinds.Finding]:
@@ -133,7 +171,9 @@ def _data(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
         yield kinds.CLUSTERED.note(n, unit=study.unit_name, units=counted(n, study.unit_name))
-    if constant := [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]:
+    if constant := [
+        name for name, forecast in study.forecasts.items() if forecast.low == forecast.high
+    ]:
         yield kinds.CONSTANT_FORECAST.warning(len(constant), systems=listed(constant))
 
 
@@ -149,7 +189,9 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
     if named and study.errors[study.leader].whole:
         yield kinds.FALLS_SHORT.warning(metrics=named)
     if study.heavy > HEAVY:
-        yield kinds.FEW_ROWS_DOMINATE.warning(None, "squared", share=study.heavy, leader=study.leader)
+        yield kinds.FEW_ROWS_DOMINATE.warning(
+            None, "squared", share=study.heavy, leader=study.leader
+        )
     if study.bound:
         most, bound = study.settings.limits.bins, shared_findings.power(study.bound)
         yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
@@ -164,7 +206,11 @@ def _drawn(study: Rating) -> Iterator[kinds.Finding]:
         drawn, n = study.rows_drawn, len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
-        known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
+        known = (
+            f"; these half-widths are known to {max(study.unsure, 0.001):.1%}"
+            if len(of) > 1
+            else ""
+        )
         severity = kinds.WARNING if study.unsure > SURE else kinds.NOTE
         yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
 
@@ -177,10 +223,16 @@ def actual_plot(study: Rating) -> figures.Figure:
     names = study.order[:DRAWN]
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    facts = {"rows": counted(len(study.account), "row"), "cells": CELLS, "most": number(frame["rows"].max(), 0)}
+    facts = {
+        "rows": counted(len(study.account), "row"),
+        "cells": CELLS,
+        "most": number(frame["rows"].max(), 0),
+    }
     caption = texts.said("rating.actual_plot", what=what, first=_first(study), **facts)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
-    return figures.row(curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)
+    return figures.row(
+        curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels
+    )
 
 
 def error_histogram_plot(study: Rating) -> figures.Figure:
@@ -198,7 +250,9 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
 
 
 def reliability_plot(study: Rating) -> figures.Figure:
-    """The mean of the actual values along the forecast of each system, with the band of forecasts that are right."""
+    """The mean of the actual values along the forecast of each system, with the band of forecasts
+    that are right.
+    """
     names = study.order[:DRAWN]
     drawn = reliability.drawn_means({name: study.means[name] for name in names})
     rows = study.parts.set_index("system").loc[names]
@@ -208,15 +262,22 @@ def reliability_plot(study: Rating) -> figures.Figure:
         for name in names:
             words[name].append(f"{short} {number(rows.loc[name, column], places)}")
     of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
-    of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
+    of_such = (
+        f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
+    )
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
-    caption = texts.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
+    caption = texts.said(
+        "rating.reliability_plot", rows=len(study.account), band=band, first=_first(study)
+    )
     return page.diagrams(curve_plots.means, drawn, words, caption, panels=len(names), height=3.4)
 
 
 def decomposition(study: Rating) -> Html:
     """The squared error of every system taken apart."""
-    columns = "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination (DSC)=discrimination # | "
+    columns = (
+        "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination "
+        "(DSC)=discrimination # | "
+    )
     columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
     note = texts.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
@@ -228,7 +289,25 @@ def _first(study: Rating) -> str:
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, actual_plot, error_plot),
-    *(error_histogram_plot, spread, extremes, explorer, reliability_plot, decomposition, bias_plot, tenths),
+    *(
+        title,
+        first_screen.verdict,
+        findings,
+        estimates,
+        page.differences,
+        page.comparisons,
+        actual_plot,
+        error_plot,
+    ),
+    *(
+        error_histogram_plot,
+        spread,
+        extremes,
+        explorer,
+        reliability_plot,
+        decomposition,
+        bias_plot,
+        tenths,
+    ),
     *(page.segment_plot, page.segments, definitions, origin),
 )

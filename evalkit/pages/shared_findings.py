@@ -1,4 +1,6 @@
-"""Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
+"""Findings that several reports share, in words: rows, units, weights, slices, thresholds and
+stored scores.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -26,7 +28,11 @@ def assumed(study: Study, advice: str) -> list[Finding]:
 
     advice: what to do if less is, about the first of them, {name}.
     """
-    names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
+    names = [
+        chosen.label
+        for chosen in study.directed
+        if chosen.metric.assumed and len(study.systems) > 1
+    ]
     says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
     less = advice.format(name=written(names[:1]))
     return [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=less)] if names else []
@@ -35,7 +41,11 @@ def assumed(study: Study, advice: str) -> list[Finding]:
 def held(study: Study, units: int, what: str) -> list[Finding]:
     """That one row of each of many units is held, and of how many it can be."""
     limits = study.settings.limits
-    return [kinds.HELD.note(units=units, what=what, most=limits.held)] if units > limits.reading.rows else []
+    return (
+        [kinds.HELD.note(units=units, what=what, most=limits.held)]
+        if units > limits.reading.rows
+        else []
+    )
 
 
 def counts(by_name: Mapping[str, int]) -> str:
@@ -52,7 +62,11 @@ def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     text, columns = used(rows.read, len(rows), len(rows.systems)), columns_read(rows.columns)
     read = kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
-    return [read, *unmatched(rows.alone), *([kinds.FOLDS_UNREAD.note()] if "fold" in rows.others else [])]
+    return [
+        read,
+        *unmatched(rows.alone),
+        *([kinds.FOLDS_UNREAD.note()] if "fold" in rows.others else []),
+    ]
 
 
 def used(read: int, rows: int, systems: int) -> str:
@@ -60,24 +74,40 @@ def used(read: int, rows: int, systems: int) -> str:
     text = f"{counted(read, 'row')} read"
     if systems == 1:
         return f"{text}, {rows:,} used"
-    return f"{text}, each with predictions of {systems} systems" if rows == read else f"{text}, {rows:,} of each system"
+    return (
+        f"{text}, each with predictions of {systems} systems"
+        if rows == read
+        else f"{text}, {rows:,} of each system"
+    )
 
 
 def binned(study: classes.EachStudy, part: str) -> list[Finding]:
-    """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
+    """By how much the bins can move the areas of a class or label, where its scores are counted in
+    bins.
+    """
     area, precision = (power(bound) for bound in study.measured.bounds)
     facts = {"part": part, "area": area, "precision": precision}
-    return [kinds.BINNED_SCORES.note(len(study.systems), "several", **facts)] if study.measured.bounds.any() else []
+    return (
+        [kinds.BINNED_SCORES.note(len(study.systems), "several", **facts)]
+        if study.measured.bounds.any()
+        else []
+    )
 
 
 def class_named(label: str, column: str) -> str:
     """A class in words: a number says only how it is coded."""
-    return f"the class coded {label} in {column}" if label.lstrip("-").isdecimal() else f"{column} = {label}"
+    return (
+        f"the class coded {label} in {column}"
+        if label.lstrip("-").isdecimal()
+        else f"{column} = {label}"
+    )
 
 
 def unmatched(alone: int) -> list[Finding]:
     """Rows that were left out as another system lacks their id."""
-    return [kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))] if alone else []
+    return (
+        [kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))] if alone else []
+    )
 
 
 def weights(weighted: object) -> list[Finding]:
@@ -88,7 +118,9 @@ def weights(weighted: object) -> list[Finding]:
 def few_units(study: Study, n: int, more: str = "") -> list[Finding]:
     """That there are few units, if so; more: what follows for p."""
     units = f"{n} {plural(study.unit_name, n)}"
-    return [kinds.FEW_UNITS.warning(n, "units", units=units, more=more)] if n < diagnostics.FEW else []
+    return (
+        [kinds.FEW_UNITS.warning(n, "units", units=units, more=more)] if n < diagnostics.FEW else []
+    )
 
 
 def few_clusters(study: Study) -> list[Finding]:
@@ -96,10 +128,18 @@ def few_clusters(study: Study) -> list[Finding]:
     return few_units(study, diagnostics.most_units(study)) if study.settings.unit else []
 
 
-def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]) -> list[Finding]:
-    """The classes or labels that few rows have, with what was simulated; those of none are told elsewhere."""
+def few_rows(
+    rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]
+) -> list[Finding]:
+    """The classes or labels that few rows have, with what was simulated; those of none are told
+    elsewhere.
+    """
     few = diagnostics.few_rows(rows)
-    facts = {"of": of, "few": diagnostics.FEW_ROWS, "named": listed(f"{name} {n:,}" for name, n in few.items())}
+    facts = {
+        "of": of,
+        "few": diagnostics.FEW_ROWS,
+        "named": listed(f"{name} {n:,}" for name, n in few.items()),
+    }
     return [kinds.SMALL_CLASS.warning(len(few), "several", **facts)] if few else []
 
 
@@ -114,7 +154,11 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     what = plural(study.compares, 2)
     if study.settings.baseline:
         several, what = len(study.pairs), "candidates"
-    facts = {"leader": shortened(study.leader), "what": what, "covered": diagnostics.covered(study, several)}
+    facts = {
+        "leader": shortened(study.leader),
+        "what": what,
+        "covered": diagnostics.covered(study, several),
+    }
     return [kinds.PICKED.note(several, several=several, **facts)]
 
 
@@ -124,7 +168,9 @@ MOST_PAIRS = 3  # pairs that a line names
 
 
 def contrary(study: Study) -> list[Finding]:
-    """Pairs of the first screen whose first system is significantly worse by another metric, not by the primary one."""
+    """Pairs of the first screen whose first system is significantly worse by another metric, not by
+    the primary one.
+    """
     pairs = diagnostics.contrary(study)
     sentences = [
         f"{shortened(str(first))} is significantly worse {_than(rows)}, while "
@@ -132,7 +178,11 @@ def contrary(study: Study) -> list[Finding]:
         for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
     ]
     n = len(pairs[["first", "second"]].drop_duplicates())
-    return [kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))] if n else []
+    return (
+        [kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))]
+        if n
+        else []
+    )
 
 
 def _than(rows: pd.DataFrame) -> str:
@@ -150,7 +200,8 @@ def _side(difference: float) -> str:
 
 
 def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
-    """That a prediction equal for every row is better than systems by some metrics, as printed, if so.
+    """That a prediction equal for every row is better than systems by some metrics, as printed, if
+    so.
 
     told: metrics of which another finding says so.
     """
@@ -158,16 +209,28 @@ def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
     for label, (constant, values) in diagnostics.beaten(study).items():
         same = page.places(study, label)
         printed = {shortened(name): number(value, same) for name, value in values.items()}
-        worse = [f"{name} {value}" for name, value in printed.items() if value != number(constant, same)]
-        metrics += [f"{label} ({number(constant, same)}; {listed(worse)})"] if worse and label not in told else []
+        worse = [
+            f"{name} {value}" for name, value in printed.items() if value != number(constant, same)
+        ]
+        metrics += (
+            [f"{label} ({number(constant, same)}; {listed(worse)})"]
+            if worse and label not in told
+            else []
+        )
     return [kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))] if metrics else []
 
 
 def skewed(study: Study) -> list[Finding]:
-    """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
+    """That differences are too skewed for sign flips to keep their level, if so, with the levels of
+    simulations.
+    """
     if (skew := diagnostics.skew(study)) is None:
         return []
-    facts = {"pair": " − ".join(skew.pair), "metric": skew.metric, "skewness": signed(skew.skewness, 1)}
+    facts = {
+        "pair": " − ".join(skew.pair),
+        "metric": skew.metric,
+        "skewness": signed(skew.skewness, 1),
+    }
     facts |= {"noun": plural(study.unit_name, skew.units)}
     facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
     return [kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)]
@@ -180,16 +243,22 @@ def slices(study: Study) -> list[Finding]:
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
-        findings.append(kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which))
+        findings.append(
+            kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which)
+        )
     if hopeless:
-        findings.append(kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless)))
+        findings.append(
+            kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless))
+        )
     if flat:
         findings.append(kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat)))
     return findings
 
 
 def of_sample(study: Study) -> list[Finding]:
-    """What every report says of a sample last: a leader that was picked, metrics that disagree, skew, slices."""
+    """What every report says of a sample last: a leader that was picked, metrics that disagree,
+    skew, slices.
+    """
     return [*picked(study), *contrary(study), *skewed(study), *slices(study)]
 
 
@@ -197,7 +266,9 @@ def of_sample(study: Study) -> list[Finding]:
 
 
 def compared(stored: Mapping[str, rules.Precision]) -> str:
-    """The precision in which scores and threshold are compared: that of the scores, by system if it differs."""
+    """The precision in which scores and threshold are compared: that of the scores, by system if it
+    differs.
+    """
     several = diagnostics.by_precision(stored)
     if len(several) == 1:
         return f"compared in {rules.WORDS[next(iter(several))]}, as the scores are stored"
@@ -210,13 +281,20 @@ def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Fin
     findings = []
     for r in diagnostics.rounded(threshold, stored):
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
-        facts = {"whose": whose, "stored": rules.WORDS[r.stored], "threshold": threshold, "value": r.value}
+        facts = {
+            "whose": whose,
+            "stored": rules.WORDS[r.stored],
+            "threshold": threshold,
+            "value": r.value,
+        }
         findings.append(kinds.ROUNDED_THRESHOLD.note(len(r.systems), **facts))
     return findings
 
 
 def idle(thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]) -> list[Finding]:
-    """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
+    """A warning for each system whose rows are all decided alike; ends: its lowest and its highest
+    score.
+    """
     alike = [("above", name, high) for name, (_, high) in ends.items() if thresholds[name] > high]
     alike += [("below", name, low) for name, (low, _) in ends.items() if thresholds[name] <= low]
     return [
@@ -250,20 +328,28 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
     missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
     if missing:
-        findings.append(kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing)))
+        findings.append(
+            kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing))
+        )
     if extra:
-        findings.append(kinds.QUERIES_WITHOUT_JUDGEMENTS.note(total(accounts, "extra"), counts=counts(extra)))
+        findings.append(
+            kinds.QUERIES_WITHOUT_JUDGEMENTS.note(total(accounts, "extra"), counts=counts(extra))
+        )
     return findings
 
 
 def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
-    several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
+    several = {
+        name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps
+    }
     lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
     return [kinds.RANK_GAPS.warning(len(several), lists=lists)] if several else []
 
 
 def _gaps(account: Account) -> str:
-    late = f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
+    late = (
+        f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
+    )
     gaps = f"{counted(account.gaps, 'list')} {'has' if account.gaps == 1 else 'have'} gaps"
     return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)

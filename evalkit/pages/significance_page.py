@@ -1,4 +1,6 @@
-"""The words, tables and figures of the significance page: values by unit, evaluations, successes and trials."""
+"""The words, tables and figures of the significance page: values by unit, evaluations, successes
+and trials.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -11,13 +13,47 @@ from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import as_json, first_screen, lessons_page as lesson, page, pieces, shared_findings, texts
+from evalkit.numbers import (
+    counted,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    plural,
+    signed,
+    signed_percent,
+)
+from evalkit.pages import (
+    as_json,
+    first_screen,
+    lessons_page as lesson,
+    page,
+    pieces,
+    shared_findings,
+    texts,
+)
 from evalkit.pages.pieces import also
-from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
+from evalkit.pages.shared_findings import (
+    assumed,
+    columns_read,
+    contrary,
+    counts,
+    gaps,
+    picked,
+    skewed,
+    unshared,
+)
 from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import diagnostics, lessons, paired, significance
-from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
+from evalkit.studies.diagnostics import (
+    FEW,
+    alpha,
+    beyond,
+    equivalence_level,
+    most_units,
+    rank_tiers,
+)
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
 
@@ -36,7 +72,10 @@ def title_of_shares(study: Shares) -> Html:
     n = study.trials
     against = f" against a share of {study.null:g}" if study.null is not None else ""
     against = against or (" against each other" if len(study.systems) > 1 else "")
-    asked = f"What can be claimed about {listed(study.data.systems)}{against}, from {counted(n, 'trial')}?"
+    asked = (
+        f"What can be claimed about {listed(study.data.systems)}{against}, from "
+        f"{counted(n, 'trial')}?"
+    )
     return first_screen.heading("Significance report", asked, study)
 
 
@@ -59,9 +98,24 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         return tables.paragraph(texts.said("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
-    facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
-    caption = texts.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
-    drawn: dict[str, Any] = {"seen": shares.seen, "counted": shares.added, "xlabel": f"successes of {trials}"}
+    facts = {
+        "opponents": study.opponents[0],
+        "seen": shares.seen,
+        "trials": trials,
+        "null": study.null,
+    }
+    caption = texts.said(
+        "significance.null_of_shares",
+        alternative=study.p.alternative,
+        p=p_value(p),
+        few=few,
+        **facts,
+    )
+    drawn: dict[str, Any] = {
+        "seen": shares.seen,
+        "counted": shares.added,
+        "xlabel": f"successes of {trials}",
+    }
     data = shares.k, shares.probability
     return figures.picture(plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
 
@@ -69,15 +123,22 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
     """Every finding of trials."""
     n, small = study.trials, study.small
-    yield kinds.ROWS_READ.note(n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns))
+    yield kinds.ROWS_READ.note(
+        n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns)
+    )
     if small:
         yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
     if study.p.alternative == "two-sided" and (pairs := study.beyond_exact):
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
-        yield kinds.SCORE_TEST.note(len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs))
+        yield kinds.SCORE_TEST.note(
+            len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs)
+        )
     rows = study.two_answers.to_dict("records")
     ends = [interval(row["low"], row["high"], signed) for row in rows]
-    claims = [f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})" for r, e in zip(rows, ends, strict=True)]
+    claims = [
+        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})"
+        for r, e in zip(rows, ends, strict=True)
+    ]
     if claims:
         yield kinds.TEST_AND_INTERVAL.warning(len(claims), claims=listed(claims, PAIRS))
     yield kinds.INDEPENDENT_TRIALS.note()
@@ -90,8 +151,14 @@ def results_of_shares(study: Shares) -> report.Results:
 
 def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> report.Results:
     """What both kinds of significance study publish, and `more`."""
-    both = {"columns": dict(study.data.columns), "family": study.family, "lessons": lessons.figures()}
-    return as_json.results(study, findings, both | as_json.records(wrong_methods=lessons.wrong()) | more)
+    both = {
+        "columns": dict(study.data.columns),
+        "family": study.family,
+        "lessons": lessons.figures(),
+    }
+    return as_json.results(
+        study, findings, both | as_json.records(wrong_methods=lessons.wrong()) | more
+    )
 
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
@@ -104,19 +171,28 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
+    floor = (
+        f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
+    )
     few = shared_findings.few_units(study, least, floor)
     units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
     return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
 
 
 def _data(study: Significance) -> Iterator[Finding]:
-    """What was read; of an earlier report that its values and its differences may be means over different things."""
+    """What was read; of an earlier report that its values and its differences may be means over
+    different things.
+    """
     columns, rows, units = columns_read(study.data.columns), len(study.data), study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    size = {"systems": counted(len(study.systems), "system"), "metrics": counted(len(study.settings.metrics), "metric")}
-    yield kinds.ROWS_READ.note(rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size)
+    size = {
+        "systems": counted(len(study.systems), "system"),
+        "metrics": counted(len(study.settings.metrics), "metric"),
+    }
+    yield kinds.ROWS_READ.note(
+        rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size
+    )
     yield from assumed(study, "set lower_is_better={name!r}")
     yield from [
         *study.data.findings,
@@ -134,7 +210,9 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 def _units(study: Significance) -> Iterator[Finding]:
     for metric, large, small, times in diagnostics.other_scales(study):
-        yield kinds.OTHER_SCALES.warning(metric=metric, large=large, small=small, times=number(times, 2))
+        yield kinds.OTHER_SCALES.warning(
+            metric=metric, large=large, small=small, times=number(times, 2)
+        )
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
     if study.p.test_to_train:
@@ -147,13 +225,17 @@ def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.many:
         most = study.settings.limits.reading.listed
-        yield kinds.VERY_MANY_UNITS.note(study.unit_count, most=most, units=plural(study.unit_name, 2))
+        yield kinds.VERY_MANY_UNITS.note(
+            study.unit_count, most=most, units=plural(study.unit_name, 2)
+        )
 
 
 def _clusters(study: Significance) -> Iterator[Finding]:
     for column, values, wider in study.clusters():
         pair = " − ".join(study.opponents)
-        yield kinds.POSSIBLE_CLUSTERS.warning(values, column=column, values=values, pair=pair, wider=wider)
+        yield kinds.POSSIBLE_CLUSTERS.warning(
+            values, column=column, values=values, pair=pair, wider=wider
+        )
 
 
 def _equal(study: Significance) -> Iterator[Finding]:
@@ -161,15 +243,25 @@ def _equal(study: Significance) -> Iterator[Finding]:
     if len(pairs):
         rows = list(pairs.head(PAIRS).itertuples())
         of = [f" of {row.of:,}" for row in rows]
-        each = [f"{r.first} and {r.second} on {r.ties:,}{'' if same else o}" for r, o in zip(rows, of, strict=True)]
+        each = [
+            f"{r.first} and {r.second} on {r.ties:,}{'' if same else o}"
+            for r, o in zip(rows, of, strict=True)
+        ]
         units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
         more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-        facts = {"metric": study.primary.label, "pairs": ", ".join(each), "units": units, "more": more}
+        facts = {
+            "metric": study.primary.label,
+            "pairs": ", ".join(each),
+            "units": units,
+            "more": more,
+        }
         yield kinds.EQUAL_UNITS.note(len(pairs), **facts)
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
-    """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer differently."""
+    """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer
+    differently.
+    """
     if n := paired.estimated_tails(study):
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
     tests, threshold = paired.agreement(study), f"{alpha(study):g}"
@@ -177,10 +269,17 @@ def _tests(study: Significance) -> Iterator[Finding]:
         return
     if len(tests.apart):
         rows = tests.apart.head(PAIRS).to_dict("records")
-        both = [f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows]
-        yield kinds.TESTS_DISAGREE.warning(len(tests.apart), threshold=threshold, pairs="; ".join(both))
+        both = [
+            f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})"
+            for r in rows
+        ]
+        yield kinds.TESTS_DISAGREE.warning(
+            len(tests.apart), threshold=threshold, pairs="; ".join(both)
+        )
     elif tests.compared:
-        how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
+        how = {1: "the one comparison", 2: "both comparisons"}.get(
+            tests.compared, f"all {tests.compared} comparisons"
+        )
         yield kinds.TESTS_AGREE.note(tests.compared, how=how, threshold=threshold)
     if tests.otherwise:
         named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
@@ -189,12 +288,18 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.p.looks > 1:
-        facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": beyond(study.test_level)}
+        facts = {
+            "alpha": alpha(study),
+            "rate": paired.false_positives(study),
+            "level": beyond(study.test_level),
+        }
         yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
 
 
 def _p(study: Significance) -> str:
-    """The p-value of the headline, which is not a share of the draws if it is corrected for several analyses."""
+    """The p-value of the headline, which is not a share of the draws if it is corrected for several
+    analyses.
+    """
     paid = f", corrected for {study.p.looks} analyses" if study.p.looks > 1 else ""
     return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
 
@@ -203,7 +308,10 @@ def _p(study: Significance) -> str:
 def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin, level = study.settings.margin, percent(study.settings.level)
-    facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
+    facts = {
+        "colours": page.colours_of(study),
+        "band": f"; band: the margin ±{margin:g}" if margin else "",
+    }
     caption = texts.said("significance.differences", study, level=level, **facts)
     return page.forest(study, plots.forest, caption, margin=margin)
 
@@ -217,7 +325,9 @@ def distribution(study: Significance) -> figures.Figure | Html:
     caption = texts.said("significance.distribution", study, n=n, sizes=sizes, units=units)
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["less_is_better"] = study.primary.metric.best == "low"
-    return figures.picture(plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(
+        plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn
+    )
 
 
 @also(Shares, null_of_shares)
@@ -229,7 +339,12 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
     half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
-    facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study) + half}
+    facts = {
+        "n": row["n"],
+        "far": far,
+        "observed": signed(row["difference"]),
+        "p": _p(study) + half,
+    }
     caption = texts.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
@@ -241,20 +356,37 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
 
 @also(Shares, pieces.nothing)
 def ranks(study: Significance) -> figures.Figure | Html:
-    """The critical-difference diagram of three systems or more, with the limits of its approximations."""
+    """The critical-difference diagram of three systems or more, with the limits of its
+    approximations.
+    """
     if (summary := paired.mean_ranks(study)) is None:
         return Html("")
     k, n = len(summary["mean_ranks"]), summary["units"]
     every = summary["mean_ranks"]
-    means = every if k <= page.DRAWN else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
+    means = (
+        every
+        if k <= page.DRAWN
+        else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
+    )
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-    facts = {"k": k, "n": n, "units": plural(study.unit_name, n), "distance": summary["critical_difference"]}
-    facts |= {"friedman": p_value(summary["friedman"]), "iman_davenport": p_value(summary["iman_davenport"])}
+    facts = {
+        "k": k,
+        "n": n,
+        "units": plural(study.unit_name, n),
+        "distance": summary["critical_difference"],
+    }
+    facts |= {
+        "friedman": p_value(summary["friedman"]),
+        "iman_davenport": p_value(summary["iman_davenport"]),
+    }
     facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
     caption = texts.said("significance.ranks", study, **facts)
-    drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
+    drawn: dict[str, Any] = {
+        "distance": summary["critical_difference"],
+        "label": "mean rank, best left",
+    }
     drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
     return figures.picture(plots.critical_difference, means, caption=caption, says=listed, **drawn)
 
@@ -278,9 +410,15 @@ def power(study: Significance) -> figures.Figure | Html:
 @also(Shares, pieces.nothing)
 @pieces.where(lambda study: len(study.headline) and study.flips)
 def duality(study: Significance) -> figures.Figure | Html:
-    """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
+    """The headline's test and interval as one picture: p of every mean, and α cuts out the
+    interval.
+    """
     row, each = study.headline.iloc[0], beyond(study.test_level)
-    facts = {"test": "t" if study.many else "sign flips", "level": percent(study.settings.level), "p": _p(study)}
+    facts = {
+        "test": "t" if study.many else "sign flips",
+        "level": percent(study.settings.level),
+        "p": _p(study),
+    }
     facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
     ends = interval(row["low"], row["high"], signed)
     caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
@@ -312,7 +450,10 @@ def estimates(study: Either) -> Html:
     """Systems in rows, metrics in columns."""
     units = plural(study.unit_name, 2)
     over = f"rows, whole {units} as units," if study.settings.unit else units
-    caption = f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} interval"
+    caption = (
+        f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} "
+        f"interval"
+    )
     return page.estimates(study, caption)
 
 
@@ -322,16 +463,24 @@ def other_tests(study: Significance) -> Html:
     if not len(study.headline) or not len(frame := paired.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    known = {test: words for test, words in texts.DEFINITIONS["other_tests"].items() if frame[test].notna().any()}
+    known = {
+        test: words
+        for test, words in texts.DEFINITIONS["other_tests"].items()
+        if frame[test].notna().any()
+    }
     columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
         whole = " and ".join(test for test in ("t", "bootstrap") if test in known)
         verb = "take" if "bootstrap" in known else "takes"
-        note += f"; {whole} {verb} whole {units}, the other tests the mean of each {study.unit_name}"
+        note += (
+            f"; {whole} {verb} whole {units}, the other tests the mean of each {study.unit_name}"
+        )
     caption = "Other tests of the same differences, unadjusted unless stated"
-    return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
+    return tables.folded(
+        "The same pairs by other tests", of_rows(caption, frame, columns, f"{note}.")
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -348,9 +497,14 @@ def effects(study: Significance) -> Html:
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
     metric = "metric w | " if frame["metric"].nunique() > 1 else ""
-    spec = f"{metric}difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #"
+    spec = (
+        f"{metric}difference ± | relative share | d_z=standardised ± | P(first higher)=superiority "
+        f"#"
+    )
     columns = {"first − second": pair} | named(spec, share=partial(value, show=signed_percent))
-    columns["higher / equal / lower"] = each(lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")
+    columns["higher / equal / lower"] = each(
+        lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"
+    )
     return of_rows(caption, frame, columns, note)
 
 
@@ -371,13 +525,20 @@ def _equivalence(study: Significance) -> Html:
 
     columns: dict[str, Column] = {
         "first − second": pair,
-        f"{inside} interval": each(lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)),
+        f"{inside} interval": each(
+            lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)
+        ),
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
     note = texts.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
-    return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
+    return of_rows(
+        caption,
+        study.comparisons[study.comparisons["metric"] == study.primary.label],
+        columns,
+        note,
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -404,9 +565,17 @@ def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     duality_text = tables.paragraph(texts.said("significance._duality_text"))
     parts = [
-        tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()),
-        tables.folded("What 95% confidence means: a hundred intervals, some of which miss", lesson.on_hundred()),
-        tables.folded("A test and its interval say the same (duality)", tables.stack([duality(study), duality_text])),
+        tables.folded(
+            "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()
+        ),
+        tables.folded(
+            "What 95% confidence means: a hundred intervals, some of which miss",
+            lesson.on_hundred(),
+        ),
+        tables.folded(
+            "A test and its interval say the same (duality)",
+            tables.stack([duality(study), duality_text]),
+        ),
         tables.folded("Common mistakes and their error rates", lesson.on_mistakes()),
         tables.folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
     ]
@@ -439,17 +608,25 @@ def results(study: Significance) -> report.Results:
             "differences": study.each_difference(),
         }
     more |= as_json.records(draws=significance.variation(study), claims=significance.claims(study))
-    return published(study, every_finding(study), more | as_json.records(logs=significance.logged(study)))
+    return published(
+        study, every_finding(study), more | as_json.records(logs=significance.logged(study))
+    )
 
 
-# Evaluations: repeated draws, tasks, and what logs say of themselves --------------------------------------------------
+# Evaluations: repeated draws, tasks, and what logs say of themselves ------------------------------
 
 
 @also(Shares, first_screen.verdict)
 def verdict(study: Significance) -> Html:
-    """The first screen; where several claims are possible, which one is made, and how sure it is."""
+    """The first screen; where several claims are possible, which one is made, and how sure it
+    is.
+    """
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
-    p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})" if len(study.headline) == 1 else ""
+    p = (
+        f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
+        if len(study.headline) == 1
+        else ""
+    )
     claims = [texts.said("significance.made", claim=_noun(study, name), p=p) for name in made]
     return first_screen.verdict(study, *claims)
 
@@ -468,10 +645,14 @@ def draws(study: Significance) -> Html:
     many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
     caption = texts.said("significance.draws", metric=significance.drawn(study), units=units)
     columns = (
-        f"system=what w | {units}=units n | draws # | between # | within # | standard error=error # | "
-        f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless draws=endless_draws #"
+        f"system=what w | {units}=units n | draws # | between # | within # | standard error=error "
+        f"# | "
+        f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless "
+        f"draws=endless_draws #"
     )
-    return of_rows(caption, frame, columns, texts.said("significance.draws_note", units=units, many=many))
+    return of_rows(
+        caption, frame, columns, texts.said("significance.draws_note", units=units, many=many)
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -486,16 +667,27 @@ def claims(study: Significance) -> Html:
     columns |= named("value [_] | its standard error=value_error #")
     meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
     whole = "a new sample of these, each with its questions"
-    every = [f"{covers.capitalize()}: {meant.get(covers, whole)}." for covers in significance.coverage(study)]
-    every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
+    every = [
+        f"{covers.capitalize()}: {meant.get(covers, whole)}."
+        for covers in significance.coverage(study)
+    ]
+    every += (
+        ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
+    )
     note = texts.said("significance.claims_note", every=_noun(study, " ".join(every)))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
-        columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
+        columns["pairs that differ"] = each(
+            lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")
+        )
         columns |= named("unpaired n")
         note += texts.said("significance.pairs_note", questions=questions, alpha=alpha(study))
-    of = f"{study.leader}, and {' − '.join(study.opponents)}" if len(study.headline) else study.leader
+    of = (
+        f"{study.leader}, and {' − '.join(study.opponents)}"
+        if len(study.headline)
+        else study.leader
+    )
     return of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
 
 
@@ -516,7 +708,9 @@ def _differing(study: Significance) -> pd.DataFrame:
 
 
 def _of_logs(study: Significance) -> Iterator[Finding]:
-    """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than they count."""
+    """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than
+    they count.
+    """
     frame, differing = significance.logged(study), _differing(study)
     if not len(frame):
         return
@@ -525,8 +719,13 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
         yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, verb=verb, of=len(frame))
     else:
         yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
-    short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(["system", "task"])
-    rows = [f"{r.system} on {r.task}: {r.questions:,} of {r.stated_questions:,}" for r in short.itertuples()]
+    short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(
+        ["system", "task"]
+    )
+    rows = [
+        f"{r.system} on {r.task}: {r.questions:,} of {r.stated_questions:,}"
+        for r in short.itertuples()
+    ]
     if rows:
         yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
 

@@ -4,16 +4,22 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
+DEFINITIONS = tomllib.loads(
+    Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8")
+)
 CAPTIONS, QUESTIONS = DEFINITIONS.pop("captions"), DEFINITIONS.pop("questions")
 
 
 def said(place: str, study: Any = None, /, **facts: object) -> str:
-    """The caption or the note of a piece in definitions.toml, with what it says of the study and these facts in it."""
+    """The caption or the note of a piece in definitions.toml, with what it says of the study and
+    these facts in it.
+    """
     return str(CAPTIONS[place].format_map(facts | {"study": study}))
 
 
 def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
-    """The words of a part of definitions.toml and what they mean, with these facts of the study in them."""
+    """The words of a part of definitions.toml and what they mean, with these facts of the study in
+    them.
+    """
     texts = {name: " ".join(text.split()) for name, text in DEFINITIONS[part].items()}
     return [(name.format_map(facts), text.format_map(facts)) for name, text in texts.items()]

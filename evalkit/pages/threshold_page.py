@@ -13,7 +13,15 @@ from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
 from evalkit.studies import binary_diagnostics, score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.score_curves import METRICS as TARGETS, Moving, Plain, Varied, intervals, moving, used
+from evalkit.studies.score_curves import (
+    METRICS as TARGETS,
+    Moving,
+    Plain,
+    Varied,
+    intervals,
+    moving,
+    used,
+)
 
 THRESHOLD = "threshold probability"
 both_classes = pieces.where(lambda study: study.both_classes)
@@ -34,16 +42,23 @@ METRICS |= {"predicted_rate": "predicted positive", "cost": "mean cost"}
 
 @both_classes
 def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
-    """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
+    """The leader's precision, recall and F1 along the threshold, and the mean cost of every
+    system.
+    """
     own = study.sweep[study.sweep["system"] == study.leader]
     own = own[own["threshold"].abs() < float("inf")]
-    lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
+    lines = [
+        own.assign(system=metric, x=own["threshold"], y=own[metric])
+        for metric in ("precision", "recall", "f1")
+    ]
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
     y, title = f"metric of {study.leader}", f"{study.leader} by threshold"
     left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
-    caption = texts.said("threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used))
+    caption = texts.said(
+        "threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used)
+    )
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
 
 
@@ -56,17 +71,25 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
     best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
     costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)
     lowest = listed(costs, page.CURVES, "; ")
-    caption = texts.said("threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study))
+    caption = texts.said(
+        "threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study)
+    )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 def _where(threshold: float) -> str:
-    return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
+    return (
+        "with no row predicted positive"
+        if threshold == float("inf")
+        else f"at threshold {number(threshold)}"
+    )
 
 
 @both_classes
 def thresholds(study: BinaryStudy) -> Html:
-    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
+    """What other ways to choose the threshold would give: of the leader, and folded of the
+    others.
+    """
     note = texts.said("threshold.thresholds_note", costs=study.costs.said)
     own = study.choices["system"] == study.leader
     leader = study.choices[own].assign(name=study.choices["rule"])
@@ -77,16 +100,23 @@ def thresholds(study: BinaryStudy) -> Html:
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns = "chosen by=name | threshold # | predicted positive=predicted # | precision # | recall # | f1 # | "
+    columns = (
+        "chosen by=name | threshold # | predicted positive=predicted # | precision # | recall # | "
+        "f1 # | "
+    )
     return of_rows(caption, frame, f"{columns}mean cost=cost #", note)
 
 
 @pieces.where(lambda study: study.probabilities and study.both_classes)
 def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
-    frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
+    frame = net_benefit.decision_curves(
+        {name: study.table(name) for name in study.order[: page.CURVES]}
+    )
     at = net_benefit.at_costs(study)
-    values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
+    values = listed(
+        (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
+    )
     chance = number(at["threshold"].iloc[0], 2)
     facts = {"costs": study.costs, "values": values, "low": LOW if frame["y"].isna().any() else ""}
     more = {"rows": len(study.account), "chance": chance, "few": page.few(study)}
@@ -97,13 +127,28 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
 
 def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
     """Differences in net benefit of the pairs of the first screen, with intervals."""
-    if not (study.probabilities and study.both_classes) or not len(frame := net_benefit.apart(study)):
+    if not (study.probabilities and study.both_classes) or not len(
+        frame := net_benefit.apart(study)
+    ):
         return Html("")
     frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
     banded = bool(frame["low"].notna().any())
-    bands = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. {_apart(frame)}"
-    caption = f"Differences in net benefit by threshold probability. {bands if banded else NO_BANDS}"
-    panel = Panel(frame, THRESHOLD, "difference per row", "", frame if banded else None, None, ((0, 1), (0, 0)))
+    bands = (
+        f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. "
+        f"{_apart(frame)}"
+    )
+    caption = (
+        f"Differences in net benefit by threshold probability. {bands if banded else NO_BANDS}"
+    )
+    panel = Panel(
+        frame,
+        THRESHOLD,
+        "difference per row",
+        "",
+        frame if banded else None,
+        None,
+        ((0, 1), (0, 0)),
+    )
     picture = figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
     return picture.folded("Differences in net benefit")
 
@@ -111,46 +156,80 @@ def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
 def _apart(frame: pd.DataFrame) -> str:
     """How many thresholds each pair's interval excludes 0 at."""
     ends = net_benefit.excluding(frame).itertuples()
-    words = (f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}" for row in ends)
+    words = (
+        f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}"
+        for row in ends
+    )
     return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
 
 
 @both_classes
 def moving_threshold_table(study: BinaryStudy) -> Html:
-    """Counts, and metrics of counts, of every system at its threshold; on the page at any other one."""
+    """Counts, and metrics of counts, of every system at its threshold; on the page at any other
+    one.
+    """
     moves = moving(study)
-    decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
+    decided = {
+        name: c
+        for name, c in zip(moves.tables, used(study, moves.tables), strict=True)
+        if c is not None
+    }
     limits = intervals(study, moves)
     cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
     sides = ("value", "low", "high")
-    places = [decimals(*([getattr(of[metric], side) for of in cells.values()] for side in sides)) for metric in METRICS]
-    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
+    places = [
+        decimals(*([getattr(of[metric], side) for of in cells.values()] for side in sides))
+        for metric in METRICS
+    ]
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[
+        ["threshold", "cost"]
+    ]
     rows: list[list[Cell | str]] = [
         [
             Cell(name),
             Cell(moves.named(float(c.threshold)), numbers=(float(c.threshold),)),
             *(_count_cell(float(getattr(c, cell))) for cell in CELLS),
-            *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
+            *(
+                _cell(cells[name][metric], same)
+                for metric, same in zip(METRICS, places, strict=True)
+            ),
             f"{moves.named(best)} ({number(cost, places[-1])})",
         ]
-        for (name, c), (best, cost) in zip(decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True)
+        for (name, c), (best, cost) in zip(
+            decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True
+        )
     ]
-    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at (cost)"]
-    caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
+    heads = [
+        "system",
+        "threshold",
+        *(cell.upper() for cell in CELLS),
+        *METRICS.values(),
+        "least cost at (cost)",
+    ]
+    caption = (
+        f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
+    )
     piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
-    controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
+    controls = _controls(
+        study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()}
+    )
     data = escape(_data(moves, limits, [2 if study.weighted else 0 for _ in CELLS], places))
     whole = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
 def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
-    """The slider, the costs and the target, which only the script shows. used: by each system; one is the slider's."""
+    """The slider, the costs and the target, which only the script shows. used: by each system; one
+    is the slider's.
+    """
     costs = (("false positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
     number = '<input type="number" min="0" step="any"'
     fields = "".join(f'<label>{text} {number} value="{cost:g}"></label>' for text, cost in costs)
     metrics = "".join(f"<option>{METRICS[metric]}</option>" for metric in TARGETS)
-    target = f'<label>Least cost with <select>{metrics}</select></label><label>of at least {number} max="1"></label>'
+    target = (
+        f"<label>Least cost with <select>{metrics}</select></label><label>of at least {number} "
+        f'max="1"></label>'
+    )
     at = "".join(used) if len(used) == 1 else ""
     slider = f'<input type="range" min="0" max="{last}">'
     threshold = f"<label>Threshold {slider}</label><output>{at}</output>"
@@ -167,13 +246,18 @@ def _count_cell(weight: float) -> Cell:
 
 
 def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
-    first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
+    first = (
+        f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
+    )
     none = "" if limits.level else texts.said("threshold.no_intervals")
     return texts.said("threshold.moving_note", study, none=none, first=first)
 
 
-def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:
-    """What the script of the page computes from: the counts at each threshold, and what their intervals need.
+def _data(
+    moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]
+) -> str:
+    """What the script of the page computes from: the counts at each threshold, and what their
+    intervals need.
 
     counts, places: the decimals of the counts and of the metrics.
     """
@@ -182,14 +266,21 @@ def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: 
         for name, c in moves.tables.items()
     }
     systems = [  # thresholds rise to the right
-        {"P": c.positives, "N": c.negatives} | {key: column[::-1] for key, column in columns[name].items()}
+        {"P": c.positives, "N": c.negatives}
+        | {key: column[::-1] for key, column in columns[name].items()}
         for name, c in moves.tables.items()
     ]
-    whole: dict[str, Any] = {"named": " ".join(map(moves.named, moves.threshold[::-1])), "places": [*counts, *places]}
+    whole: dict[str, Any] = {
+        "named": " ".join(map(moves.named, moves.threshold[::-1])),
+        "places": [*counts, *places],
+    }
     whole |= {"systems": systems} | limits.quantiles()
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
 
 def _column(column: Any) -> list[float]:
     """The numbers of a column, whole ones as such."""
-    return [int(value) if float(value).is_integer() else float(f"{value:.9g}") for value in column.tolist()]
+    return [
+        int(value) if float(value).is_integer() else float(f"{value:.9g}")
+        for value in column.tolist()
+    ]

@@ -8,12 +8,41 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
-from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, named, number_cell, of_rows, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    each,
+    joined,
+    limits,
+    named,
+    number_cell,
+    of_rows,
+    with_interval,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import Show, counted, estimate, listed, number, p_value, percent, plural, signed
+from evalkit.numbers import (
+    Show,
+    counted,
+    estimate,
+    listed,
+    number,
+    p_value,
+    percent,
+    plural,
+    signed,
+)
 from evalkit.pages import as_json, first_screen, page, pieces, texts
-from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
+from evalkit.pages.shared_findings import (
+    class_named,
+    columns_read,
+    idle,
+    picked,
+    rounded,
+    skewed,
+    used,
+)
 from evalkit.reading.tables import rules
 from evalkit.report import Results
 from evalkit.studies.diagnostics import TURNED, ends
@@ -46,8 +75,16 @@ def _extent(study: Validation) -> str:
 
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
-    lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
-    lines += [joined(f"{finding.message} ", Cell("", markup=shown.code(finding))) for finding in unchecked(study)]
+    lines = [
+        _estimate(study),
+        *_training_gap(study),
+        *_baseline(study),
+        Cell(f"Split: {study.folds.rule}."),
+    ]
+    lines += [
+        joined(f"{finding.message} ", Cell("", markup=shown.code(finding)))
+        for finding in unchecked(study)
+    ]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
@@ -64,11 +101,16 @@ def _answer(study: Validation) -> str:
         return f"Do not rely on this evaluation{when}: {problems} found in {extent}."
     if study.word == "pass":
         return f"No problem was found in {extent}; the most important checks are among them."
-    return f"No problem was found, but only {run} of {every} checks could be run, and important ones are missing."
+    return (
+        f"No problem was found, but only {run} of {every} checks could be run, and important ones "
+        f"are missing."
+    )
 
 
 def _strip(study: Validation) -> Html:
-    """A row for each system: the subject's estimate as it is answered, the others' of all rows, and the verdicts."""
+    """A row for each system: the subject's estimate as it is answered, the others' of all rows, and
+    the verdicts.
+    """
     places, subject = page.places(study, study.primary.label), study.subject
     words = {row["second"]: row["verdict"] for row in study.paired.to_dict("records")}
     rows = []
@@ -81,11 +123,17 @@ def _strip(study: Validation) -> Html:
         rows.append(strips.Result(Cell(name), [(name, point)], cells, word))
     what = f"{subject}: {study.answer['what']}"
     caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {what}"
-    return strips.strip(caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows)
+    return strips.strip(
+        caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows
+    )
 
 
 def _reason(study: Validation) -> str:
-    worst = [finding for finding in study.audited if finding.severity == (SEVERE if study.word == "fail" else WARNING)]
+    worst = [
+        finding
+        for finding in study.audited
+        if finding.severity == (SEVERE if study.word == "fail" else WARNING)
+    ]
     more = f" (and {len(worst[1:])} more below)" if len(worst) > 1 else ""
     if study.word == "fail":
         return f"this evaluation cannot be trusted, because {worst[0].message}{more}"
@@ -105,28 +153,47 @@ def _estimate(study: Validation) -> Cell:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
-    return joined(unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), ".")
+    return joined(
+        unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), "."
+    )
 
 
 def _training_gap(study: Validation) -> list[Cell]:
     if (gap := study.training_gap) is None:
         return []
     train = study.folds.sizes[0][0]
-    text = f"Training gap ({study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
+    text = (
+        f"Training gap ({study.primary.label} on {train:,} training rows minus that on "
+        f"{study.rows.size:,} test "
+    )
     return [Cell(f"{text}rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method}).")]
 
 
 def _baseline(study: Validation) -> list[Cell]:
-    rows = study.paired[study.paired["second"] == study.baseline] if len(study.paired) else study.paired
+    rows = (
+        study.paired[study.paired["second"] == study.baseline]
+        if len(study.paired)
+        else study.paired
+    )
     if not len(rows):
         return []
     row = rows.iloc[0]
     e = study.estimate(study.primary, study.baseline)
-    value, low, high = ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
+    value, low, high = (
+        ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
+    )
     difference = estimate(row[value], row[low], row[high], signed)
-    text = f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and reaches "
-    text += f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({row['method']}); "
-    return [joined(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")]
+    text = (
+        f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and "
+        f"reaches "
+    )
+    text += (
+        f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
+        f"({row['method']}); "
+    )
+    return [
+        joined(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")
+    ]
 
 
 def findings(study: Validation) -> Html:
@@ -139,7 +206,10 @@ def leakage(study: Validation) -> Html:
     if not study.audited:
         return tables.paragraph("No problem was found by the checks that could be run.")
     rows = [_finding(study, finding) for finding in study.audited]
-    note = "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 examples each."
+    note = (
+        "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 "
+        "examples each."
+    )
     columns = ["severity", "code", "check", "rows", "finding", "examples"]
     return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note, LEAKS)
 
@@ -147,7 +217,13 @@ def leakage(study: Validation) -> Html:
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
     named = study.examples_of(finding, EXAMPLES)
     severity = Cell(finding.severity, tag="strong" if finding.severity == SEVERE else "")
-    words = [finding.kind.code, finding.name, f"{finding.count:,} of {finding.of:,}", finding.message, ", ".join(named)]
+    words = [
+        finding.kind.code,
+        finding.name,
+        f"{finding.count:,} of {finding.of:,}",
+        finding.message,
+        ", ".join(named),
+    ]
     return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(words))]
 
 
@@ -171,7 +247,10 @@ def results(study: Validation) -> Results:
             "word": study.word,
             "because": _reason(study),
             "not_checked": study.missing_checks,
-            "checks": {"run": [c.kind.name for c in study.checks_run], "all": [c.kind.name for c in study.checks]},
+            "checks": {
+                "run": [c.kind.name for c in study.checks_run],
+                "all": [c.kind.name for c in study.checks],
+            },
         },
         "split": {
             "rule": study.folds.rule,
@@ -184,13 +263,18 @@ def results(study: Validation) -> Results:
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,
         **as_json.records(
-            selection=study.selection, intervals=study.intervals, folds=study.by_fold, paired=study.paired
+            selection=study.selection,
+            intervals=study.intervals,
+            folds=study.by_fold,
+            paired=study.paired,
         ),
         "heterogeneity": study.unlike,
         "other_splits": None,
     }
     if (other := study.other) is not None:
-        frames = as_json.records(ways=other.summary, estimates=other.points, learning_curve=other.curve)
+        frames = as_json.records(
+            ways=other.summary, estimates=other.points, learning_curve=other.curve
+        )
         bootstrap = vars(other.bootstrap) if other.bootstrap else None
         more["other_splits"] = frames | {"bootstrap": bootstrap, "warned": other.warned}
     return as_json.results(study, every_finding(study), more)
@@ -210,7 +294,9 @@ def of_data(study: Validation) -> list[Finding]:
 
 def _rows(study: Validation) -> Iterator[Finding]:
     e, n = study.examples, len(study.examples)
-    yield kinds.ROWS_READ.note(e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns))
+    yield kinds.ROWS_READ.note(
+        e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns)
+    )
     for part in e.left_out:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
         yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.of)
@@ -218,18 +304,29 @@ def _rows(study: Validation) -> Iterator[Finding]:
         low, high, mean = study.label_range
         yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)
         return
-    shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, study.class_counts, strict=True))
-    two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}." if len(e.classes) == 2 else ""
+    shares = listed(
+        f"{name}: {of_class:,}"
+        for name, of_class in zip(e.classes, study.class_counts, strict=True)
+    )
+    two = (
+        f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
+        if len(e.classes) == 2
+        else ""
+    )
     yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=two)
 
 
 def _threshold(study: Validation) -> Iterator[Finding]:
-    """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
+    """How scores that are not doubles are compared with the threshold, and whether it decides all
+    rows alike.
+    """
     if study.threshold is None:
         return
     stored, scores_of = study.examples.precision, ends(study.examples.score)
     yield from rounded(study.threshold, stored)
-    yield from idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
+    yield from idle(
+        {name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of
+    )
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
     if others and "threshold" not in study.p.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
@@ -247,12 +344,18 @@ def _features(study: Validation) -> Iterator[Finding]:
 
 
 def _folds(study: Validation) -> Iterator[Finding]:
-    """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was simulated."""
+    """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was
+    simulated.
+    """
     e = study.examples
     if e.repeats > 1:
         least, most = study.times_of_ids
         each = f"{least}" if least == most else f"{least} to {most}"
-        once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
+        once = (
+            ""
+            if study.settings.unit != "id"
+            else " Each id counts once, with the mean of its repeats."
+        )
         facts = {"repeats": e.repeats, "rows": len(e), "ids": study.distinct}
         yield kinds.REPEATED_FOLDS.note(e.repeats, each=each, once=once, **facts)
     if n := study.untested:
@@ -270,21 +373,40 @@ def unchecked(study: Validation) -> list[Finding]:
 
 def _fits(study: Validation) -> Iterator[Finding]:
     if study.other is not None:
-        yield from (kinds.NOT_FITTED.warning(1, why=_why_not(part)) for part in study.other.unfitted)
+        yield from (
+            kinds.NOT_FITTED.warning(1, why=_why_not(part)) for part in study.other.unfitted
+        )
         for text, n in study.other.warned.items():
             yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 
 
 BINS = 120  # of the map of the folds
-INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
-ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
+# where they stand, for links of the first screen
+INTERVALS, PAIRED = (
+    "table-intervals",
+    "table-other-systems",
+)
+ALONG = {
+    "time": "time",
+    "group": "groups, in the order of the folds that test them",
+    "row": "rows of the table",
+}
 
 
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
-    label, note = study.primary.label, texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
-    columns = named(f"estimate=what | {label}=value [] | n of | method of the interval=method", of=lambda _: _units_of)
-    crossed = {head: _struck(column, lambda row: not row["honest"], "muted") for head, column in columns.items()}
+    label, note = (
+        study.primary.label,
+        texts.said("validation.intervals_note", few_pooled=FEW_POOLED),
+    )
+    columns = named(
+        f"estimate=what | {label}=value [] | n of | method of the interval=method",
+        of=lambda _: _units_of,
+    )
+    crossed = {
+        head: _struck(column, lambda row: not row["honest"], "muted")
+        for head, column in columns.items()
+    }
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
 
@@ -295,7 +417,9 @@ def _units_of(row: Mapping[str, Any]) -> str:
     return f"{row['n']:,} {plural(row['unit'], row['n'])}"
 
 
-def _struck(column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = "") -> Column:
+def _struck(
+    column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = ""
+) -> Column:
     """A column whose cells are crossed out in some rows, in all where none are named."""
 
     def cells(rows: tables.Rows) -> list[Cell | str]:
@@ -307,7 +431,11 @@ def _struck(column: Column, where: Callable[[Mapping[str, Any]], object] = bool,
 
 def by_fold(study: Validation) -> Html:
     """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
-    frame, gap, primary = study.by_fold[study.by_fold["system"] == study.subject], study.gap, study.primary.label
+    frame, gap, primary = (
+        study.by_fold[study.by_fold["system"] == study.subject],
+        study.gap,
+        study.primary.label,
+    )
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
     columns: dict[str, Callable[[Mapping[str, Any]], Cell]] = {
@@ -350,7 +478,9 @@ def _unlike(study: Validation) -> str:
 
 
 def _apart(study: Validation, printed: Collection[str]) -> str:
-    """The metrics whose pooled value is not the mean of the folds, among those that print two values."""
+    """The metrics whose pooled value is not the mean of the folds, among those that print two
+    values.
+    """
     pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
     apart = [label for label in pools if label in printed]
     return f" The pooled value of {', '.join(apart)} is not the mean of the folds." if apart else ""
@@ -359,8 +489,13 @@ def _apart(study: Validation, printed: Collection[str]) -> str:
 def paired(study: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(study.paired):
-        return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
-    pooled = {"first − second": tables.pair, "difference": limits("pooled", "pooled_low", "pooled_high", signed)}
+        return tables.paragraph(
+            "The metric is undefined on every fold, so there are no paired differences."
+        )
+    pooled = {
+        "first − second": tables.pair,
+        "difference": limits("pooled", "pooled_low", "pooled_high", signed),
+    }
     folded = {"first − second": tables.pair, "mean difference": limits("by_fold", show=signed)}
     folded |= {"naive p": _struck(tables.p_column("p_naive")), "p": tables.p_column("p")}
     if study.few_pooled:
@@ -370,14 +505,26 @@ def paired(study: Validation) -> Html:
     label, level = study.primary.label, f"{study.settings.level:.0%} interval"
     c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
-    above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
+    above = (
+        f"Differences in {label}, {level}, {n} "
+        f"{'of the test set' if study.holdout else 'pooled out of fold'}"
+    )
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
-    few = f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models are taken as fixed."
+    few = (
+        f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models "
+        f"are taken as fixed."
+    )
     note = few if study.few_pooled else f"p by {c.method}{adjusted}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
-    wrong = texts.said("validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted")
+    wrong = texts.said(
+        "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
+    )
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
-    return above_all if study.holdout else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
+    return (
+        above_all
+        if study.holdout
+        else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
+    )
 
 
 def estimates(study: Validation) -> Html:
@@ -389,8 +536,15 @@ def estimates(study: Validation) -> Html:
 
 def fold_map(study: Validation) -> figures.Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
-    along, frame, rows = ALONG[study.axis], study.stretches(BINS), counted(len(study.examples), "row")
-    both = "; both: some of these rows are in the training set, others in the test set, and no row is in both"
+    along, frame, rows = (
+        ALONG[study.axis],
+        study.stretches(BINS),
+        counted(len(study.examples), "row"),
+    )
+    both = (
+        "; both: some of these rows are in the training set, others in the test set, and no row is "
+        "in both"
+    )
     mixed = both if "both" in set(frame["kind"]) else ""
     folds = counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
@@ -408,7 +562,10 @@ def folds(study: Validation) -> figures.Figure:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
         ends = f"{study.subject} from {number(low)} to {number(high)}"
-        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
+        caption = (
+            f"{label} on each fold's test rows.{sides} {ends} over "
+            f"{counted(len(study.tests), 'fold')}."
+        )
     names: dict[str, Any] = {"label": label, "subject": study.subject}
     names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
     return figures.picture(curve_plots.draw_folds, frame, caption=caption, height=2.8, **names)
@@ -416,16 +573,28 @@ def folds(study: Validation) -> figures.Figure:
 
 def interval_plot(study: Validation) -> figures.Figure:
     """The honest intervals and the naive ones, which are grey, on one axis."""
-    frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
-    frame["colour"] = [plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]]
-    label, height = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})", figures.tall(len(frame))
+    frame = pd.DataFrame(
+        {"name": study.intervals["what"]}
+        | {c: study.intervals[c] for c in ("value", "low", "high")}
+    )
+    frame["colour"] = [
+        plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]
+    ]
+    label, height = (
+        f"{study.primary.label} (n = {counted(study.rows.size, 'row')})",
+        figures.tall(len(frame)),
+    )
     caption = texts.said("validation.interval_plot", study)
-    return figures.picture(plots.intervals, frame, caption=caption, height=height, label=label, zero=False)
+    return figures.picture(
+        plots.intervals, frame, caption=caption, height=height, label=label, zero=False
+    )
 
 
 @pieces.where(lambda study: len(study.selection))
 def selection(study: Validation) -> Html:
-    """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
+    """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
+    without any.
+    """
     kept, of = study.selected
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
@@ -435,7 +604,9 @@ def selection(study: Validation) -> Html:
     apart = limits("difference", "difference_low", "difference_high", signed)
     columns: dict[str, Column] = {
         f"{kept} of {of:,} columns": each(lambda row: words.get(row["columns"], "as given")),
-        study.primary.label: _struck(limits("value"), lambda row: wrong and row["columns"] != INSIDE),
+        study.primary.label: _struck(
+            limits("value"), lambda row: wrong and row["columns"] != INSIDE
+        ),
         "minus the last": lambda rows: [*apart(rows[:-1]), ""],
         "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
@@ -445,20 +616,28 @@ def selection(study: Validation) -> Html:
     return of_rows(caption, study.selection, columns, note)
 
 
-# Other splits ---------------------------------------------------------------------------------------------------------
+# Other splits -------------------------------------------------------------------------------------
 
 
 def _why_not(part: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
-    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"
+    return (
+        f"{part.way}: "
+        f"{part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"
+    )
 
 
 def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
     if study.other is None:
         return Html("")
-    columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
-    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
+    columns = (
+        "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
+    )
+    caption = (
+        f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in "
+        f"other ways"
+    )
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
     return tables.stack([summary, _bootstrap(study.other), _ignoring(study, study.other)])
 
@@ -475,7 +654,9 @@ def _lesson(study: Validation) -> str:
 def _bootstrap(other: Resplits) -> Html:
     if (b := other.bootstrap) is None:
         return Html("")
-    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in texts.meanings("bootstrap")]
+    rows: list[list[Cell | str]] = [
+        [text, number_cell(b.accuracy(name))] for name, text in texts.meanings("bootstrap")
+    ]
     return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
@@ -485,7 +666,10 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
         return Html("")
     what = "time" if "time" in study.known else "group"
     split = "the folds given" if "fold" in study.known else f"split by {what}"
-    honest, blind = (study.estimate(study.primary, study.subject), study.interval(study.primary, other.ignoring))
+    honest, blind = (
+        study.estimate(study.primary, study.subject),
+        study.interval(study.primary, other.ignoring),
+    )
     cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
     rows: list[list[Cell | str]] = [
         [split, cells[0]],
@@ -493,7 +677,9 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
         ["difference", number_cell(study.optimism(blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
-    return tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)
+    return tables.table(
+        f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note
+    )
 
 
 def strip(study: Validation) -> figures.Figure | Html:
@@ -502,9 +688,13 @@ def strip(study: Validation) -> figures.Figure | Html:
         return Html("")
     frame, label = study.other.points, study.primary.label
     if not len(frame):
-        return tables.paragraph("No other split was fitted: " + "; ".join(map(_why_not, study.other.unfitted)))
+        return tables.paragraph(
+            "No other split was fitted: " + "; ".join(map(_why_not, study.other.unfitted))
+        )
     rows = study.other.summary.to_dict("records")
-    says = "; ".join(f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows)
+    says = "; ".join(
+        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows
+    )
     drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
     drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
     caption = texts.said("resplits.strip", study)
@@ -512,7 +702,9 @@ def strip(study: Validation) -> figures.Figure | Html:
 
 
 def learning_curve(study: Validation) -> figures.Figure | Html:
-    """The primary metric by the number of training rows, on the test rows and on the training rows."""
+    """The primary metric by the number of training rows, on the test rows and on the training
+    rows.
+    """
     if study.other is None or study.other.curve["rows"].nunique() < 2:
         return Html("")
     frame, label = study.other.curve, study.primary.label
@@ -521,14 +713,31 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"
         for name, part in frame.groupby("system", sort=False)
     )
-    caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
+    caption = (
+        f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
+        f"highest fold."
+    )
     labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True, "height": 2.6}
-    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
+    labels |= {
+        "xlabel": "training rows (log scale)",
+        "ylabel": f"{label} (n = {len(study.tests)} folds)",
+    }
     return figures.picture(plots.curves, frame, caption=caption, says=f"{ends}.", **labels)
 
 
 SUMMARY = (verdict, leakage, estimates)
 PIECES = (
-    *(title, verdict, leakage, selection, findings, fold_map, interval_plot, intervals, folds, by_fold),
+    *(
+        title,
+        verdict,
+        leakage,
+        selection,
+        findings,
+        fold_map,
+        interval_plot,
+        intervals,
+        folds,
+        by_fold,
+    ),
     *(estimates, paired, strip, other_splits, learning_curve, definitions, origin),
 )

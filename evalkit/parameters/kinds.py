@@ -1,7 +1,8 @@
-"""The kinds of parameters: how each reads and checks one value, wherever it comes from, and how it describes itself.
+"""The kinds of parameters: how each reads and checks one value, wherever it comes from, and how it
+describes itself.
 
-The command line of papermill passes lists as text ("1,5,10"), `evalkit report` passes typed values, JupyterLab those of
-the cell. The readers accept all three and refuse everything else with one line.
+The command line of papermill passes lists as text ("1,5,10"), `evalkit report` passes typed values,
+JupyterLab those of the cell. The readers accept all three and refuse everything else with one line.
 """
 
 import difflib
@@ -22,19 +23,30 @@ from evalkit.arrays import ParameterError
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 MOST = 10  # unknown names that a message lists
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 
 
-# Names --------------------------------------------------------------------------------------------------------
+# Names --------------------------------------------------------------------------------------------
 
 
 def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise ParameterError for names that are not parameters of the notebook, with the list of those that are.
+    """Raise ParameterError for names that are not parameters of the notebook, with the list of
+    those that are.
 
-    >>> refuse_unknown(["pred"], ["preds", "qrels"])
+    >>> refuse_unknown(["pred"], ["preds"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, qrels
+    evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); ... has: preds
     """
     known = list(known)
     unknown = [name for name in names if name not in known]
@@ -43,7 +55,9 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
         plural = "s" if len(unknown) > 1 else ""
         has = ", ".join(known) or "no parameters"
         more = f" and {len(unknown) - MOST:,} more" if len(unknown) > MOST else ""
-        raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}")
+        raise ParameterError(
+            f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}"
+        )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -52,29 +66,40 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-# Text that stands for a value ---------------------------------------------------------------------------------
+# Text that stands for a value ---------------------------------------------------------------------
 
 
 def value_of(text: str) -> Any:
-    """Return text as the list or mapping (YAML, one line), number, truth value or None that it stands for."""
+    """Return text as the list or mapping (YAML, one line), number, truth value or None that it
+    stands for.
+    """
     if text[:1] in ("[", "{", "'", '"'):
         return _yaml(text)
     if text in WORDS:
         return WORDS[text]
-    # An id such as 007 must stay text: it is not the id 7. So must 1_000, 12:30 and dates, which YAML 1.1 converts.
-    if not NUMBER.fullmatch(text) or (LEADING_ZERO.fullmatch(text) and not text.lstrip("+-").startswith("0.")):
+    # An id such as 007 must stay text: it is not the id 7. So must 1_000, 12:30 and dates, which
+    # YAML 1.1 converts.
+    if not NUMBER.fullmatch(text) or (
+        LEADING_ZERO.fullmatch(text) and not text.lstrip("+-").startswith("0.")
+    ):
         return text
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 def _yaml(text: str) -> Any:
-    """A YAML list or mapping with plain scalars read by `value_of`; text that is not YAML is returned unchanged."""
+    """A YAML list or mapping with plain scalars read by `value_of`; text that is not YAML is
+    returned unchanged.
+    """
     import yaml
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise ParameterError(f"a list must be written out, without YAML's & and *, got {_cut(text)}")
+        if any(
+            isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)
+        ):
+            raise ParameterError(
+                f"a list must be written out, without YAML's & and *, got {_cut(text)}"
+            )
         return _from_node(node)
     except yaml.YAMLError:
         return text
@@ -101,7 +126,7 @@ def _from_node(node: Any) -> Any:
     return value_of(node.value) if plain else node.value
 
 
-# One value of each kind --------------------------------------------------------------------------------------
+# One value of each kind ---------------------------------------------------------------------------
 
 
 def text(name: str, value: Any) -> str | None:
@@ -136,14 +161,19 @@ def texts(name: str, value: Any) -> list[str]:
 
 
 def metrics(name: str, value: Any) -> tuple[Any, ...]:
-    """The names of metrics as from `texts`; own metrics, which are not text, are returned unchanged.
+    """The names of metrics as from `texts`; own metrics, which are not text, are returned
+    unchanged.
 
     >>> metrics("metrics", "roc_auc, f1"), metrics("metrics", ["roc_auc", len])
     (('roc_auc', 'f1'), ('roc_auc', <built-in function len>))
     """
     if _is_text(value):
         return tuple(texts(name, value))
-    return tuple(part for item in _listed(value) for part in (texts(name, [item]) if _is_text(item) else [item]))
+    return tuple(
+        part
+        for item in _listed(value)
+        for part in (texts(name, [item]) if _is_text(item) else [item])
+    )
 
 
 def _is_text(value: Any) -> bool:
@@ -151,17 +181,20 @@ def _is_text(value: Any) -> bool:
 
 
 def paths(name: str, value: Any) -> Any:
-    """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
+    """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value
+    unchanged.
 
-    Text that is the path of an existing file or folder, or a pattern that matches one, is one path even with commas.
-    The names of dicts, of columns or of systems, become text.
+    Text that is the path of an existing file or folder, or a pattern that matches one, is one path
+    even with commas. The names of dicts, of columns or of systems, become text.
 
     >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
     (['a.run', 'b.run'], {'1': 'a.run'})
     """
     if isinstance(value, Mapping):
         items = named(name, value).items()
-        return {key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items}
+        return {
+            key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items
+        }
     if isinstance(value, list | tuple):
         return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
     if not isinstance(value, str) or not (value.startswith("[") or "," in value) or _exists(value):
@@ -205,7 +238,9 @@ def integer(name: str, value: Any, least: int = 1) -> int | None:
     return int(number)
 
 
-def number(name: str, value: Any, above: float = -math.inf, below: float = math.inf) -> float | None:
+def number(
+    name: str, value: Any, above: float = -math.inf, below: float = math.inf
+) -> float | None:
     """One finite number strictly between `above` and `below`, None if none is given.
 
     >>> number("level", "0.95", above=0, below=1)
@@ -246,7 +281,9 @@ def size(name: str, value: Any, least: int) -> int | None:
     parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?)b?", stated.strip().lower())
     read = int(float(parts[1]) * UNITS.get(parts[2], 0)) if parts else -1
     if read < least:
-        raise ParameterError(f"{name} must be a size of at least {least // 10**6}MB, such as 1GB, got {value!r}")
+        raise ParameterError(
+            f"{name} must be a size of at least {least // 10**6}MB, such as 1GB, got {value!r}"
+        )
     return read
 
 
@@ -270,7 +307,9 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
     read = text(name, value)
     if read is None or read in allowed:
         return read
-    raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(read, allowed)}")
+    raise ParameterError(
+        f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(read, allowed)}"
+    )
 
 
 def yes_or_no(name: str, value: Any) -> bool | None:
@@ -308,7 +347,12 @@ def mapping(name: str, value: Any) -> dict[str, str]:
 def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
     """A name, names, or a name for each role, as `text`, `texts` and `mapping` read them.
 
-    >>> written({"value": "f1"}), written({"value": "f 1, x"}), written(["a", "b"]), written(["a, b", "c"])
+    >>> (
+    ...     written({"value": "f1"}),
+    ...     written({"value": "f 1, x"}),
+    ...     written(["a", "b"]),
+    ...     written(["a, b", "c"]),
+    ... )
     ('value=f1', "{value: 'f 1, x'}", 'a, b', "['a, b', 'c']")
     """
     if isinstance(names, str):
@@ -331,7 +375,9 @@ def _quoted(name: str) -> str:
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a list or of text that is one; a single value is a list of one item, None an empty list."""
+    """The items of a list or of text that is one; a single value is a list of one item, None an
+    empty list.
+    """
     read = value_of(value) if isinstance(value, str) else value
     if read is None:
         return []
@@ -341,7 +387,9 @@ def _items(value: Any) -> list[Any]:
 
 
 def _listed(value: Any) -> list[Any]:
-    """The items of a list, a range, an array of numpy or a column or index of pandas; anything else alone."""
+    """The items of a list, a range, an array of numpy or a column or index of pandas; anything else
+    alone.
+    """
     items = value.tolist() if hasattr(value, "tolist") else value
     return list(items) if isinstance(items, list | tuple | range) else [value]
 
@@ -355,7 +403,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-# Decision rules for scores: `threshold` and `costs` -------------------------------------------------------------------
+# Decision rules for scores: `threshold` and `costs` -----------------------------------------------
 
 FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
 LARGEST = 1e100  # exclusive upper bound of a cost
@@ -383,7 +431,10 @@ class EqualCosts(Costs):
     @property
     def said(self) -> str:
         """A sentence that both errors cost the same, and how to change that."""
-        return "No costs were set, so a false positive and a false negative cost the same; set costs to your own."
+        return (
+            "No costs were set, so a false positive and a false negative cost the same; "
+            "set costs to your own."
+        )
 
 
 @dataclass(frozen=True)
@@ -417,7 +468,8 @@ class BestF1:
     """The threshold of the highest F1."""
 
 
-Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall  # Costs: the threshold of least cost
+# Costs: the threshold of least cost
+Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall
 
 
 def costs(name: str, value: Any) -> Costs | None:
@@ -430,14 +482,20 @@ def costs(name: str, value: Any) -> Costs | None:
         return None
     if set(pairs) != {"fp", "fn"}:
         raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
-    amounts = {key: number(f"{name}: {key}", pair, above=0, below=LARGEST) for key, pair in pairs.items()}
+    amounts = {
+        key: number(f"{name}: {key}", pair, above=0, below=LARGEST) for key, pair in pairs.items()
+    }
     return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
 
 
 def threshold(name: str, value: Any) -> Threshold | None:
     """Return a threshold or the rule that chooses it, None if none is given.
 
-    >>> threshold("threshold", "recall>=0.9"), threshold("threshold", "cost:fp=1,fn=5"), threshold("threshold", 0.3)
+    >>> (
+    ...     threshold("threshold", "recall>=0.9"),
+    ...     threshold("threshold", "cost:fp=1,fn=5"),
+    ...     threshold("threshold", 0.3),
+    ... )
     (ReachRecall(target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
     """
     if (stated := text(name, value)) is None:
@@ -464,18 +522,24 @@ def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
         if not (name := str(key)).strip() or "\0" in name:
             raise ParameterError(f"{where}: a name of the dict must not be blank, got {key!r}")
         if name in texts:
-            raise ParameterError(f"{where}: names of the dict must be distinct as text, got {name!r} twice")
+            raise ParameterError(
+                f"{where}: names of the dict must be distinct as text, got {name!r} twice"
+            )
         texts[name] = value
     return texts
 
 
-# Kinds, and what the arguments of `read` may be -----------------------------------------------------------------------
-Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
+# Kinds, and what the arguments of `read` may be ---------------------------------------------------
+# a path, folder, pattern, frame or batches, or several
+Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
-Metrics: TypeAlias = str | Sequence[Any]  # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
+# names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
+Metrics: TypeAlias = str | Sequence[Any]
 Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
-Columns: TypeAlias = Sequence[Any] | Any  # a list or an array, or a column of pandas, polars or Arrow
-ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any  # a column, or a dict of columns by system
+# a list or an array, or a column of pandas, polars or Arrow
+Columns: TypeAlias = Sequence[Any] | Any
+# a column, or a dict of columns by system
+ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any
 Named: TypeAlias = str | Mapping[str, Any]  # "query=topic,item=sku" or a mapping
 Schema = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -486,9 +550,9 @@ NUMERIC = ("float", "int")
 class Kind:
     """The kind of a parameter.
 
-    words: a description of its values, for the help and the docs. accepts: the type of the argument of `read`. schema:
-    the JSON schema of a value. read: maps a name and a value to the typed value; it raises ParameterError for an
-    invalid one.
+    words: a description of its values, for the help and the docs. accepts: the type of the argument
+    of `read`. schema: the JSON schema of a value. read: maps a name and a value to the typed value;
+    it raises ParameterError for an invalid one.
     """
 
     words: str
@@ -504,7 +568,8 @@ class Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a report or of a notebook: its name and default, its kind, and one line of help.
+    """A parameter of a report or of a notebook: its name and default, its kind, and one line of
+    help.
 
     column: for a parameter that only Python has, the column that it corresponds to in a table.
     """
@@ -518,7 +583,9 @@ class Parameter:
 
 def a_number(above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> Kind:
     """A finite number of at least `least`, and strictly between two bounds."""
-    words = f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
+    words = (
+        f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
+    )
     bounds = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least}
 
     def read(name: str, value: Any) -> float | None:
@@ -527,7 +594,9 @@ def a_number(above: float = -math.inf, below: float = math.inf, least: float = -
             raise ParameterError(f"{name} must be {words}, got {value!r}")
         return stated
 
-    schema = {"type": "number"} | {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
+    schema = {"type": "number"} | {
+        key: bound for key, bound in bounds.items() if math.isfinite(bound)
+    }
     return Kind(words, "float", schema, read)
 
 
@@ -541,26 +610,41 @@ def a_whole_number(least: int = 1, most: int | None = None) -> Kind:
         return stated
 
     words = f"a whole number of at least {least}" + (f" and at most {most}" if most else "")
-    return Kind(words, "int", {"type": "integer", "minimum": least} | ({"maximum": most} if most else {}), read)
+    return Kind(
+        words,
+        "int",
+        {"type": "integer", "minimum": least} | ({"maximum": most} if most else {}),
+        read,
+    )
 
 
 def one_of(*allowed: str) -> Kind:
     """One of the allowed texts."""
     words = "one of " + ", ".join(f'"{text}"' if "," in text else text for text in allowed)
-    return Kind(words, "str", {"type": "string", "enum": [*allowed]}, lambda name, value: choice(name, value, allowed))
+    return Kind(
+        words,
+        "str",
+        {"type": "string", "enum": [*allowed]},
+        lambda name, value: choice(name, value, allowed),
+    )
 
 
 def a_size(least: int) -> Kind:
     """A number of bytes, such as "2GB"."""
     words = f"a size of at least {least // 10**6}MB"
-    return Kind(words, "str", {"type": ["string", "integer"]}, lambda name, value: size(name, value, least))
+    return Kind(
+        words, "str", {"type": ["string", "integer"]}, lambda name, value: size(name, value, least)
+    )
 
 
 def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
     """Planned shares by arm, or the word `unknown`; None if none are given."""
     if value is None or value == UNKNOWN:
         return value
-    return {arm: required(name, number(name, share, above=0)) for arm, share in mapping(name, value).items()}
+    return {
+        arm: required(name, number(name, share, above=0))
+        for arm, share in mapping(name, value).items()
+    }
 
 
 def required(name: str, value: Any) -> Any:
@@ -574,18 +658,25 @@ def _as_given(_: str, value: Any) -> Any:
     return value
 
 
-VALUE = Kind("", "float", {}, _as_given)  # of a notebook: all that it says of a parameter is its default
+# of a notebook: all that it says of a parameter is its default
+VALUE = Kind("", "float", {}, _as_given)
 WRITTEN = Kind("", "str", {"type": "string"}, _as_given)
 LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
 MAPPING: Schema = {"type": ["string", "object"]}
 NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
-WHOLES: Schema = {"type": ["string", "integer", "array"], "items": {"type": "integer", "minimum": 1}}
+WHOLES: Schema = {
+    "type": ["string", "integer", "array"],
+    "items": {"type": "integer", "minimum": 1},
+}
 
 DATA = Kind("a path, folder or pattern, or several", "Tables", LIST, paths)  # or frames and batches
 TEXT = Kind("text", "str", NUMBER_OR_TEXT, text)
 TEXTS = Kind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
 INTEGERS = Kind(
-    "whole numbers of at least 1", "Wholes", WHOLES, lambda name, value: tuple(sorted(set(integers(name, value))))
+    "whole numbers of at least 1",
+    "Wholes",
+    WHOLES,
+    lambda name, value: tuple(sorted(set(integers(name, value)))),
 )
 METRICS = Kind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
 PAIRS = Kind("pairs name=text", "Named", MAPPING, mapping)

@@ -1,13 +1,15 @@
-"""Rules that a report must keep: `gate` states one, a policy file (TOML) several. They are parsed, never evaluated.
+"""Rules that a report must keep: `gate` states one, a policy file (TOML) several. They are parsed,
+never evaluated.
 
     rule       = value | difference | "none of severity" SEVERITY | "none of code" CODE
                | "no severe finding" | "trusted"
-    value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER, then "of" SYSTEM and "in every" COLUMN
-    difference = METRIC ("better" | "not worse" | "better or equivalent"), then "than" SYSTEM, "within" NUMBER,
-                 "of" SYSTEM and "in every" COLUMN
+    value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER,
+                 then "of" SYSTEM and "in every" COLUMN
+    difference = METRIC ("better" | "not worse" | "better or equivalent"),
+                 then "than" SYSTEM, "within" NUMBER, "of" SYSTEM and "in every" COLUMN
 
-What stands behind "then" may be left out, and METRIC of a difference, which is then the first. A name with spaces
-stands in single quotes.
+What stands behind "then" may be left out, and METRIC of a difference, which is then the first. A
+name with spaces stands in single quotes.
 """
 
 import math
@@ -21,7 +23,15 @@ from typing import Any
 
 from evalkit.arrays import ParameterError
 from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
-from evalkit.parameters.kinds import NUMBER, Kind, a_number, did_you_mean, number_words, one_of, text
+from evalkit.parameters.kinds import (
+    NUMBER,
+    Kind,
+    a_number,
+    did_you_mean,
+    number_words,
+    one_of,
+    text,
+)
 
 TOKEN = re.compile(r"'[^']*'(?:\.[a-z]+)?|>=|<=|[^\s'<>=]+|\S")
 ENDS = re.compile(r"(.+)\.(value|low|high)")
@@ -41,7 +51,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Bound(Claim):
-    """What a number of every system, or of one, must be: `roc_auc.low >= 0.75`. end: value, low or high."""
+    """What a number of every system, or of one, must be: `roc_auc.low >= 0.75`. end: value, low or
+    high.
+    """
 
     metric: str
     end: str
@@ -51,7 +63,8 @@ class Bound(Claim):
     column: str | None = None
 
     def result(self, value: float, low: float, high: float) -> str:
-        """Pass where the end keeps the bound, cannot tell where only the other end does or a limit is undefined.
+        """Pass where the end keeps the bound, cannot tell where only the other end does or a limit
+        is undefined.
 
         >>> [Bound("auc", "low", ">=", 0.7).result(0.8, low, 0.9) for low in (0.75, 0.6)]
         ['pass', 'cannot tell']
@@ -67,7 +80,8 @@ class Bound(Claim):
 class Against(Claim):
     """What systems must be against another one: better, not worse, better or equivalent.
 
-    metric, second: None for the first metric and for the baseline. within: the margin that the rule states.
+    metric, second: None for the first metric and for the baseline. within: the margin that the rule
+    states.
     """
 
     metric: str | None
@@ -80,7 +94,9 @@ class Against(Claim):
 
 @dataclass(frozen=True)
 class NoFinding(Claim):
-    """That a report has no finding of a severity or a worse one, or of a code; `EK3*` is every code that begins so."""
+    """That a report has no finding of a severity or a worse one, or of a code; `EK3*` is every code
+    that begins so.
+    """
 
     severity: str = NOTE
     code: str = "*"
@@ -98,7 +114,9 @@ class Trusted(Claim):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data do not tell."""
+    """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data
+    do not tell.
+    """
 
     that: str
     claim: Claim
@@ -114,7 +132,8 @@ class Rule:
 class Policy:
     """Rules that a report must keep. name: of the file, or of the parameter.
 
-    level: the family-wise level of all; None: of a single rule, which is decided by the limits that the report prints.
+    level: the family-wise level of all; None: of a single rule, which is decided by the limits that
+    the report prints.
     """
 
     rules: tuple[Rule, ...]
@@ -127,7 +146,7 @@ class Policy:
         return self.rules[0].claim if self.level is None else None
 
 
-# A rule ---------------------------------------------------------------------------------------------------------------
+# A rule -------------------------------------------------------------------------------------------
 
 
 class WrongRule(ParameterError):
@@ -142,7 +161,9 @@ class Words:
     """The words of a rule, which are taken from left to right."""
 
     def __init__(self, source: str) -> None:
-        self.rest = [(match.start(), match[0]) for match in TOKEN.finditer(source)] + [(len(source), "")]
+        self.rest = [(match.start(), match[0]) for match in TOKEN.finditer(source)] + [
+            (len(source), "")
+        ]
 
     def follow(self, words: str) -> bool:
         """Take these words if they are next."""
@@ -152,7 +173,9 @@ class Words:
         return there
 
     def take(self, expected: str, fits: Callable[[str], object]) -> str:
-        """Take the next word. Raises WrongRule where it does not fit, as the empty one at the end never does."""
+        """Take the next word. Raises WrongRule where it does not fit, as the empty one at the end
+        never does.
+        """
         at, word = self.rest[0]
         if not fits(word):
             raise WrongRule(f"expected {expected}, got {repr(word) if word else 'the end'}", at)
@@ -172,7 +195,8 @@ class Words:
 
 
 def claim(source: str) -> Claim:
-    """Return what a text claims. Raises WrongRule with the place of the first word that does not fit.
+    """Return what a text claims. Raises WrongRule with the place of the first word that does not
+    fit.
 
     >>> claim("ndcg@10.low >= 0.4 in every country")
     Bound(metric='ndcg@10', end='low', sign='>=', number=0.4, system=None, column='country')
@@ -186,7 +210,9 @@ def claim(source: str) -> Claim:
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):
         near = did_you_mean(words.rest[0][1], (kind.code for kind in every()))
-        stated = NoFinding(code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code))
+        stated = NoFinding(
+            code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code)
+        )
     else:
         stated = _bound(words) if words.rest[1:] and words.rest[1][1] in SIGNS else _against(words)
     words.take("nothing more", lambda word: not word)
@@ -204,10 +230,17 @@ def _bound(words: Words) -> Bound:
 
 
 def _against(words: Words) -> Against:
-    metric = None if words.rest[0][1] in ("better", "not") else words.name("a metric, better or not worse")
+    metric = (
+        None
+        if words.rest[0][1] in ("better", "not")
+        else words.name("a metric, better or not worse")
+    )
     verdict = next(filter(words.follow, VERDICTS), "")
     if not verdict:
-        words.take(f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}", lambda word: False)
+        words.take(
+            f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}",
+            lambda word: False,
+        )
     second = words.name("a system") if words.follow("than") or words.follow("to") else None
     within = words.number(above=0) if verdict != "better" and words.follow("within") else None
     return Against(metric, verdict, second, within, *_where(words))
@@ -218,11 +251,12 @@ def _where(words: Words) -> tuple[str | None, str | None]:
     return system, words.name("a column of segments") if words.follow("in every") else None
 
 
-# A policy, from a parameter or a file ---------------------------------------------------------------------------------
+# A policy, from a parameter or a file -------------------------------------------------------------
 
 
 def gate(name: str, value: Any) -> Policy | None:
-    """Return the policy of a rule or of a file, None if none is given. Raises ParameterError for what is neither.
+    """Return the policy of a rule or of a file, None if none is given. Raises ParameterError for
+    what is neither.
 
     >>> gate("gate", "mae.high <= 2").rules[0].claim.number
     2.0
@@ -233,11 +267,15 @@ def gate(name: str, value: Any) -> Policy | None:
     try:
         return Policy((Rule(stated, claim(stated), name),), name)
     except WrongRule as error:
-        raise ParameterError(f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}") from None
+        raise ParameterError(
+            f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}"
+        ) from None
 
 
 def read(path: Path) -> Policy:
-    """Read a policy file. Raises ParameterError, with file, line and column, for what is no policy."""
+    """Read a policy file. Raises ParameterError, with file, line and column, for what is no
+    policy.
+    """
     try:
         file = _File(path.name, path.read_text(encoding="utf-8"))
         tables = tomllib.loads(file.source)
@@ -253,7 +291,14 @@ def read(path: Path) -> Policy:
         values = {"on_cannot_tell": head["on_cannot_tell"]} | file.values(table, OF_RULE, "rule", i)
         if "that" not in values:
             raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
-        rules.append(Rule(table["that"], values["that"], f"{path.name}, rule {i + 1}", values["on_cannot_tell"]))
+        rules.append(
+            Rule(
+                table["that"],
+                values["that"],
+                f"{path.name}, rule {i + 1}",
+                values["on_cannot_tell"],
+            )
+        )
     return Policy(tuple(rules), path.name, head["level"])
 
 
@@ -264,16 +309,22 @@ class _File:
     name: str
     source: str
 
-    def values(self, table: Mapping[str, Any], kinds: Mapping[str, Kind], *path: str | int) -> dict[str, Any]:
+    def values(
+        self, table: Mapping[str, Any], kinds: Mapping[str, Kind], *path: str | int
+    ) -> dict[str, Any]:
         """The values of a table, checked. path: of the table in the file."""
         values = {}
         for key, value in table.items():
             try:
                 if key not in kinds:
-                    raise ParameterError(f"unknown {key!r}{did_you_mean(key, kinds)}; there are {', '.join(kinds)}")
+                    raise ParameterError(
+                        f"unknown {key!r}{did_you_mean(key, kinds)}; there are {', '.join(kinds)}"
+                    )
                 values[key] = kinds[key].read(key, value)
             except WrongRule as error:
-                raise ParameterError(f"{self.place(*path, key, at=error.at)}: {error}, in {value!r}") from None
+                raise ParameterError(
+                    f"{self.place(*path, key, at=error.at)}: {error}, in {value!r}"
+                ) from None
             except ParameterError as error:
                 raise ParameterError(f"{self.place(*path, key)}: {error}") from None
         return values
@@ -283,9 +334,15 @@ class _File:
         lines = self.source.splitlines(keepends=True) or [""]
         headers = [n for n, line in enumerate(lines) if HEADER.match(line)]
         start = next((headers[i] for i in path if isinstance(i, int) and i < len(headers)), 0)
-        end = next((n for n in range(start + 1, len(lines)) if _has("".join(lines[:n]), path)), len(lines))
+        end = next(
+            (n for n in range(start + 1, len(lines)) if _has("".join(lines[:n]), path)), len(lines)
+        )
         line = lines[end - 1]
-        key = re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", line) if path else None
+        key = (
+            re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", line)
+            if path
+            else None
+        )
         column = 0 if key is None else key.start() if at is None or "\\" in line else key.end() + at
         return f"{self.name}, line {end}, column {column + 1}"
 
@@ -315,5 +372,9 @@ def _tables(name: str, value: Any) -> list[dict[str, Any]]:
 
 GATE = Kind(A_RULE, "str", {"type": "string"}, gate)
 RESULT = one_of(PASS, FAIL)
-HEAD = {"level": a_number(above=0.5, below=1), "on_cannot_tell": RESULT, "rule": Kind("", "", {}, _tables)}
+HEAD = {
+    "level": a_number(above=0.5, below=1),
+    "on_cannot_tell": RESULT,
+    "rule": Kind("", "", {}, _tables),
+}
 OF_RULE = {"that": Kind("", "", {}, _claim), "on_cannot_tell": RESULT}

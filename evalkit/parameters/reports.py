@@ -1,8 +1,8 @@
 """The parameters of each report, once: a field has a kind, a default and one line of help.
 
-The signature and docstring of `read`, the command line and its help, the parameters cells of the notebooks, the JSON
-schema, the docs and the types that editors see are made from these classes. A parameter of several reports is a field
-of `Shared`, `Compared` or `Resources`.
+The signature and docstring of `read`, the command line and its help, the parameters cells of the
+notebooks, the JSON schema, the docs and the types that editors see are made from these classes. A
+parameter of several reports is a field of `Shared`, `Compared` or `Resources`.
 """
 
 import inspect
@@ -48,7 +48,9 @@ POSITIONAL = 2  # tables that `read` takes without their name
 
 
 def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
-    """Return a field of a parameters class with its kind, one line of help and its default. None means: not given."""
+    """Return a field of a parameters class with its kind, one line of help and its default. None
+    means: not given.
+    """
     return field(default=default, metadata={"kind": kind, "help": text, "column": column})
 
 
@@ -56,8 +58,8 @@ def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
 class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
-    given: the raw values of the parameters that are not at their default, as the user gave them. segment: the slice to
-    which the input is restricted, such as "country=de"; "" for all.
+    given: the raw values of the parameters that are not at their default, as the user gave them.
+    segment: the slice to which the input is restricted, such as "country=de"; "" for all.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -66,9 +68,15 @@ class Parameters:
     @classmethod
     def every(cls) -> dict[str, Parameter]:
         """All parameters by name: the report's own first, then those of each mixin."""
-        made = [Parameter(entry.name, entry.default, **entry.metadata) for entry in fields(cls) if entry.metadata]
+        made = [
+            Parameter(entry.name, entry.default, **entry.metadata)
+            for entry in fields(cls)
+            if entry.metadata
+        ]
         own = {parameter.name: parameter for parameter in made}
-        names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
+        names = dict.fromkeys(
+            name for base in cls.__mro__ for name in inspect.get_annotations(base)
+        )
         return {name: own[name] for name in names if name in own}
 
     @classmethod
@@ -89,7 +97,11 @@ class Parameters:
         first = [name for name, leading in zip(entries, tables, strict=False) if name == leading]
         arguments = []
         for name, entry in entries.items():
-            way = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in first else inspect.Parameter.KEYWORD_ONLY
+            way = (
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if name in first
+                else inspect.Parameter.KEYWORD_ONLY
+            )
             typed = entry.kind.accepts + (" | None" if entry.default is None else "")
             arguments.append(inspect.Parameter(name, way, default=entry.default, annotation=typed))
         return inspect.Signature(arguments)
@@ -98,12 +110,15 @@ class Parameters:
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """Return the parameters read from raw values; those missing from `raw` have their default.
 
-        Raises one ParameterError for unknown names and all invalid values; None is invalid if the default is not None.
+        Raises one ParameterError for unknown names and all invalid values; None is invalid if the
+        default is not None.
         """
         options, arguments = cls.options(), cls.arguments()
         refuse_unknown(raw, [*options, *arguments])
         defaults = {name: entry.default for name, entry in options.items()}
-        changed = {name: value for name, value in raw.items() if not _same(value, defaults.get(name))}
+        changed = {
+            name: value for name, value in raw.items() if not _same(value, defaults.get(name))
+        }
         in_memory = {name: changed[name] for name in arguments if name in changed}
         stated = {name: value for name, value in raw.items() if name in options}
         if in_memory and "preds" in changed:
@@ -125,7 +140,9 @@ class Parameters:
 
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values for those at their default."""
-        return replace(self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given}))
+        return replace(
+            self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given})
+        )
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -150,8 +167,9 @@ def _read(options: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str,
 class Arrays:
     """Labels and predictions in memory.
 
-    shared: column -> values that all systems share. own: column -> system -> values; a single system has no name.
-    positive: the label whose column counts in a matrix of two classes, None for the second.
+    shared: column -> values that all systems share. own: column -> system -> values; a single
+    system has no name. positive: the label whose column counts in a matrix of two classes, None for
+    the second.
     """
 
     shared: Mapping[str, Any]
@@ -160,18 +178,31 @@ class Arrays:
 
     @classmethod
     def of(
-        cls, arguments: Mapping[str, Parameter], given: Mapping[str, Any], more: Mapping[str, Any], positive: str | None
+        cls,
+        arguments: Mapping[str, Parameter],
+        given: Mapping[str, Any],
+        more: Mapping[str, Any],
+        positive: str | None,
     ) -> "Arrays":
         """The arrays from the arguments that were given.
 
-        Raises ParameterError if labels or all predictions are missing. more: further columns that all systems share.
+        Raises ParameterError if labels or all predictions are missing. more: further columns that
+        all systems share.
         """
         of_each = [name for name, argument in arguments.items() if argument.kind is COLUMNS]
-        shared = {arguments[name].column: values for name, values in given.items() if name not in of_each}
-        own = {arguments[name].column: _by_system(name, values) for name, values in given.items() if name in of_each}
+        shared = {
+            arguments[name].column: values for name, values in given.items() if name not in of_each
+        }
+        own = {
+            arguments[name].column: _by_system(name, values)
+            for name, values in given.items()
+            if name in of_each
+        }
         first = next(iter(arguments))
         if first not in given or not own:
-            raise ParameterError(f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}")
+            raise ParameterError(
+                f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}"
+            )
         return cls(shared | dict(more), own, positive)
 
 
@@ -182,18 +213,29 @@ def _by_system(name: str, values: Any) -> Mapping[str | None, Any]:
 def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callable[..., Made]]:
     """Make `read` of a report from the function that takes its parameters.
 
-    It has the report's public name, its signature, and a line of its docstring for each argument. Python's own errors
-    then say `ranking()`, and the error for an unknown argument suggests the nearest one.
+    It has the report's public name, its signature, and a line of its docstring for each argument.
+    Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
+    nearest one.
     """
     signature, public = report.signature(), report.__name__.lower()
-    first = [name for name, argument in signature.parameters.items() if argument.kind is argument.POSITIONAL_OR_KEYWORD]
-    lines = [f"{name}: {entry.help}" for name, entry in (report.options() | report.arguments()).items()]
-    arrays = list(report.arguments())[:2]  # labels and predictions, as scikit-learn's metrics take them
+    first = [
+        name
+        for name, argument in signature.parameters.items()
+        if argument.kind is argument.POSITIONAL_OR_KEYWORD
+    ]
+    lines = [
+        f"{name}: {entry.help}" for name, entry in (report.options() | report.arguments()).items()
+    ]
+    arrays = list(report.arguments())[
+        :2
+    ]  # labels and predictions, as scikit-learn's metrics take them
 
     def of(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
         def read(*data: Any, **arguments: Any) -> Made:
-            if unknown := next((name for name in arguments if name not in signature.parameters), None):
+            if unknown := next(
+                (name for name in arguments if name not in signature.parameters), None
+            ):
                 near = did_you_mean(unknown, signature.parameters)
                 raise TypeError(f"{public}() got an unexpected keyword argument {unknown!r}{near}")
             if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
@@ -206,13 +248,15 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
         study_of.__qualname__, read.__name__ = public, public
         read.__qualname__ = "read"  # by which a pickle finds it
         read.__signature__ = signature.replace(return_annotation=study_of.__annotations__["return"])  # type: ignore[attr-defined]
-        read.__doc__ = f"{inspect.cleandoc(study_of.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(lines)
+        read.__doc__ = f"{inspect.cleandoc(study_of.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(
+            lines
+        )
         return read
 
     return of
 
 
-# The reports ----------------------------------------------------------------------------------------------------------
+# The reports --------------------------------------------------------------------------------------
 
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
@@ -221,7 +265,9 @@ SHARE, POSITIVE, SIZE = a_number(above=0, below=1), a_number(above=0), a_size(LE
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
-UNIT = "a column such as user_id, if rows are not independent: intervals and tests are clustered by it"
+UNIT = (
+    "a column such as user_id, if rows are not independent: intervals and tests are clustered by it"
+)
 SEGMENTS = 'columns to slice by, "country,device"'
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
@@ -230,22 +276,33 @@ SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold 
 class Shared(Parameters):
     """The parameters of every report."""
 
-    title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
+    title: str | None = option(
+        TEXT, "the heading of the page; None: the report and its first input"
+    )
     note: str | None = option(TEXT, "a note for the reader, shown below the heading")
-    data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
-    margin: float | None = option(POSITIVE, "differences within plus or minus this value are equivalent")
+    data_date: str | None = option(
+        TEXT, 'when the data were collected, such as "October 2026"; below the heading'
+    )
+    margin: float | None = option(
+        POSITIVE, "differences within plus or minus this value are equivalent"
+    )
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
         one_of(NO_HEADER, FIRST_LINE),
-        "for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
+        "for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the "
+        "header); "
         "None: inferred from the content",
     )
     units: bool | None = option(
-        YES_NO, "true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows"
+        YES_NO,
+        "true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million "
+        "rows",
     )
     gate: Policy | None = option(
-        GATE, "a rule that the report must satisfy, such as not worse (than the baseline), or a policy file"
+        GATE,
+        "a rule that the report must satisfy, such as not worse (than the baseline), or a policy "
+        "file",
     )
 
 
@@ -260,7 +317,9 @@ class Compared(Shared):
 class Resources(Parameters):
     """The resources for reading a table of any size."""
 
-    memory: int | None = option(SIZE, 'maximum memory for reading, such as "2GB"; None: half of the machine\'s')
+    memory: int | None = option(
+        SIZE, 'maximum memory for reading, such as "2GB"; None: half of the machine\'s'
+    )
     threads: int | None = option(a_whole_number(), "processors for reading; None: all")
     spill: Path | None = option(
         FOLDER, "a folder for data that do not fit into memory; None: the system's temporary folder"
@@ -271,42 +330,62 @@ class Resources(Parameters):
 class Ranking(Compared, Resources):
     """The parameters of the ranking report."""
 
-    preds: Any = option(DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample")
+    preds: Any = option(
+        DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample"
+    )
     qrels: Any = option(DATA, "judgements (query, item, grade); None: the grade column of preds")
-    queries: Any = option(DATA, "a table with one row per query, for segments and unit; None: columns of preds")
+    queries: Any = option(
+        DATA, "a table with one row per query, for segments and unit; None: columns of preds"
+    )
     items: Any = option(
-        DATA, "a table with one row per item: category, feature_…, popularity, for diversity and novelty"
+        DATA,
+        "a table with one row per item: category, feature_…, popularity, for diversity and novelty",
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict')
+    metrics: tuple[Any, ...] = option(
+        METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict'
+    )
     ks: tuple[int, ...] = option(INTEGERS, 'cut-offs of the curve, "1,3,5,10,20,50,100"')
     relevance_level: float = option(POSITIVE, "the lowest grade that counts as relevant", 1)
     unit: str | None = option(
-        TEXT, "a column such as user_id, if queries are not independent: intervals and tests are clustered by it"
+        TEXT,
+        "a column such as user_id, if queries are not independent: intervals and tests are "
+        "clustered by it",
     )
     segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
-    ranks: str = option(RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN)
+    ranks: str = option(
+        RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classification(Compared, Resources):
     """The parameters of the classification report."""
 
-    preds: Any = option(DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample")
+    preds: Any = option(
+        DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample"
+    )
     kind: str | None = option(
         one_of("binary", "multi-class", "multi-label"),
         "binary, multi-class or multi-label; None: inferred from the columns",
     )
-    positive: str | None = option(TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans")
+    positive: str | None = option(
+        TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans"
+    )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(METRICS, '"roc_auc,average_precision,f1,brier"; the first gives the verdict')
+    metrics: tuple[Any, ...] = option(
+        METRICS, '"roc_auc,average_precision,f1,brier"; the first gives the verdict'
+    )
     threshold: Threshold | None = option(
-        CUT, "a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1"
+        CUT,
+        "a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or "
+        "best_f1",
     )
     costs: Costs | None = option(
-        COST_PAIR, 'the costs of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
+        COST_PAIR,
+        'the costs of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve',
     )
     prevalence: float | None = option(
         SHARE, "base rate expected in production; None: that with ten times as many negatives"
@@ -317,14 +396,21 @@ class Classification(Compared, Resources):
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
     y_true: Any = option(
-        COLUMN, "instead of preds the labels: one per row, or one column of 0 and 1 per label", column="y_true"
+        COLUMN,
+        "instead of preds the labels: one per row, or one column of 0 and 1 per label",
+        column="y_true",
     )
     y_score: Any = option(
         COLUMNS,
-        "the scores: one per row, or one column per class as from predict_proba; for several systems a dict",
+        "the scores: one per row, or one column per class as from predict_proba; for several "
+        "systems a dict",
         column="score",
     )
-    y_pred: Any = option(COLUMNS, "the predicted classes, one per row; for several systems a dict", column="predicted")
+    y_pred: Any = option(
+        COLUMNS,
+        "the predicted classes, one per row; for several systems a dict",
+        column="predicted",
+    )
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
@@ -332,14 +418,22 @@ class Classification(Compared, Resources):
 class Rating(Compared, Resources):
     """The parameters of the rating report."""
 
-    preds: Any = option(DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
+    preds: Any = option(
+        DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample"
+    )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
-    metrics: tuple[Any, ...] = option(METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict')
+    metrics: tuple[Any, ...] = option(
+        METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict'
+    )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
     y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
-    y_pred: Any = option(COLUMNS, "the forecasts, one per row; for several systems a dict of arrays", column="forecast")
+    y_pred: Any = option(
+        COLUMNS,
+        "the forecasts, one per row; for several systems a dict of arrays",
+        column="forecast",
+    )
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
@@ -349,27 +443,42 @@ class Significance(Compared, Resources):
 
     preds: Any = option(
         DATA,
-        "values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, "
+        "values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, "
+        "probabilities, "
         "a report's JSON; None: a sample",
     )
     qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
-        TEXT, "the column of clusters, if units are not independent: intervals and tests are clustered by it"
+        TEXT,
+        "the column of clusters, if units are not independent: intervals and tests are clustered "
+        "by it",
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
-    systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
-    metrics: tuple[Any, ...] = option(
-        METRICS, "the metrics to test, the first gives the verdict; for a wide table the name of its metric"
+    systems: tuple[str, ...] = option(
+        TEXTS, 'the systems to compare, "a,b"; in a wide table their columns'
     )
-    lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
-    ranks: str = option(RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN)
-    null: float | None = option(SHARE, "successes and trials: the share to test against, such as 0.5")
+    metrics: tuple[Any, ...] = option(
+        METRICS,
+        "the metrics to test, the first gives the verdict; for a wide table the name of its metric",
+    )
+    lower_is_better: tuple[str, ...] = option(
+        TEXTS, 'the metrics for which lower is better, "loss,minutes"'
+    )
+    ranks: str = option(
+        RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN
+    )
+    null: float | None = option(
+        SHARE, "successes and trials: the share to test against, such as 0.5"
+    )
     alternative: str = option(
-        one_of("two-sided", "greater", "less"), "two-sided, greater or less; only with null", "two-sided"
+        one_of("two-sided", "greater", "less"),
+        "two-sided, greater or less; only with null",
+        "two-sided",
     )
     claim: str = option(
         one_of(SUCH, TASKS, THESE),
-        "for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions",
+        "for evaluations, what varies: questions, whole tasks, or only the draws of each of these "
+        "questions",
         SUCH,
     )
     # Nobody trains on less than a hundredth of what they test.
@@ -378,7 +487,9 @@ class Significance(Compared, Resources):
         "units are folds over the same rows: test rows per training row, 0.1111 for ten folds",
     )
     looks: int = option(
-        a_whole_number(most=100), "how many times the data were tested as they grew, this one included", 1
+        a_whole_number(most=100),
+        "how many times the data were tested as they grew, this one included",
+        1,
     )
 
 
@@ -387,75 +498,122 @@ class Validation(Shared, Resources):
     """The parameters of the validation report."""
 
     preds: Any = option(
-        DATA, "out-of-fold predictions with the columns label, score and fold; None: the bundled sample"
+        DATA,
+        "out-of-fold predictions with the columns label, score and fold; None: the bundled sample",
     )
     features: Any = option(
-        DATA, "instead of preds: a table of features and a target, on which the estimators are fitted"
+        DATA,
+        "instead of preds: a table of features and a target, on which the estimators are fitted",
     )
-    target: str | None = option(TEXT, "the column of features that is the target; None: label, y_true or target")
-    estimator: str | None = option(TEXT, "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
-    against: str | None = option(TEXT, "import path of a second estimator, fitted on the same folds")
+    target: str | None = option(
+        TEXT, "the column of features that is the target; None: label, y_true or target"
+    )
+    estimator: str | None = option(
+        TEXT, "import path such as sklearn.svm.SVC; None: logistic or ridge regression"
+    )
+    against: str | None = option(
+        TEXT, "import path of a second estimator, fitted on the same folds"
+    )
     columns: Mapping[str, str] = option(
-        PAIRS, 'the column of id, group, time, fold or system, if its name differs: "{group: patient}"'
+        PAIRS,
+        'the column of id, group, time, fold or system, if its name differs: "{group: patient}"',
     )
     ignore: tuple[str, ...] = option(
-        TEXTS, 'columns that are not features, such as other predictions; a * stands for any text: "p_*,digit"'
+        TEXTS,
+        "columns that are not features, such as other predictions; a * stands for any text: "
+        '"p_*,digit"',
     )
     selected: tuple[str, ...] = option(
-        TEXTS, "features that were selected by using the target: compared with a selection inside the folds"
+        TEXTS,
+        "features that were selected by using the target: compared with a selection inside the "
+        "folds",
     )
-    categorical: tuple[str, ...] = option(TEXTS, 'columns of features that hold codes, not numbers: "zip,branch"')
+    categorical: tuple[str, ...] = option(
+        TEXTS, 'columns of features that hold codes, not numbers: "zip,branch"'
+    )
     task: str | None = option(
-        one_of("classes", "number"), "classes or number: the type of the target, if its values do not show it"
+        one_of("classes", "number"),
+        "classes or number: the type of the target, if its values do not show it",
     )
     k: int = option(a_whole_number(least=2), "number of folds", 10)
     gap: float | None = option(
-        a_number(least=0), "time between training and test rows, in the unit of the time column; for dates in days"
+        a_number(least=0),
+        "time between training and test rows, in the unit of the time column; for dates in days",
     )
-    threshold: float = option(a_number(), "scores in preds of at least this value mean class 1", 0.5)
+    threshold: float = option(
+        a_number(), "scores in preds of at least this value mean class 1", 0.5
+    )
     metrics: tuple[Any, ...] = option(
         METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first gives the verdict'
     )
-    most_rows: int = option(a_whole_number(least=20), "most rows to use; a larger table is sampled at random", 50_000)
-    seconds: float = option(POSITIVE, "time for the fits beyond the folds; the report lists what was skipped", 60)
+    most_rows: int = option(
+        a_whole_number(least=20), "most rows to use; a larger table is sampled at random", 50_000
+    )
+    seconds: float = option(
+        POSITIVE, "time for the fits beyond the folds; the report lists what was skipped", 60
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Interleaving(Compared, Resources):
     """The parameters of the interleaving report."""
 
-    log: Any = option(DATA, "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
-    users: Any = option(DATA, "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log")
+    log: Any = option(
+        DATA,
+        "interleaved sessions, one row per item shown (session, position, team, outcome, user)",
+    )
+    users: Any = option(
+        DATA,
+        "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log",
+    )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
-    arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two')
-    neutral: str | None = option(TEXT, "the value of the team column for items that both rankers would have shown")
+    arms: tuple[str, ...] = option(
+        TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two'
+    )
+    neutral: str | None = option(
+        TEXT, "the value of the team column for items that both rankers would have shown"
+    )
     preference: tuple[Any, ...] = option(
-        METRICS, '"user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict'
+        METRICS,
+        '"user_share,user_preference,session_wins,credit_share" of the log; the first gives the '
+        "verdict",
     )
     metrics: tuple[Any, ...] = option(
-        METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict'
+        METRICS,
+        'columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict',
     )
     best: str | None = option(
-        one_of("high", "low"), "whether more (high) or less (low) of the metrics of users is better; None: by name"
+        one_of("high", "low"),
+        "whether more (high) or less (low) of the metrics of users is better; None: by name",
     )
     before: str | None = option(
         TEXT, "a column of users from before the experiment: CUPED adjusts the first mean for it"
     )
-    strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
-    cap: float = option(SHARE, "the quantile at which values of heavy users are capped in an additional result", 0.99)
+    strata: str | None = option(
+        TEXT, "a column of users from before the experiment, to stratify by"
+    )
+    cap: float = option(
+        SHARE,
+        "the quantile at which values of heavy users are capped in an additional result",
+        0.99,
+    )
     shares: Mapping[str, float] | str | None = option(
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
     looks: int = option(a_whole_number(), "how many times the running A/B test is analysed", 1)
     segments: tuple[str, ...] = option(
-        TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
+        TEXTS,
+        'columns with one value per session of the log, or per user of the table, "device,country"',
     )
     world: str | None = option(
         one_of("cascade", "cascade, even users", "positions", "positions, even users", "none"),
-        'how simulated users click: cascade or positions, also "cascade, even users"; None: no simulation',
+        'how simulated users click: cascade or positions, also "cascade, even users"; None: no '
+        "simulation",
     )
     simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
-    rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
+    rankers: int = option(
+        a_whole_number(least=3), "rankers that the simulation compares with production", 12
+    )
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
 
 
@@ -463,10 +621,16 @@ class Interleaving(Compared, Resources):
 class Diff(Compared):
     """The parameters of the diff of two reports."""
 
-    old: Any = option(DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample")
+    old: Any = option(
+        DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample"
+    )
     new: Any = option(DATA, "the later report, as old")
-    earlier: Any = option(DATA, "reports before these two, in their order, for the series over time")
-    metrics: tuple[Any, ...] = option(TEXTS, "the metrics to compare, the first gives the verdict; None: those of both")
+    earlier: Any = option(
+        DATA, "reports before these two, in their order, for the series over time"
+    )
+    metrics: tuple[Any, ...] = option(
+        TEXTS, "the metrics to compare, the first gives the verdict; None: those of both"
+    )
     baseline: str | None = None  # the old report; these four are no parameters of a diff
     data_date: str | None = None
     header: str | None = None

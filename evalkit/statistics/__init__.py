@@ -1,1 +1,3 @@
-"""Inference: intervals, tests and verdicts. Values per unit go in, `Estimate` and `Comparison` come out."""
+"""Inference: intervals, tests and verdicts. Values per unit go in, `Estimate` and `Comparison` come
+out.
+"""

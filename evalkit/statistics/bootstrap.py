@@ -1,4 +1,6 @@
-"""Bootstrap: sums over resampled units, the quantities that a BCa interval needs, and resampled tables of counts."""
+"""Bootstrap: sums over resampled units, the quantities that a BCa interval needs, and resampled
+tables of counts.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -16,15 +18,16 @@ from evalkit.metrics.rows import Rows
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
 MANY = 1_000  # rows from which Poisson counts are drawn first
 CODES = 2**16
-TINY = 1e-12  # where the acceleration would turn an extreme quantile around, it goes to the end instead
+# where the acceleration would turn an extreme quantile around, it goes to the end instead
+TINY = 1e-12
 
 
 def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: int) -> Floats:
     """Column sums of `resamples` bootstrap samples of the rows: (n, m) in, (resamples, m) out.
 
-    If rows repeat (hit or miss), the distinct rows are drawn by multinomial counts, otherwise blocks of row weights are
-    used, one matrix product per block; no index matrix is stored. The weights are exactly multinomial. The order of the
-    rows changes nothing.
+    If rows repeat (hit or miss), the distinct rows are drawn by multinomial counts, otherwise
+    blocks of row weights are used, one matrix product per block; no index matrix is stored. The
+    weights are exactly multinomial. The order of the rows changes nothing.
 
     >>> resampled_sums([[1, 2], [1, 2]], rng=np.random.default_rng(1), resamples=2)
     array([[2., 4.],
@@ -36,9 +39,11 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
 def resampled_each(
     tables: Iterable[ArrayLike], *, rng: Callable[[], np.random.Generator], resamples: int
 ) -> list[Floats]:
-    """The sums of each table as from `resampled_sums` with a new `rng()`, which gives the same numbers each time.
+    """The sums of each table as from `resampled_sums` with a new `rng()`, which gives the same
+    numbers each time.
 
-    Tables with the same number of rows share the weights of their samples, which are drawn once and not stored.
+    Tables with the same number of rows share the weights of their samples, which are drawn once and
+    not stored.
 
     >>> rng = lambda: np.random.default_rng(1)
     >>> first, second = resampled_each([[[1], [2]], [[5], [7]]], rng=rng, resamples=3)
@@ -59,22 +64,30 @@ def resampled_each(
 
 
 def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows, sorted, and how often each is there; one column is sorted as numbers, which is faster."""
+    """The distinct rows, sorted, and how often each is there; one column is sorted as numbers,
+    which is faster.
+    """
     if rows.shape[1] != 1:
         return np.unique(rows, axis=0, return_counts=True)
     values, counts = np.unique(rows[:, 0], return_counts=True)
     return values[:, None], counts
 
 
-def _counted_sums(distinct: Floats, counts: Ints, rng: np.random.Generator, resamples: int) -> Floats:
+def _counted_sums(
+    distinct: Floats, counts: Ints, rng: np.random.Generator, resamples: int
+) -> Floats:
     """The sums where rows repeat: the number of each distinct row is drawn."""
     n = counts.sum()
     weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
     return np.concatenate([w @ distinct for w in weights])
 
 
-def _weighted_sums(tables: Mapping[int, Floats], rng: np.random.Generator, resamples: int) -> dict[int, Floats]:
-    """The sums of tables with as many rows each, by the same weights of the rows, a block of samples at a time."""
+def _weighted_sums(
+    tables: Mapping[int, Floats], rng: np.random.Generator, resamples: int
+) -> dict[int, Floats]:
+    """The sums of tables with as many rows each, by the same weights of the rows, a block of
+    samples at a time.
+    """
     n = len(next(iter(tables.values())))
     if n == 0:
         return {place: np.zeros((resamples, rows.shape[1])) for place, rows in tables.items()}
@@ -90,9 +103,10 @@ def _weighted_sums(tables: Mapping[int, Floats], rng: np.random.Generator, resam
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
     """The shares of the replicates at which BCa reads its limits for the normal quantiles z.
 
-    Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))): the bias z₀ is the normal quantile of the share of replicates below
-    the value (half of the equal ones; never 0 or all of them), the acceleration a = Σ l³ / 6 (Σ l²)^1.5 of
-    the influence values l = `effect`. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
+    Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))): the bias z₀ is the normal quantile of the share of
+    replicates below the value (half of the equal ones; never 0 or all of them), the acceleration a
+    = Σ l³ / 6 (Σ l²)^1.5 of the influence values l = `effect`. Efron, JASA 1987,
+    doi:10.1080/01621459.1987.10478410.
 
     >>> bca_shares(2, [1, 2, 3], [-1, 0, 1], z=[-1.0, 0.0, 1.0]).round(4)
     array([0.1587, 0.5   , 0.8413])
@@ -104,7 +118,9 @@ def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: Arr
     return ndtr(bias + moved / np.maximum(1 - acceleration * moved, TINY))
 
 
-def bca_p_value(value: float, replicates: ArrayLike, effect: ArrayLike, *, null: float = 0.0) -> float:
+def bca_p_value(
+    value: float, replicates: ArrayLike, effect: ArrayLike, *, null: float = 0.0
+) -> float:
     """The smallest 1 − level at which the two-sided BCa interval excludes `null`.
 
     At least 1 / (resamples + 1). NaN if no replicate is defined.
@@ -140,16 +156,20 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[
 
 
 def _share_below(value: float, drawn: Floats) -> float:
-    """The share of replicates below the value, half of the equal ones, kept half a replicate from 0 and 1."""
+    """The share of replicates below the value, half of the equal ones, kept half a replicate from 0
+    and 1.
+    """
     below = np.sum(drawn < value) + np.sum(drawn == value) / 2
     return float(np.clip(below, 0.5, drawn.size - 0.5) / drawn.size)
 
 
 def _weights(rng: np.random.Generator, room: Floats) -> Floats:
-    """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to `room`.
+    """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to
+    `room`.
 
-    Independent Poisson counts, given their sum, are multinomial: of many rows they are drawn with a rate just below 1,
-    and the few draws that are missing to n are added. The sums above n, one in 700, are drawn anew.
+    Independent Poisson counts, given their sum, are multinomial: of many rows they are drawn with a
+    rate just below 1, and the few draws that are missing to n are added. The sums above n, one in
+    700, are drawn anew.
     """
     samples, n = room.shape
     if n < MANY:
@@ -157,14 +177,17 @@ def _weights(rng: np.random.Generator, room: Floats) -> Floats:
     table, last, rest = _poisson(n)
     words = rng.integers(0, 2**64 - 1, size=samples * n // 4 + 1, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)  # four codes a draw
-    weights = table.take(code, out=room, mode="clip")  # no code is outside; the default mode would copy the result
+    # no code is outside; the default mode would copy the result
+    weights = table.take(code, out=room, mode="clip")
     flat = weights.reshape(-1)
     rare = np.flatnonzero(code.reshape(-1) >= last)
     flat[rare] = rng.choice(rest.size, size=rare.size, p=rest)
     missing = n - weights.sum(axis=1).astype(np.int64)
     over = np.flatnonzero(missing < 0)
     missing[over] = 0
-    np.add.at(flat, np.repeat(n * np.arange(samples), missing) + rng.integers(0, n, missing.sum()), 1.0)
+    np.add.at(
+        flat, np.repeat(n * np.arange(samples), missing) + rng.integers(0, n, missing.sum()), 1.0
+    )
     weights[over] = _counted(rng, n, over.size)
     return weights
 
@@ -177,9 +200,11 @@ def _counted(rng: np.random.Generator, n: int, samples: int) -> Floats:
 
 @cache
 def _poisson(n: int) -> tuple[Floats, int, Floats]:
-    """Poisson counts of rate 1 − 3/√n by 16 random bits: the count of each code, and what the last codes stand for.
+    """Poisson counts of rate 1 − 3/√n by 16 random bits: the count of each code, and what the last
+    codes stand for.
 
-    Each count has the whole number of codes in its share; what is left of the shares is the law of the other codes.
+    Each count has the whole number of codes in its share; what is left of the shares is the law of
+    the other codes.
     """
     k = np.arange(25)
     rate = 1 - 3 / np.sqrt(n)
@@ -198,54 +223,72 @@ def _blocks(total: int, width: int) -> Iterator[int]:
         yield min(size, total - start)
 
 
-# Of counts ------------------------------------------------------------------------------------------------------------
+# Of counts ----------------------------------------------------------------------------------------
 
-# A resample draws new counts for the cells of a table, and nothing is ever sorted again: a row bootstrap moves a curve
-# only through them. Where a table has few thresholds, or few positives, some cells are enough for exactly the row
-# bootstrap; elsewhere neighbouring thresholds share a cell.
+# A resample draws new counts for the cells of a table, and nothing is ever sorted again: a row
+# bootstrap moves a curve only through them. Where a table has few thresholds, or few positives,
+# some cells are enough for exactly the row bootstrap; elsewhere neighbouring thresholds share a
+# cell.
 
 FEW_CELLS = 256  # enough for the largest distance of two rates
 
 
-# Tables ------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
-def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
-    """Tables of `resamples` bootstrap samples of the rows behind `c`, each of the same size, without empty cells.
+def resampled(
+    c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples
+) -> list[Counts]:
+    """Tables of `resamples` bootstrap samples of the rows behind `c`, each of the same size,
+    without empty cells.
 
-    Raises ParameterError for weights that are not whole numbers: they do not say how many rows there are.
+    Raises ParameterError for weights that are not whole numbers: they do not say how many rows
+    there are.
     """
     drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
     return [_table(c.threshold, sizes) for sizes in drawn]
 
 
 def largest_rise(
-    c: Counts, sizes: tuple[int, int], sign: float, *, rng: np.random.Generator, share: float, resamples: int
+    c: Counts,
+    sizes: tuple[int, int],
+    sign: float,
+    *,
+    rng: np.random.Generator,
+    share: float,
+    resamples: int,
 ) -> float:
-    """The quantile at `share` of the largest excess, over all thresholds, of sign (TPR − FPR) in a resample.
+    """The quantile at `share` of the largest excess, over all thresholds, of sign (TPR − FPR) in a
+    resample.
 
-    The excess is over the table's own TPR − FPR; it is what KS may gain by choosing its threshold. sizes: positives and
-    negatives of each resample.
+    The excess is over the table's own TPR − FPR; it is what KS may gain by choosing its threshold.
+    sizes: positives and negatives of each resample.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
-    >>> rise = largest_rise(c, (67, 133), 1.0, rng=np.random.default_rng(1), share=0.975, resamples=200)
+    >>> rise = largest_rise(
+    ...     c, (67, 133), 1.0, rng=np.random.default_rng(1), share=0.975, resamples=200
+    ... )
     >>> 0.1 < rise < 0.3
     True
     """
     table = ends(c, FEW_CELLS)
     gap = np.zeros(1)
-    for size, weight, side in zip(sizes, (table.positive, table.negative), (sign, -sign), strict=True):
+    for size, weight, side in zip(
+        sizes, (table.positive, table.negative), (sign, -sign), strict=True
+    ):
         chance = weight / weight.sum()
         drawn = np.cumsum(rng.multinomial(size, chance, size=resamples), axis=1) / size
         gap = gap + side * (drawn - np.cumsum(chance))
     return float(np.quantile(gap.max(axis=1), share))
 
 
-# Curves ---------------------------------------------------------------------------------------------------------
+# Curves -------------------------------------------------------------------------------------------
 
 
-def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95) -> tuple[Floats, Floats]:
+def band(
+    tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
+) -> tuple[Floats, Floats]:
     """Lower and upper pointwise limits of a curve at fixed places.
 
     tables: from one bootstrap. curve: a table -> the heights at these places.
@@ -257,8 +300,12 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
     return limits[0], limits[1]
 
 
-def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
-    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn together."""
+def resampled_units(
+    rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples
+) -> list[Counts]:
+    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn
+    together.
+    """
     score, where, of, units = _placed(rows)
     drawn = []
     for _ in range(resamples):
@@ -268,14 +315,16 @@ def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = US
 
 
 def _placed(rows: Rows, most: int = SPREAD) -> tuple[Floats, Ints, Ints, int]:
-    """The scores of the cells; for each row its cell, those of negatives last, and its unit; the number of units."""
+    """The scores of the cells; for each row its cell, those of negatives last, and its unit; the
+    number of units.
+    """
     cell = cells(rows.counts, most)
     score = pool(rows.counts, cell).threshold
     of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
     return score, cell[rows.place] + len(score) * (rows.actual == 0), of, len(names)
 
 
-# Draws ----------------------------------------------------------------------------------------------------------
+# Draws --------------------------------------------------------------------------------------------
 
 
 def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
@@ -283,7 +332,9 @@ def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples}")
     if np.asarray(size).dtype.kind == "f":
-        raise ParameterError("a bootstrap of counts must have weights that are whole numbers, got fractions")
+        raise ParameterError(
+            "a bootstrap of counts must have weights that are whole numbers, got fractions"
+        )
     total = int(size.sum())
     if total == 0:
         return np.zeros((resamples, len(size)), dtype=np.int64)
@@ -291,27 +342,32 @@ def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
 
 
 def _table(threshold: Floats, sizes: NDArray) -> Counts:
-    """The table of these numbers of positives and then of negatives at each threshold, without empty cells."""
+    """The table of these numbers of positives and then of negatives at each threshold, without
+    empty cells.
+    """
     both = sizes.reshape(2, -1)
     filled = both.sum(axis=0) > 0
     return Counts.of(threshold[filled], *np.cumsum(both[:, filled], axis=1))
 
 
-# Samples on each of which the threshold is chosen again ---------------------------------------------------------------
+# Samples on each of which the threshold is chosen again -------------------------------------------
 
-# Where a rule would put the threshold is known so badly that this moves precision and recall by more than the rows do
-# at a threshold that is given.
+# Where a rule would put the threshold is known so badly that this moves precision and recall by
+# more than the rows do at a threshold that is given.
 
 CELLS = 512  # thresholds among which a sample chooses
 PARTS = 2_000  # that more units are put into by chance: a sample draws whole parts
 
 
-def redrawn(rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Generator, samples: int) -> Counts:
-    """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays over all samples.
+def redrawn(
+    rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Generator, samples: int
+) -> Counts:
+    """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays
+    over all samples.
 
-    Each sample gives each unit an exponentially distributed weight (Rubin's Bayesian bootstrap). With the same random
-    numbers, the samples of all systems are the same. If no threshold satisfies the rule, all counts are NaN. Rubin
-    1981, doi:10.1214/aos/1176345338.
+    Each sample gives each unit an exponentially distributed weight (Rubin's Bayesian bootstrap).
+    With the same random numbers, the samples of all systems are the same. If no threshold satisfies
+    the rule, all counts are NaN. Rubin 1981, doi:10.1214/aos/1176345338.
 
     >>> from evalkit.metrics import counts, curves
     >>> rows = Rows(np.array([1, 1, 0, 0]), np.array([0.9, 0.6, 0.4, 0.1]))

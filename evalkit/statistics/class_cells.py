@@ -1,9 +1,10 @@
 """Metrics of classes from counts and sums instead of rows.
 
-Of predicted classes there is a cell per combination of actual and predicted classes: all rows of a cell have the same
-influence on a metric, so sums over rows are sums over cells. If rows are clustered, the sums over units of the products
-of their weights in each two cells give the variance between units. Of scores the influence of a row is a linear form, a
-combination of columns that were added up per row or per unit.
+Of predicted classes there is a cell per combination of actual and predicted classes: all rows of a
+cell have the same influence on a metric, so sums over rows are sums over cells. If rows are
+clustered, the sums over units of the products of their weights in each two cells give the variance
+between units. Of scores the influence of a row is a linear form, a combination of columns that were
+added up per row or per unit.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ DENSE = 2**22  # cells up to which each has a place
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of the actual class and the class predicted (`said`) by one or two systems: rows, Σ weight, Σ weight²."""
+    """Cells of the actual class and the class predicted (`said`) by one or two systems: rows, Σ
+    weight, Σ weight².
+    """
 
     actual: Ints
     said: tuple[Ints, ...]
@@ -61,8 +64,8 @@ def of_cut(c: Counts) -> Cells:
 class Group:
     """The cells of a slice. n: number of units, or of rows. each: per system.
 
-    pairs: per pair of systems, lower number first. moments: for clustered rows the uncentred moments of the units'
-    weights in the cells of all systems; None if rows are independent.
+    pairs: per pair of systems, lower number first. moments: for clustered rows the uncentred
+    moments of the units' weights in the cells of all systems; None if rows are independent.
     """
 
     classes: int
@@ -83,11 +86,17 @@ class Group:
         return at_hand(self.moments)
 
     def kish(self, rows: Floats, system: int = 0) -> float:
-        """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that `rows` marks."""
-        return float(ratio((self.each[system].weight @ rows) ** 2, self.products(system, rows[None])[0, 0]))
+        """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that
+        `rows` marks.
+        """
+        return float(
+            ratio((self.each[system].weight @ rows) ** 2, self.products(system, rows[None])[0, 0])
+        )
 
     def products(self, system: int, moved: Floats) -> Floats:
-        """The matrix Σ x xᵀ over units, where x is a unit's sum of each row of `moved` over its rows, by weight."""
+        """The matrix Σ x xᵀ over units, where x is a unit's sum of each row of `moved` over its
+        rows, by weight.
+        """
         if self.moments is None:
             return (moved * self.each[system].squares) @ moved.T
         at = self.places(system)
@@ -127,7 +136,9 @@ class OfCells(OfRows):
 
     @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error: Kish's number of units less 1, as in `OfRows.freedom`."""
+        """The degrees of freedom of the standard error: Kish's number of units less 1, as in
+        `OfRows.freedom`.
+        """
         if self.layout is Layout.PLAIN:
             return self.n - 1.0
         groups = self.chosen.metric.kind.groups(self.rows)
@@ -164,11 +175,15 @@ class OfCells(OfRows):
         return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
 
     def spread_apart(self, other: Any) -> Spread:
-        return super().spread_apart(other) if self.group.moments is None else self.spread_from(other)
+        return (
+            super().spread_apart(other) if self.group.moments is None else self.spread_from(other)
+        )
 
     @property
     def form(self) -> Floats:
-        """The influence of one row of each cell, in an array with an element for each cell of all systems."""
+        """The influence of one row of each cell, in an array with an element for each cell of all
+        systems.
+        """
         return self._among_all(self.each)
 
     def _among_all(self, column: Floats) -> Floats:
@@ -179,9 +194,15 @@ class OfCells(OfRows):
 
     @cached_property
     def sums(self) -> Sums:  # type: ignore[override]
-        """The terms of each unit, if there are few units; NaN for a unit without a row that counts."""
+        """The terms of each unit, if there are few units; NaN for a unit without a row that
+        counts.
+        """
         terms, weight = self.chosen.sums(self.rows), self.rows.weights
-        sides = np.nan_to_num(terms.numerator), np.where(terms.defined, terms.size, 0.0), weight * terms.defined
+        sides = (
+            np.nan_to_num(terms.numerator),
+            np.where(terms.defined, terms.size, 0.0),
+            weight * terms.defined,
+        )
         units = self.group.moments.units  # type: ignore[union-attr]
         top, bottom, rows = (self._among_all(ratio(side, weight)) @ units for side in sides)
         return Sums(np.where(rows > 0, top, np.nan), bottom)
@@ -197,10 +218,14 @@ class OfCells(OfRows):
     # Two systems
 
     def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
-        """Both metrics on the joint cells of the two systems, and the squared weights of these cells."""
+        """Both metrics on the joint cells of the two systems, and the squared weights of these
+        cells.
+        """
         systems = min(self.system, other.system), max(self.system, other.system)
         cells = self.group.pairs[systems]
-        rows = [cells.rows(systems.index(side.system), self.group.classes) for side in (self, other)]
+        rows = [
+            cells.rows(systems.index(side.system), self.group.classes) for side in (self, other)
+        ]
         a = OfCells(self.chosen, rows[0], self.group, self.system, cells.squares)
         b = OfCells(other.chosen, rows[1], self.group, self.system, cells.squares)
         return a, b, cells.squares
@@ -216,12 +241,20 @@ class OfCells(OfRows):
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
-        parts, of = list(self.chosen.metric.kind.weighed(self.rows)), metric.Chosen(self.chosen.metric.kind.of)
-        yield from self._pieces([self.of(of, part.rows) for part in parts], [part.share for part in parts])
+        parts, of = (
+            list(self.chosen.metric.kind.weighed(self.rows)),
+            metric.Chosen(self.chosen.metric.kind.of),
+        )
+        yield from self._pieces(
+            [self.of(of, part.rows) for part in parts], [part.share for part in parts]
+        )
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        return self._pieces([self.of(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])
+        return self._pieces(
+            [self.of(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair],
+            [1.0, 1.0],
+        )
 
     def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
         moved = image(self.group.products(self.system, np.array([side.each for side in sides])))
@@ -229,7 +262,8 @@ class OfCells(OfRows):
 
 
 def image(products: Floats) -> Floats:
-    """Row vectors with this matrix of inner products; their correlations are those of the influence values.
+    """Row vectors with this matrix of inner products; their correlations are those of the influence
+    values.
 
     >>> moved = image(np.array([[4.0, 2.0], [2.0, 9.0]]))
     >>> (moved @ moved.T).round(12).tolist()
@@ -240,17 +274,19 @@ def image(products: Floats) -> Floats:
     return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
 
 
-# Metrics from moments of how much rows move them -------------------------------------------------------------------
+# Metrics from moments of how much rows move them --------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class OfForm(Formed):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, uncentred.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the
+    columns, uncentred.
 
-    of: its value, or that of the metric that it transforms. n: number of units, or of rows. freedom: Kish's number of
-    them, less 1. tables: the tables of its score. system: its number. powers: for unweighted rows and each pair of
-    systems, the sums of the squares and fourth powers of the influence on the difference, per stratum. strata: the
-    number of rows of each class, empty if rows may have several labels.
+    of: its value, or that of the metric that it transforms. n: number of units, or of rows.
+    freedom: Kish's number of them, less 1. tables: the tables of its score. system: its number.
+    powers: for unweighted rows and each pair of systems, the sums of the squares and fourth powers
+    of the influence on the difference, per stratum. strata: the number of rows of each class, empty
+    if rows may have several labels.
     """
 
     layout: Layout
@@ -279,11 +315,15 @@ class OfForm(Formed):
         return self._powers(other)[: len(there)][there, 0], self.strata[there]
 
     def spread_apart(self, other: OfForm) -> Spread:
-        """The spread of the units' influence on the difference, from its powers where they are known."""
+        """The spread of the units' influence on the difference, from its powers where they are
+        known.
+        """
         if not self.powers:
             return self.spread_from(other)
         square, fourth = self._powers(other).sum(axis=0)
-        return Spread(self.n, float(square), self.freedom + 1, lambda power: float(ratio(fourth, square**2)))
+        return Spread(
+            self.n, float(square), self.freedom + 1, lambda power: float(ratio(fourth, square**2))
+        )
 
     @property
     def excess(self) -> float:
@@ -295,8 +335,8 @@ class OfForm(Formed):
 class OfMean(OfForm):
     """A mean over classes or labels.
 
-    shares, each: the share of each class in the mean, and its metric. columns: the column of each class; if shares are
-    estimated, also the column of the rows' influence through the shares.
+    shares, each: the share of each class in the mean, and its metric. columns: the column of each
+    class; if shares are estimated, also the column of the rows' influence through the shares.
     """
 
     shares: Sequence[float]
@@ -318,16 +358,17 @@ class OfMean(OfForm):
         return self._moved[-1] if len(self.columns) > len(self.each) else None
 
 
-# How cells are counted ------------------------------------------------------------------------------------------------
+# How cells are counted ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Bundle):
     """The counts from which the cells of a slice are made; systems are numbered.
 
-    cells: for two systems, or twice the same one, the number of rows by actual class and both predicted classes, and
-    for weighted rows the sums of the weights and of their squares. products: for clustered rows the products of a
-    unit's weights in each two cells; while units are still split over blocks, the weights themselves.
+    cells: for two systems, or twice the same one, the number of rows by actual class and both
+    predicted classes, and for weighted rows the sums of the weights and of their squares. products:
+    for clustered rows the products of a unit's weights in each two cells; while units are still
+    split over blocks, the weights themselves.
     """
 
     cells: dict[tuple[int, int], Tally]
@@ -346,21 +387,27 @@ class Products(Moments):
 
         n, each = self.n + other.n, None
         if n <= self.few and self.each is not None and other.each is not None:
-            each = np.append(self.each[0], other.each[0]), sparse.vstack([self.each[1], other.each[1]], "csr")
+            each = (
+                np.append(self.each[0], other.each[0]),
+                sparse.vstack([self.each[1], other.each[1]], "csr"),
+            )
         return replace(self, n=n, second=self.second + other.second, each=each)
 
     @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes."""
-        return None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")].T
+        return (
+            None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")].T
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
     """How cells are counted. classes: the number of actual, and of predicted, classes.
 
-    scale, squares: the units in which weights and their squares are counted, None if rows are unweighted. bins: the
-    largest number of cells. few: the largest number of units whose cells are kept one by one.
+    scale, squares: the units in which weights and their squares are counted, None if rows are
+    unweighted. bins: the largest number of cells. few: the largest number of units whose cells are
+    kept one by one.
     """
 
     classes: int
@@ -373,20 +420,34 @@ class Counting:
         """The weight of each row as a whole number."""
         return None if self.scale is None else grid.whole(block.weights, self.scale)
 
-    def __call__(self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None) -> CellCounts:
+    def __call__(
+        self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None
+    ) -> CellCounts:
         """The cells of the rows of a block."""
         k, cells = self.classes, dict[tuple[int, int], Tally]()
         for i, own in enumerate(said):
             codes = {(i, i): (actual * k + own, k**2)}
-            codes |= {(j, i): ((actual * k + said[j]) * k + own, k**3) for j in range(0 if block.clustered else i)}
-            cells |= {pair: Tally(self.bins, (self._bins(*of, weight),)) for pair, of in codes.items()}
-        return CellCounts(cells, (self._products(block, actual, said, weight),) if block.clustered else ())
+            codes |= {
+                (j, i): ((actual * k + said[j]) * k + own, k**3)
+                for j in range(0 if block.clustered else i)
+            }
+            cells |= {
+                pair: Tally(self.bins, (self._bins(*of, weight),)) for pair, of in codes.items()
+            }
+        return CellCounts(
+            cells, (self._products(block, actual, said, weight),) if block.clustered else ()
+        )
 
     def _bins(self, cell: Ints, size: int, weight: Ints | None) -> grid.Grid:
-        """The number of rows of each cell, and for weighted rows the sums of their weights and of the squares."""
+        """The number of rows of each cell, and for weighted rows the sums of their weights and of
+        the squares.
+        """
         columns = [np.ones(len(cell), np.int64)]
         if weight is not None:
-            columns += [weight, np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64)]
+            columns += [
+                weight,
+                np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64),
+            ]
         if size > DENSE:
             return grid.binned(grid.codes(cell.astype(np.float64)), columns, self.bins)
         sums = np.zeros((len(columns), size), np.int64)
@@ -396,10 +457,15 @@ class Counting:
         code = grid.codes(there.astype(np.float64))
         return grid.Grid(0, code, code, tuple(sums[:, there]))
 
-    def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Products | Parted:
+    def _products(
+        self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None
+    ) -> Products | Parted:
         from scipy import sparse
 
-        k, weight = self.classes, np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
+        k, weight = (
+            self.classes,
+            np.ones(len(block)) if whole is None else whole * (self.scale or 1.0),
+        )
         cell, size = [(i * k + actual) * k + own for i, own in enumerate(said)], len(said) * k**2
         names, unit = block.distinct
         if block.parted:
@@ -419,17 +485,26 @@ class Counting:
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         moments = c.products[0].moments.around_zero if c.products else None
-        return Group(self.classes, design, moments.n if moments else int(of[0, 0].n.sum()), each, pairs, moments)
+        return Group(
+            self.classes,
+            design,
+            moments.n if moments else int(of[0, 0].n.sum()),
+            each,
+            pairs,
+            moments,
+        )
 
     def read(self, table: grid.Grid, systems: int) -> Cells:
         """The cells of `systems` systems."""
         code = grid.scores(table.low).astype(np.int64)
         actual, *said = np.unravel_index(code, (self.classes,) * (1 + systems))
         rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
-        return Cells(actual, tuple(said), rows, weight * (self.scale or 1.0), squared * self.squares)
+        return Cells(
+            actual, tuple(said), rows, weight * (self.scale or 1.0), squared * self.squares
+        )
 
 
-# Decisions at many thresholds at once ---------------------------------------------------------------------------------
+# Decisions at many thresholds at once -------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,7 +518,10 @@ class MovingCut:
         """The decisions on rows at the thresholds of their counts, in descending order."""
         unit, size = units_of(rows)
         units = len(size)
-        cuts, none = (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold), np.zeros(4)
+        cuts, none = (
+            (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold),
+            np.zeros(4),
+        )
         every = zip(cuts, _grams(rows, counts.threshold, unit, units), strict=True)
         each = ((cut, Moments(units, none, gram, none, 0, None)) for cut, gram in every)
         return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, moments) for cut, moments in each])
@@ -458,15 +536,23 @@ class MovingCut:
     def spread(self) -> Floats:
         """The variances and covariance of the two error rates, one row per threshold.
 
-        The columns are x, the variance of FP / n; y, twice the covariance; and z, the variance of FN / n. The mean cost
-        a FP / n + b FN / n has the variance a² x + a b y + b² z.
+        The columns are x, the variance of FP / n; y, twice the covariance; and z, the variance of
+        FN / n. The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
-        return ratio(self.units, self.units - 1) * np.array([_quadratic(group) for group in self.groups])
+        return ratio(self.units, self.units - 1) * np.array(
+            [_quadratic(group) for group in self.groups]
+        )
 
 
 def _quadratic(group: Group) -> Floats:
-    """Σ x², 2 Σ x y and Σ y² over units, with the influence of each on FP / n (x) and on FN / n (y)."""
-    cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
+    """Σ x², 2 Σ x y and Σ y² over units, with the influence of each on FP / n (x) and on FN / n
+    (y).
+    """
+    # places of a negative that is predicted, and of a positive that is not
+    cells, errors = (
+        group.each[0],
+        [1, 2],
+    )
     n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
     moved = np.eye(4)[errors] - size[errors, None] / n
     (x, xy), (_, y) = moved @ group.moments.second @ moved.T / n**2  # type: ignore[union-attr]
@@ -474,14 +560,18 @@ def _quadratic(group: Group) -> Floats:
 
 
 def _grams(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """The products of units' weights in two cells at each threshold; only the units of rows in between change."""
+    """The products of units' weights in two cells at each threshold; only the units of rows in
+    between change.
+    """
     cell = np.where(rows.actual == 1, 2, 0)
     columns = np.zeros((4, units))
     np.add.at(columns, (cell, unit), rows.weights)
     gram = columns @ columns.T
     entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entering, kind="stable")
-    for new in np.split(order, np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))[:-1]):
+    for new in np.split(
+        order, np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))[:-1]
+    ):
         touched, at = np.unique(unit[new], return_inverse=True)
         before = columns[:, touched]
         after = before.copy()

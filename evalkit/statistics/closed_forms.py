@@ -1,4 +1,5 @@
-"""Intervals in closed form: Student's t on the logit scale, and limits combined from those of shares (MOVER).
+"""Intervals in closed form: Student's t on the logit scale, and limits combined from those of
+shares (MOVER).
 
 None of them resamples, so they are the same for rows in memory and for sums over blocks.
 """
@@ -9,23 +10,43 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ratio
-from evalkit.statistics.intervals import Ends, Estimate, check_level, normal_quantile, recovered, wilson
+from evalkit.statistics.intervals import (
+    Ends,
+    Estimate,
+    check_level,
+    normal_quantile,
+    recovered,
+    wilson,
+)
 from evalkit.statistics.spread import bisect
 
-SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
+SCALES = {
+    0: "t on the logit scale",
+    1: "t on the log scale",
+    2: "t",
+}  # by how many ends of the range are infinite
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
 FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
 
 
 def ranged_t(
-    value: float, error: float, *, freedom: float, n: int, level: float, ends: Ends = (0.0, 1.0), method: str = ""
+    value: float,
+    error: float,
+    *,
+    freedom: float,
+    n: int,
+    level: float,
+    ends: Ends = (0.0, 1.0),
+    method: str = "",
 ) -> Estimate:
-    """A value with t limits on the logit scale of its range: the log scale for one bound, the plain one for none.
+    """A value with t limits on the logit scale of its range: the log scale for one bound, the plain
+    one for none.
 
-    The half width is carried to that scale by the delta method. If the value lies at an end of the range, or if the
-    error is 0, Wilson's limits of freedom + 1 units are used instead. A range with an infinite bound has no such
-    limits: the interval of a value with error 0 then has no width. NaN limits if freedom is 0 or below.
+    The half width is carried to that scale by the delta method. If the value lies at an end of the
+    range, or if the error is 0, Wilson's limits of freedom + 1 units are used instead. A range with
+    an infinite bound has no such limits: the interval of a value with error 0 then has no width.
+    NaN limits if freedom is 0 or below.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -50,7 +71,9 @@ def ranged_t(
 
 
 def _around(value: float, half: float, low: float, high: float) -> tuple[float, float]:
-    """Value ± half on the scale of the range, mapped back; the value itself at an end of the range."""
+    """Value ± half on the scale of the range, mapped back; the value itself at an end of the
+    range.
+    """
     below, above = value - low, high - value
     if np.isinf(below) and np.isinf(above):
         return float(value - half), float(value + half)
@@ -69,12 +92,15 @@ def _moved(value: float, low: float, high: float, step: float) -> float:
     return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))
 
 
-def overlap(hits: float, missed: float, false: float, *, weight: float, times: float, level: float) -> Estimate:
+def overlap(
+    hits: float, missed: float, false: float, *, weight: float, times: float, level: float
+) -> Estimate:
     """times TP / (times TP + weight FN + FP), such as F-beta, with limits from those of two shares.
 
-    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have Wilson's limits, which are
-    combined by MOVER. With weight 1 the second share has no effect. Weight 1 and times 2 give F1 = 2J / (1 + J); weight
-    b² and times 1 + b² give F-beta. NaN limits if there is neither a hit nor an error.
+    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have
+    Wilson's limits, which are combined by MOVER. With weight 1 the second share has no effect.
+    Weight 1 and times 2 give F1 = 2J / (1 + J); weight b² and times 1 + b² give F-beta. NaN limits
+    if there is neither a hit nor an error.
 
     >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
     >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
@@ -86,7 +112,9 @@ def overlap(hits: float, missed: float, false: float, *, weight: float, times: f
     errors, rows = missed + false, hits + missed + false
 
     def of(jaccard: float, share: float) -> float:
-        return float(ratio(times * jaccard, times * jaccard + (1 + (weight - 1) * share) * (1 - jaccard)))
+        return float(
+            ratio(times * jaccard, times * jaccard + (1 + (weight - 1) * share) * (1 - jaccard))
+        )
 
     j, q = wilson(hits, rows, level=level), wilson(missed, errors, level=level)
     middle = q.value if errors else float(weight > 1)  # without errors the dearest kind stands in
@@ -99,7 +127,9 @@ def overlap(hits: float, missed: float, false: float, *, weight: float, times: f
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One metric of a mean of metrics: its weight in the mean, its value with limits, the influence of each unit."""
+    """One metric of a mean of metrics: its weight in the mean, its value with limits, the influence
+    of each unit.
+    """
 
     share: float
     estimate: Estimate
@@ -107,12 +137,14 @@ class Part:
 
 
 def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
-    """Σ share · value of metrics of the same units, with limits by MOVER (method of variance estimates recovery).
+    """Σ share · value of metrics of the same units, with limits by MOVER (method of variance
+    estimates recovery).
 
-    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = share (value − lower limit) of each part and rᵢⱼ the
-    correlation of the influence values of two parts; the upper limit likewise. A part whose influence values are all 0
-    is uncorrelated with the others. NaN limits if a part has none.
-    Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008, doi:10.1093/aje/kwn104.
+    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = share (value − lower limit) of each
+    part and rᵢⱼ the correlation of the influence values of two parts; the upper limit likewise. A
+    part whose influence values are all 0 is uncorrelated with the others. NaN limits if a part has
+    none. Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008,
+    doi:10.1093/aje/kwn104.
 
     >>> first = Part(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
     >>> second = Part(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
@@ -135,11 +167,15 @@ def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
     return Estimate(value, float(value - below), float(value + above), level, int(n), MOVER)
 
 
-def lift(hits: float, picked: float, positives: float, total: float, border: float, *, level: float) -> Estimate:
-    """Precision of the picked rows / base rate, with Wilson's limits of both combined by MOVER on the log scale.
+def lift(
+    hits: float, picked: float, positives: float, total: float, border: float, *, level: float
+) -> Estimate:
+    """Precision of the picked rows / base rate, with Wilson's limits of both combined by MOVER on
+    the log scale.
 
-    The two rates are correlated, because the picked rows are some of all rows. border: the share of positives near the
-    cut-off score, where rows enter or leave from sample to sample; with a fixed threshold it is the precision itself.
+    The two rates are correlated, because the picked rows are some of all rows. border: the share of
+    positives near the cut-off score, where rows enter or leave from sample to sample; with a fixed
+    threshold it is the precision itself.
 
     >>> e = lift(40, 50, 100, 1000, 0.8, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -151,16 +187,23 @@ def lift(hits: float, picked: float, positives: float, total: float, border: flo
     p = precision_of_picked(hits, picked, total, border, level=level)
     r = wilson(positives, total, level=level)
     scale = np.sqrt((spread + moved) * base * (1 - base) / depth) if depth > 0 else 0.0
-    together = float(np.clip(np.nan_to_num(ratio(share * (1 - border) - base * (share - border), scale)), -1, 1))
+    together = float(
+        np.clip(np.nan_to_num(ratio(share * (1 - border) - base * (share - border), scale)), -1, 1)
+    )
     if not hits:
         return Estimate(value, 0.0, float(ratio(p.high, base)), level, int(total), MOVER)
     above = _together(np.log(p.high / p.value), np.log(r.value / r.low), together)
     below = _together(np.log(p.value / p.low), np.log(r.high / r.value), together)
-    return Estimate(value, value * float(np.exp(-below)), value * float(np.exp(above)), level, int(total), MOVER)
+    return Estimate(
+        value, value * float(np.exp(-below)), value * float(np.exp(above)), level, int(total), MOVER
+    )
 
 
-def precision_of_picked(hits: float, picked: float, total: float, border: float, *, level: float) -> Estimate:
-    """Precision of the picked rows with Wilson's limits, for the number of binomial rows with the same variance.
+def precision_of_picked(
+    hits: float, picked: float, total: float, border: float, *, level: float
+) -> Estimate:
+    """Precision of the picked rows with Wilson's limits, for the number of binomial rows with the
+    same variance.
 
     border: as in `lift`; the rows that enter and leave there add to the variance.
 
@@ -177,8 +220,8 @@ def precision_of_picked(hits: float, picked: float, total: float, border: float,
 def divided(e: Estimate, by: Estimate) -> Estimate:
     """A difference over a number above 0, each with its limits, by MOVER on the log scale of both.
 
-    A limit on the other side of 0 is divided by the value of the divisor, so the result contains 0 if and only if the
-    difference did.
+    A limit on the other side of 0 is divided by the value of the divisor, so the result contains 0
+    if and only if the difference did.
 
     >>> half = divided(Estimate(0.2, 0.1, 0.3, 0.95, 50, ""), wilson(50, 100))
     >>> round(half.value, 3), round(half.low, 3), round(half.high, 3)
@@ -193,14 +236,18 @@ def divided(e: Estimate, by: Estimate) -> Estimate:
         step = np.hypot(np.log(limit / e.value), np.log(other))
         return float(e.value / by.value * np.exp(step if grows else -step))
 
-    return replace(e, value=float(e.value / by.value), low=end(e.low), high=end(e.high), method=e.method)
+    return replace(
+        e, value=float(e.value / by.value), low=end(e.low), high=end(e.high), method=e.method
+    )
 
 
-def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n: int, level: float) -> Estimate:
+def lift_of_few(
+    hits: float, positives: float, depth: float, border: float, *, n: int, level: float
+) -> Estimate:
     """Recall among a share of the rows / that share, with Wilson's limits of the recall.
 
-    Their sample size is the number of positives with the same variance. It allows for the fixed number of picked rows:
-    a row that enters pushes another one out.
+    Their sample size is the number of positives with the same variance. It allows for the fixed
+    number of picked rows: a row that enters pushes another one out.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -211,7 +258,11 @@ def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n
     rows = np.array([hits, positives - hits, inside, negatives - inside])
     moved = np.array([1 - recall, -recall, 0, 0]) - border * (np.array([1, 0, 1, 0]) - depth)
     variance = float(rows @ moved**2)
-    like = float(positives**2 * ratio(recall * (1 - recall), variance)) if 0 < recall < 1 else positives
+    like = (
+        float(positives**2 * ratio(recall * (1 - recall), variance))
+        if 0 < recall < 1
+        else positives
+    )
     e = wilson(recall * like, like, level=level)
     return Estimate(recall / depth, e.low / depth, e.high / depth, level, int(n), MOVER)
 
@@ -221,17 +272,20 @@ def _together(first: float, second: float, correlation: float) -> float:
     return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
 
 
-# An area under the ROC curve, from its standard error and the class sizes ---------------------------------------------
+# An area under the ROC curve, from its standard error and the class sizes -------------------------
 
 
 FEW = 50  # below this many of either class the logit interval covers too little
 
 
-def auc_interval(area: float, error: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
-    """The area with a normal interval from DeLong's error on the logit scale, or Newcombe's for small classes.
+def auc_interval(
+    area: float, error: float, positives: int, negatives: int, *, level: float = 0.95
+) -> Estimate:
+    """The area with a normal interval from DeLong's error on the logit scale, or Newcombe's for
+    small classes.
 
-    Newcombe's is used if a class has fewer than 50 rows or the area is 0 or 1; the result names the method. NaN if a
-    class is empty.
+    Newcombe's is used if a class has fewer than 50 rows or the area is 0 or 1; the result names the
+    method. NaN if a class is empty.
 
     >>> auc_interval(0.9, 0.02, 200, 800).method, auc_interval(1.0, 0.0, 200, 800).method
     ('logit DeLong', 'Newcombe 5')
@@ -241,14 +295,17 @@ def auc_interval(area: float, error: float, positives: int, negatives: int, *, l
     """
     if min(positives, negatives) < FEW or error == 0 or area in (0, 1):
         return auc_newcombe(area, positives, negatives, level=level)
-    return ranged_t(area, error, freedom=np.inf, n=positives + negatives, level=level, method="logit DeLong")
+    return ranged_t(
+        area, error, freedom=np.inf, n=positives + negatives, level=level, method="logit DeLong"
+    )
 
 
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
     """The area with Newcombe's method 5: every θ with |A − θ| ≤ z σ(θ).
 
-    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. The interval has a width even at A = 1.
-    NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
+    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. The interval has a
+    width even at A = 1. NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in
+    Medicine 2006, doi:10.1002/sim.2324.
 
     >>> e = auc_newcombe(1.0, 10, 10)
     >>> round(e.low, 4), e.high

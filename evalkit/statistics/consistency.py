@@ -1,7 +1,9 @@
-"""Consistency resampling: the calibration error that a perfectly calibrated model would show on the same scores.
+"""Consistency resampling: the calibration error that a perfectly calibrated model would show on the
+same scores.
 
-A calibration error is at least 0 and biased upward in every sample, and more so in bootstrap samples, so percentile and
-BCa intervals do not cover it. Instead, labels are drawn with the scores as their probabilities.
+A calibration error is at least 0 and biased upward in every sample, and more so in bootstrap
+samples, so percentile and BCa intervals do not cover it. Instead, labels are drawn with the scores
+as their probabilities.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,20 +20,27 @@ from evalkit.metrics.rows import Rows
 
 @dataclass(frozen=True)
 class Perfect:
-    """The expected value of a metric under perfect calibration, and the p-value of a test of perfect calibration."""
+    """The expected value of a metric under perfect calibration, and the p-value of a test of
+    perfect calibration.
+    """
 
     expected: float
     p: float
 
 
-UNKNOWN = Perfect(float("nan"), float("nan"))  # where rows are not independent, their labels cannot be drawn
+# where rows are not independent, their labels cannot be drawn
+UNKNOWN = Perfect(float("nan"), float("nan"))
 
 
-def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int) -> Perfect:
-    """The mean of a metric over labels drawn from the scores, and the share of draws that reach the data's value.
+def perfect(
+    c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int
+) -> Perfect:
+    """The mean of a metric over labels drawn from the scores, and the share of draws that reach the
+    data's value.
 
-    Rows must be unweighted. With more than 1,024 distinct scores, neighbours are pooled by rank, in the data and in the
-    draws. NaN without rows. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+    Rows must be unweighted. With more than 1,024 distinct scores, neighbours are pooled by rank, in
+    the data and in the draws. NaN without rows. Dimitriadis, Gneiting and Jordan 2021,
+    doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.calibration import bins_uniform, ece
     >>> from evalkit.metrics.counts import count
@@ -45,7 +54,9 @@ def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Gene
     table = by_rank(c)
     rows = table.positive + table.negative
     positives = rng.binomial(rows, np.clip(table.threshold, 0, 1), size=(draws, len(rows)))
-    labelled = (Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits)) for hits in positives)
+    labelled = (
+        Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits)) for hits in positives
+    )
     drawn = np.array([metric(one) for one in labelled])
     reached = np.sum(drawn >= metric(table) - 1e-12)
     return Perfect(float(drawn.mean()), float((1 + reached) / (1 + draws)))
@@ -55,16 +66,24 @@ Band = tuple[Floats, Floats, Floats]  # places, lower limits and upper limits
 FINE = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
 
 
-def band(c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE) -> Band:
-    """Scores, lowest first, and pointwise limits of the isotonic shares there if the scores are calibrated.
+def band(
+    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
+) -> Band:
+    """Scores, lowest first, and pointwise limits of the isotonic shares there if the scores are
+    calibrated.
 
-    Labels are drawn from the scores. Rows must be unweighted. If there are more than `most` distinct scores, neighbours
-    are pooled about evenly by rank and, at both ends, by its logarithm. doi:10.1073/pnas.2016191118.
+    Labels are drawn from the scores. Rows must be unweighted. If there are more than `most`
+    distinct scores, neighbours are pooled about evenly by rank and, at both ends, by its logarithm.
+    doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
     >>> score, low, high = band(c, rng=np.random.default_rng(1), draws=1000, level=0.7)
-    >>> score.tolist(), low.round(2).tolist(), high.round(2).tolist()  # the binomial quantiles of 50 rows
+    >>> (
+    ...     score.tolist(),
+    ...     low.round(2).tolist(),
+    ...     high.round(2).tolist(),
+    ... )  # the binomial quantiles of 50 rows
     ([0.2, 0.8], [0.14, 0.74], [0.26, 0.86])
     """
     table = pool(c, fine(c.positive + c.negative, most))
@@ -77,7 +96,8 @@ def band(c: Counts, *, rng: np.random.Generator, draws: int, level: float, most:
 def fine(weight: Floats, most: int = FINE) -> Ints:
     """The cell of each of these sorted, weighted scores: its own, or one of at most `most`.
 
-    Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has its small blocks.
+    Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has
+    its small blocks.
 
     >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= FINE
     ([0, 1, 2], True)
@@ -92,25 +112,31 @@ def fine(weight: Floats, most: int = FINE) -> Ints:
 
 
 def by_rank(c: Counts) -> Counts:
-    """The table pooled into at most 1,024 cells of about equal size, by the scores alone, never by the labels."""
+    """The table pooled into at most 1,024 cells of about equal size, by the scores alone, never by
+    the labels.
+    """
     if len(c.threshold) <= CELLS:
         return c
     part = (CELLS * ((c.tp + c.fp) - (c.positive + c.negative) / 2) / c.total).astype(np.int64)
     return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
 
 
-# Of forecasts ---------------------------------------------------------------------------------------------------------
+# Of forecasts -------------------------------------------------------------------------------------
 
 
 GROUPS = 1_024  # of units that get one sign together where they are more
 
 
-def band_of_means(rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float) -> Band:
-    """Forecasts, lowest first, and pointwise limits of the isotonic means there if the forecasts are calibrated.
+def band_of_means(
+    rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float
+) -> Band:
+    """Forecasts, lowest first, and pointwise limits of the isotonic means there if the forecasts
+    are calibrated.
 
-    table: the `means` of the rows. Each draw adds to the forecasts their own errors times standard normal numbers, one
-    for each row or unit, so that neither equal variances nor a distribution is assumed (wild bootstrap,
-    doi:10.1214/aos/1176350142). If there are more than 4,096 distinct forecasts, neighbours are pooled.
+    table: the `means` of the rows. Each draw adds to the forecasts their own errors times standard
+    normal numbers, one for each row or unit, so that neither equal variances nor a distribution is
+    assumed (wild bootstrap, doi:10.1214/aos/1176350142). If there are more than 4,096 distinct
+    forecasts, neighbours are pooled.
 
     >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
@@ -127,18 +153,28 @@ def band_of_means(rows: Rows, table: Means, *, rng: np.random.Generator, draws: 
     cell, (of, names) = fine(table.weight), codes(rows.unit)
     group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
     groups, cells = min(len(names), GROUPS), int(cell[-1]) + 1
-    sums = np.bincount(cell[table.of] * groups + group, error, cells * groups).reshape(cells, groups)
+    sums = np.bincount(cell[table.of] * groups + group, error, cells * groups).reshape(
+        cells, groups
+    )
     return _around(cell, table, rng.normal(size=(draws, groups)) @ sums.T, level)
 
 
-def band_of_independent(table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float) -> Band:
-    """`band_of_means` for independent rows: sums of errors times normal numbers are normal themselves.
+def band_of_independent(
+    table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
+) -> Band:
+    """`band_of_means` for independent rows: sums of errors times normal numbers are normal
+    themselves.
 
     squares: the sum of the squared errors, times weights, at each forecast.
     """
     cell = fine(table.weight)
     cells = int(cell[-1]) + 1
-    return _around(cell, table, rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)), level)
+    return _around(
+        cell,
+        table,
+        rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)),
+        level,
+    )
 
 
 def _around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:

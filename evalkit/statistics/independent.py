@@ -1,4 +1,6 @@
-"""Two independent samples, such as the arms of an A/B test: differences and lifts of means, ratios and proportions."""
+"""Two independent samples, such as the arms of an A/B test: differences and lifts of means, ratios
+and proportions.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,15 @@ from evalkit.statistics.spread import Spread, bisect, satterthwaite
 
 
 def difference(
-    treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user", method: str = "Welch t"
+    treatment: Arm,
+    control: Arm,
+    *,
+    level: float = 0.95,
+    unit: str = "user",
+    method: str = "Welch t",
 ) -> Comparison:
-    """The treatment's mean or ratio of sums − the control's by t, users as units; freedom by Satterthwaite.
+    """The treatment's mean or ratio of sums − the control's by t, users as units; freedom by
+    Satterthwaite.
 
     p and limits are NaN if an arm has fewer than two users or neither arm varies.
     Welch 1947, doi:10.1093/biomet/34.1-2.28.
@@ -30,17 +38,21 @@ def difference(
     0.106
     """
     arms = [treatment, control]
-    error, n = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, sum(arm.n for arm in arms)
+    error, n = (
+        float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan,
+        sum(arm.n for arm in arms),
+    )
     t = ByT(treatment.value - control.value, error, n, _freedom(arms), method, scale=0.0)
     return t.compared(level=level, unit=unit)
 
 
 def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """The treatment's mean or ratio of sums / the control's − 1 with Fieller's interval; p is that of `difference`.
+    """The treatment's mean or ratio of sums / the control's − 1 with Fieller's interval; p is that
+    of `difference`.
 
-    The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the interval exactly if
-    p < 1 − level. A limit is infinite if the control's could be 0; everything is NaN if it is 0.
-    Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
+    The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the
+    interval exactly if p < 1 − level. A limit is infinite if the control's could be 0; everything
+    is NaN if it is 0. Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
     >>> round(lift(mean_of([2, 4]), mean_of([1, 3])).difference.value, 3)
     0.5
@@ -63,8 +75,11 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     return compare(interval, p, level=level, unit=unit, method="Fieller")
 
 
-def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """Ratio of two proportions − 1, with p of the score test and the interval that inverts it (Koopman).
+def share_lift(
+    hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95
+) -> Comparison:
+    """Ratio of two proportions − 1, with p of the score test and the interval that inverts it
+    (Koopman).
 
     NaN if control_hits is 0.
 
@@ -77,7 +92,9 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
     def interval(at: float) -> Estimate:
         e = ratio_score(hits, n, control_hits, control_n, level=at)
         low, high = (e.low - 1, e.high - 1) if control_hits else (np.nan, np.nan)
-        return Estimate(float(ratio(hits / n, control_hits / control_n)) - 1, low, high, at, e.n, e.method)
+        return Estimate(
+            float(ratio(hits / n, control_hits / control_n)) - 1, low, high, at, e.n, e.method
+        )
 
     p = test.p_value if control_hits else np.nan
     return compare(interval, p, level=level, unit=test.unit, method=test.method)
@@ -88,7 +105,8 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """A statistic of one arm: its value, the spread of the users' influence on it, and the effective number of users.
+    """A statistic of one arm: its value, the spread of the users' influence on it, and the
+    effective number of users.
 
     effect: the influence of each user on the value, if users are in memory.
     """
@@ -117,7 +135,12 @@ class Arm:
 def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
     """An arm from the values of its users."""
     n = effect.size
-    return Arm(value, Spread.of((effect - effect.mean()) / n if n else effect), n if users is None else users, effect)
+    return Arm(
+        value,
+        Spread.of((effect - effect.mean()) / n if n else effect),
+        n if users is None else users,
+        effect,
+    )
 
 
 def centred(values: Floats) -> tuple[float, Floats]:
@@ -132,13 +155,15 @@ def mean_of(values: ArrayLike) -> Arm:
 
 
 def ratio_of(values: Sums) -> Arm:
-    """The ratio of sums by the jackknife; a user's effect is (n − 1) times its drop if the user is left out.
+    """The ratio of sums by the jackknife; a user's effect is (n − 1) times its drop if the user is
+    left out.
 
-    Leaving out each user gives heavy users their full weight in the error. The plain delta method, which it equals for
-    many light users, rejects too often if a few users have much of the denominator. For the same reason the degrees of
-    freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a denominator of ones it is `mean_of`.
-    NaN if the denominator adds up to 0; the error too if only one user has one other than 0.
-    Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    Leaving out each user gives heavy users their full weight in the error. The plain delta method,
+    which it equals for many light users, rejects too often if a few users have much of the
+    denominator. For the same reason the degrees of freedom use Kish's number of users, (Σ
+    denominator)² / Σ denominator². With a denominator of ones it is `mean_of`. NaN if the
+    denominator adds up to 0; the error too if only one user has one other than 0. Tukey 1958; Deng,
+    Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rows import Sums
     >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
@@ -154,34 +179,42 @@ def ratio_of(values: Sums) -> Arm:
 
 def _freedom(arms: Sequence[Arm]) -> float:
     """Satterthwaite's degrees of freedom."""
-    variance, freedom = (np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom"))
+    variance, freedom = (
+        np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom")
+    )
     return satterthwaite(variance, freedom)
 
 
 def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are positive."""
+    """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are
+    positive.
+    """
     lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
     middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
     return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
 
 
 def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
-    """The open interval of a quotient whose divisor could be 0: outside of `ends` on its side, or everything."""
+    """The open interval of a quotient whose divisor could be 0: outside of `ends` on its side, or
+    everything.
+    """
     if not rejected:
         return -np.inf, np.inf
     return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])
 
 
-# The studentised permutation test, for skewed arms of unequal size ----------------------------------------------------
+# The studentised permutation test, for skewed arms of unequal size --------------------------------
 
-# A deal is one random reassignment of all units to two arms of the original sizes. The test compares Welch's t of the
-# data with Welch's t of every deal. It is exact if the two distributions are equal, and right for many units if only
-# the two means are equal. To test "the first mean is θ larger", θ is subtracted from the units of the first arm
-# before they are dealt; to test "the first mean is r times the second", the units of the second arm are multiplied by
-# r. The interval is the set of θ, or of r, that the test does not reject, so test and interval agree. Five sums are
-# kept of each deal; t follows from them for every θ and r. With strata, units are dealt within each stratum, and t is
-# that of the mean of the differences in the strata, weighted by their numbers of units.
-# Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013, doi:10.1214/13-AOS1090.
+# A deal is one random reassignment of all units to two arms of the original sizes. The test
+# compares Welch's t of the data with Welch's t of every deal. It is exact if the two distributions
+# are equal, and right for many units if only the two means are equal. To test "the first mean is θ
+# larger", θ is subtracted from the units of the first arm before they are dealt; to test "the first
+# mean is r times the second", the units of the second arm are multiplied by r. The interval is the
+# set of θ, or of r, that the test does not reject, so test and interval agree. Five sums are kept
+# of each deal; t follows from them for every θ and r. With strata, units are dealt within each
+# stratum, and t is that of the mean of the differences in the strata, weighted by their numbers of
+# units. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013,
+# doi:10.1214/13-AOS1090.
 
 METHOD = "studentised permutation"
 DEALT = 20_000  # up to so many possible deals all are visited
@@ -189,25 +222,32 @@ DRAWS, FEWEST = 9_999, 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
 STEPS = 25  # halvings of the interval that holds a limit
-SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
+SKEWED = (
+    0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
+)
 
 
 def difference_skewness(first: Floats, second: Floats) -> float:
-    """The skewness of (mean of the first arm − mean of the second), from that of the units; 0 if no unit varies.
+    """The skewness of (mean of the first arm − mean of the second), from that of the units; 0 if no
+    unit varies.
 
-    The larger it is, the more the two tails of Welch's t differ. It is 0 for arms of the same size and shape.
+    The larger it is, the more the two tails of Welch's t differ. It is 0 for arms of the same size
+    and shape.
 
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
     """
-    (a, skew_a, n), (b, skew_b, m) = ((x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second))
+    (a, skew_a, n), (b, skew_b, m) = (
+        (x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second)
+    )
     variance = a / n + b / m
     cube = skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2
     return float(cube / variance**1.5) if variance > 0 else 0.0
 
 
 def pooled_skewness(first: Floats, second: Floats) -> float:
-    """The skewness of the difference if both arms have the skewness of all units; few units may not show their own.
+    """The skewness of the difference if both arms have the skewness of all units; few units may not
+    show their own.
 
     >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
     0.408
@@ -218,16 +258,24 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 
 def fits(first: Floats, second: Floats) -> bool:
-    """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at most 16,000 units."""
+    """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at
+    most 16,000 units.
+    """
     if min(first.size, second.size) < 2 or _unlike(np.concatenate([first, second])) * FEWEST > WORK:
         return False
-    return max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) > SKEWED
+    return (
+        max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) > SKEWED
+    )
 
 
 def _unlike(values: Floats) -> int:
-    """How many of the values are not the most frequent one; of many, where these are most of them, half or more."""
+    """How many of the values are not the most frequent one; of many, where these are most of them,
+    half or more.
+    """
     if values.size > 2 * (WORK // FEWEST):  # more than half are the middle one, which takes no sort
-        return int(np.count_nonzero(values != np.partition(values, values.size // 2)[values.size // 2]))
+        return int(
+            np.count_nonzero(values != np.partition(values, values.size // 2)[values.size // 2])
+        )
     return int(values.size - np.unique(values, return_counts=True)[1].max())
 
 
@@ -243,8 +291,8 @@ def studentised(
 ) -> Comparison:
     """Return the comparison of two means; p is twice the smaller tail.
 
-    strata: the stratum of each unit, for both arms; each stratum must have units of both arms. dealt: up to this number
-    of possible deals all are visited, above it random ones are drawn.
+    strata: the stratum of each unit, for both arms; each stratum must have units of both arms.
+    dealt: up to this number of possible deals all are visited, above it random ones are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -257,7 +305,9 @@ def studentised(
     line = deals.along(lambda x: (x, 1.0), value, step)
 
     def limit(at: float, side: int, away: float) -> float:
-        return value + away * _farthest(lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step)
+        return value + away * _farthest(
+            lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step
+        )
 
     def interval(at: float) -> Estimate:
         low, high = (limit(at, side, away) for side, away in SIDES)
@@ -269,10 +319,14 @@ def studentised(
 SIDES = ((0, -1.0), (1, 1.0))  # below and above
 
 
-def permuted_lift(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95) -> Comparison:
-    """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is that of `studentised`.
+def permuted_lift(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95
+) -> Comparison:
+    """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is
+    that of `studentised`.
 
-    A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is 0.
+    A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is
+    0.
 
     >>> c = permuted_lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), round(c.difference.value, 2)
@@ -287,13 +341,17 @@ def permuted_lift(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generat
         if not b.any():
             return Estimate(value, np.nan, np.nan, at, a.size + b.size, METHOD)
         ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
-        return Estimate(value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD)
+        return Estimate(
+            value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD
+        )
 
     return compare(interval, p, level=level, unit="user", method=METHOD)
 
 
 def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
-    """The farthest ratio on one side that is not rejected; on the log scale; from 0 if the observed ratio is 0."""
+    """The farthest ratio on one side that is not rejected; on the log scale; from 0 if the observed
+    ratio is 0.
+    """
 
     def holds(distance: float) -> bool:
         times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
@@ -302,7 +360,11 @@ def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: flo
     if ratio_is == 0:
         return _farthest(holds, 1.0) if side else 0.0
     distance = _farthest(holds, 1.0, most=FARTHEST)
-    return float(ratio_is * np.exp(away * distance)) if distance < np.inf else (np.inf if side else 0.0)
+    return (
+        float(ratio_is * np.exp(away * distance))
+        if distance < np.inf
+        else (np.inf if side else 0.0)
+    )
 
 
 FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
@@ -310,11 +372,13 @@ FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
 
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """Sums over the units of each deal's first arm, `sums`, and of both arms, `whole`: sums × strata × deals.
+    """Sums over the units of each deal's first arm, `sums`, and of both arms, `whole`: sums ×
+    strata × deals.
 
-    The first deal is the data as observed. The sums are: the number, the sum and the sum of squares of those units that
-    were observed in the first arm, the sum and the sum of squares of all. m: units of the second arm by stratum. usual:
-    the most frequent value, which was subtracted from all.
+    The first deal is the data as observed. The sums are: the number, the sum and the sum of squares
+    of those units that were observed in the first arm, the sum and the sum of squares of all. m:
+    units of the second arm by stratum. usual: the most frequent value, which was subtracted from
+    all.
     """
 
     sums: Floats
@@ -359,7 +423,9 @@ class Deals:
         first, second = (_error(squares, total, n, self.weight) for (total, squares), n in arms)
         return first + second
 
-    def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
+    def along(
+        self, path: Callable[[float], tuple[float, float]], centre: float, step: float
+    ) -> Line:
         """The deals as functions of one number x, in which θ and `times` are linear."""
         below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
         gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
@@ -376,7 +442,8 @@ def _changed(sums: Floats, theta: float, times: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The deals as functions of x: each difference is linear, its variance quadratic in y = (x − centre) / step.
+    """The deals as functions of x: each difference is linear, its variance quadratic in y = (x −
+    centre) / step.
 
     gap, variance: the coefficients of 1, y and y², one number per deal.
     """
@@ -387,7 +454,9 @@ class Line:
     variance: tuple[Floats, Floats, Floats]
 
     def tails(self, x: float) -> tuple[float, float]:
-        """The share of deals whose t is at least that of the data, and the share whose t is at most that."""
+        """The share of deals whose t is at least that of the data, and the share whose t is at most
+        that.
+        """
         y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
         variance = level + y * (slope + y * bend)
         variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
@@ -395,38 +464,56 @@ class Line:
             t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0
         edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
-        return np.count_nonzero(t >= t[0] - edge) / t.size, np.count_nonzero(t <= t[0] + edge) / t.size
+        return np.count_nonzero(t >= t[0] - edge) / t.size, np.count_nonzero(
+            t <= t[0] + edge
+        ) / t.size
 
 
 def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of a weighted mean over strata; a variance that is only rounding error counts as 0."""
+    """The squared standard error of a weighted mean over strata; a variance that is only rounding
+    error counts as 0.
+    """
     spread = squares - total**2 / n
     spread = np.where(spread > 1e-12 * squares, spread, 0.0)
     return (weight**2 * spread / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
 
 
 def _deals(
-    a: Floats, b: Floats, strata: tuple[ArrayLike, ArrayLike] | None, rng: np.random.Generator, dealt: int
+    a: Floats,
+    b: Floats,
+    strata: tuple[ArrayLike, ArrayLike] | None,
+    rng: np.random.Generator,
+    dealt: int,
 ) -> Deals:
-    """All deals if they are few and there is one stratum, else random ones; the most frequent value is subtracted."""
+    """All deals if they are few and there is one stratum, else random ones; the most frequent value
+    is subtracted.
+    """
     pooled, mine = np.concatenate([a, b]), np.arange(a.size + b.size) < a.size
     values, counts = np.unique(pooled, return_counts=True)
     usual = values[counts.argmax()]
     x = pooled - usual
-    of = np.zeros(x.size, np.int64) if strata is None else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
+    of = (
+        np.zeros(x.size, np.int64)
+        if strata is None
+        else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
+    )
     draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
     draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
     parts, whole = [], []
     for at in range(of.max(initial=0) + 1):
         own, sums = mine[of == at], _sums(x[of == at], mine[of == at])
-        parts.append(np.hstack([sums[own].sum(axis=0)[:, None], draw(x[of == at], own, draws, rng)]))
+        parts.append(
+            np.hstack([sums[own].sum(axis=0)[:, None], draw(x[of == at], own, draws, rng)])
+        )
         whole.append(sums.sum(axis=0))
     m = np.bincount(of[~mine], minlength=len(parts)).astype(np.float64)[:, None]
     return Deals(np.stack(parts, axis=1), np.array(whole).T[:, :, None], m, float(usual))
 
 
 def _sums(x: Floats, mine: np.ndarray) -> Floats:
-    """The columns that are summed over the first arm of a deal: observed in it (0 or 1), x and x² of these, x, x²."""
+    """The columns that are summed over the first arm of a deal: observed in it (0 or 1), x and x²
+    of these, x, x².
+    """
     return np.column_stack([mine, x * mine, x * x * mine, x, x * x])
 
 
@@ -438,13 +525,17 @@ def _every(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
 
 
 def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
-    """Random deals. Units with the most frequent value are not drawn one by one, only their number and their arms."""
+    """Random deals. Units with the most frequent value are not drawn one by one, only their number
+    and their arms.
+    """
     moving, n = np.flatnonzero(x), int(mine.sum())
     order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
     sums, k = _sums(x, mine)[moving[order]], moving.size
     taken = rng.hypergeometric(k, x.size - k, n, draws)
     parts = []
-    for some in np.split(taken, range(500, draws, 500)):  # the sums over the first units of random orders
+    for some in np.split(
+        taken, range(500, draws, 500)
+    ):  # the sums over the first units of random orders
         ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(some), 1)), axis=1)
         parts.append((ranks < some[:, None]).astype(np.float64) @ sums)
     columns = np.vstack(parts).T
@@ -454,7 +545,9 @@ def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
-    """The largest distance that holds, by doubling and bisection; infinite if every distance up to `most` does."""
+    """The largest distance that holds, by doubling and bisection; infinite if every distance up to
+    `most` does.
+    """
     for _ in range(80):
         if not holds(step):
             return bisect(holds, 0.0, step, steps=STEPS)[0]

@@ -1,7 +1,8 @@
 """The table of methods: which interval and which test a metric gets.
 
-It is the first rule that fits the metric's kind and the layout of the sample: independent, clustered or weighted rows.
-For clustered rows, influence values are added up per unit. The page prints its description of methods from this table.
+It is the first rule that fits the metric's kind and the layout of the sample: independent,
+clustered or weighted rows. For clustered rows, influence values are added up per unit. The page
+prints its description of methods from this table.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from evalkit.statistics.methods import JACKKNIFE, Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout
 
-# Intervals --------------------------------------------------------------------------------------------------------
+# Intervals ----------------------------------------------------------------------------------------
 
 
 def estimate(statistic: Any, o: Options) -> Estimate:
@@ -30,15 +31,20 @@ def estimate(statistic: Any, o: Options) -> Estimate:
         return Estimate(np.nan, np.nan, np.nan, o.level, statistic.n, methods.UNDEFINED)
     if statistic.dominated:
         return interval_methods.no_interval(statistic, o, methods.DOMINATED)
-    return within(method(statistic).interval(statistic, o), statistic.chosen.metric.low, statistic.chosen.metric.high)
+    return within(
+        method(statistic).interval(statistic, o),
+        statistic.chosen.metric.low,
+        statistic.chosen.metric.high,
+    )
 
 
 def within(e: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
-    If all n units are equal, t would give an interval without width. Within a finite range no values vary more than
-    zeros and ones with the same mean, so Wilson's limits for such a share are used. Without a finite range the data say
-    nothing about how far other units may lie, and there is no interval.
+    If all n units are equal, t would give an interval without width. Within a finite range no
+    values vary more than zeros and ones with the same mean, so Wilson's limits for such a share are
+    used. Without a finite range the data say nothing about how far other units may lie, and there
+    is no interval.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
@@ -54,7 +60,9 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
 
 
 def compare(first: Any, second: Any, o: Options) -> Comparison:
-    """Compare first − second by its interval and its test; NaN with n = 0 if either is undefined."""
+    """Compare first − second by its interval and its test; NaN with n = 0 if either is
+    undefined.
+    """
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
     if first.dominated or second.dominated:
@@ -67,7 +75,9 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
 
 
 def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
-    """Compare two values that no row moves by MOVER of their own intervals; None if one of these has no limits."""
+    """Compare two values that no row moves by MOVER of their own intervals; None if one of these
+    has no limits.
+    """
 
     def interval(level: float) -> Estimate:
         a, b = (estimate(side, replace(o, level=level)) for side in (first, second))
@@ -76,7 +86,11 @@ def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
         return closed_forms.mover_mean(parts, n=first.n, level=level)
 
     known = np.isfinite(interval(o.level).low)
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER) if known else None
+    return (
+        significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
+        if known
+        else None
+    )
 
 
 def within_range(c: Comparison, widest: float) -> Comparison:
@@ -85,7 +99,9 @@ def within_range(c: Comparison, widest: float) -> Comparison:
     def cut(e: Estimate) -> Estimate:
         if -widest <= e.low and e.high <= widest:
             return e
-        return replace(e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest)))
+        return replace(
+            e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest))
+        )
 
     return replace(c, difference=cut(c.difference), equivalence=cut(c.equivalence))
 
@@ -118,10 +134,12 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def _combined(statistic: Any, o: Options) -> Estimate:
-    """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares that are estimated.
+    """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares
+    that are estimated.
 
-    The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased are moved by the bias,
-    which a mean of many leaves as it is while its interval narrows; they still hold the value.
+    The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased
+    are moved by the bias, which a mean of many leaves as it is while its interval narrows; they
+    still hold the value.
     """
 
     def sides() -> Iterator[closed_forms.Part]:
@@ -131,31 +149,43 @@ def _combined(statistic: Any, o: Options) -> Estimate:
             yield closed_forms.Part(part.share, e, part.moved)
         if (moved := statistic.of_shares()) is not None:
             error = float(np.sqrt(moved @ moved))
-            yield closed_forms.Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
+            yield closed_forms.Part(
+                1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved
+            )
 
     e, value = closed_forms.mover_mean(sides(), n=statistic.n, level=o.level), statistic.value
-    return replace(e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value)))
+    return replace(
+        e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value))
+    )
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
-    """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of what moves them."""
+    """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of
+    what moves them.
+    """
     kind, pair, sides = statistic.chosen.metric.kind, statistic.both(), []
     for side, other in zip(pair, reversed(pair), strict=True):
         e, fixed = estimate(side.statistic, o), other.statistic.value
-        moved = replace(e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed))
+        moved = replace(
+            e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed)
+        )
         sides.append(closed_forms.Part(1.0, moved, side.moved))
     e = closed_forms.mover_mean(sides, n=statistic.n, level=o.level)
-    return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)
+    return replace(
+        e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value
+    )
 
 
-# The table ------------------------------------------------------------------------------------------------------------
+# The table ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule: the interval or test for metrics of some kinds on samples of some layouts, and its name.
+    """A rule: the interval or test for metrics of some kinds on samples of some layouts, and its
+    name.
 
-    held: True if it needs the values of every unit, False if it works on sums alone, None if it takes both.
+    held: True if it needs the values of every unit, False if it works on sums alone, None if it
+    takes both.
     """
 
     kinds: type[Kind] | tuple[type[Kind], ...]
@@ -165,7 +195,9 @@ class Rule:
     held: bool | None = None
 
     def holds(self, kind: type[Kind], layout: Layout, *, held: bool) -> bool:
-        """True if the rule is for this kind and this layout. held: True if the values of every unit are in memory."""
+        """True if the rule is for this kind and this layout. held: True if the values of every unit
+        are in memory.
+        """
         return issubclass(kind, self.kinds) and layout in self.layouts and self.held in (None, held)
 
 
@@ -180,10 +212,15 @@ FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence valu
 HALL = "skewness-corrected t (Hall)"
 MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
 SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
-LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
+LEFT = (
+    f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, "
+    f"{DELTA} above 20,000 units"
+)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
-AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+AREA = (
+    "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+)
 PICKED = "Wilson, with the variance of rows that enter and leave"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
@@ -205,7 +242,9 @@ INTERVALS = (
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
     Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT, held=True),
-    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False),
+    Rule(
+        (scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False
+    ),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
     Rule(kinds.Loss, ROWS, interval_methods.mean_of_losses, SKEWED, held=True),
     Rule(kinds.Loss, ROWS, interval_methods.summed_mean, MEANS),
@@ -228,7 +267,12 @@ INTERVALS = (
     Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),
     Rule(scores.Gap, ROWS, interval_methods.gap, interval_methods.GAP),
-    Rule(scores.Overlap, ROWS, interval_methods.overlap, "Wilson's limits of the Jaccard index, mapped"),
+    Rule(
+        scores.Overlap,
+        ROWS,
+        interval_methods.overlap,
+        "Wilson's limits of the Jaccard index, mapped",
+    ),
     Rule(scores.OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
     Rule(scores.Lift, ROWS, interval_methods.lift, LIFT),
     Rule(scores.TopRecall, ROWS, interval_methods.top_recall, LIFT),
@@ -254,14 +298,25 @@ TESTS = (
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
     Rule(kinds.PerUnit, (Layout.DRAWN,), methods.two_drawn, BY_DRAWS),
-    Rule(kinds.Proportion, (Layout.INDEPENDENT,), methods.two_proportions, "the score test with its interval"),
+    Rule(
+        kinds.Proportion,
+        (Layout.INDEPENDENT,),
+        methods.two_proportions,
+        "the score test with its interval",
+    ),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
     Rule(kinds.Transformed, EVERY, _of_originals, "the original's"),
     Rule(PARTS, ROWS, methods.of_few, BY_CLASS),
     Rule(PARTS, UNITS, methods.of_few, FEW, held=True),
     Rule(scores.Calibration, EVERY, methods.no_test, "none"),
-    Rule(scores.OfMeans, EVERY, methods.without_each, f"{JACKKNIFE}, {DELTA} above 20,000 units", held=True),
+    Rule(
+        scores.OfMeans,
+        EVERY,
+        methods.without_each,
+        f"{JACKKNIFE}, {DELTA} above 20,000 units",
+        held=True,
+    ),
     Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, methods.influence, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, methods.flips_of_sums, ONE_DENOMINATOR),
     Rule(kinds.Loss, ROWS, methods.losses, "sign flips, paired t above 20,000 rows", held=True),
@@ -269,9 +324,17 @@ TESTS = (
     Rule(kinds.PerUnit, ROWS, methods.flips, "sign flips"),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
-    Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA, held=True),
+    Rule(
+        (kinds.Share, kinds.Loss),
+        (Layout.CLUSTERED,),
+        methods.flips_or_influence,
+        OR_DELTA,
+        held=True,
+    ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
-    Rule((kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
+    Rule(
+        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA
+    ),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
     Rule(kinds.Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
@@ -280,7 +343,12 @@ TESTS = (
     Rule(scores.Depth, ROWS, methods.of_few, FEW),
     Rule(scores.Order, ROWS, methods.by_rows, "t on the influence of each row"),
     Rule(scores.Gap, ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
-    Rule((scores.Overlap, scores.OfShares, scores.AtRates), ROWS, methods.welch_of_decisions, OF_DECISIONS),
+    Rule(
+        (scores.Overlap, scores.OfShares, scores.AtRates),
+        ROWS,
+        methods.welch_of_decisions,
+        OF_DECISIONS,
+    ),
     Rule(scores.Lift, ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
     Rule(scores.Decision, ROWS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
 )
@@ -297,14 +365,18 @@ class Method:
 
 
 Side = Callable[[Method], str]  # the name of the interval, or of the test
-RECHOSEN = Method(interval_methods.chosen, f"t on the logit scale, {SAMPLES}", methods.chosen, f"t, {SAMPLES}")
+RECHOSEN = Method(
+    interval_methods.chosen, f"t on the logit scale, {SAMPLES}", methods.chosen, f"t, {SAMPLES}"
+)
 
 
 @cache
 def _first(kind: type[Kind], layout: Layout, *, held: bool) -> Method:
     """The first rules that hold for a kind."""
     both = (INTERVALS, TESTS)
-    interval, test = (next(rule for rule in rules if rule.holds(kind, layout, held=held)) for rules in both)
+    interval, test = (
+        next(rule for rule in rules if rule.holds(kind, layout, held=held)) for rules in both
+    )
     return Method(interval.of, interval.words, test.of, test.words)
 
 
@@ -315,14 +387,27 @@ def _method(kind: Kind, layout: Layout, *, held: bool, rechosen: bool) -> Method
 
 def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
-    return _method(statistic.chosen.metric.kind, statistic.layout, held=statistic.held, rechosen=statistic.redraws)
+    return _method(
+        statistic.chosen.metric.kind,
+        statistic.layout,
+        held=statistic.held,
+        rechosen=statistic.redraws,
+    )
 
 
-FLIPPING = (methods.flips, methods.losses, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
+FLIPPING = (
+    methods.flips,
+    methods.losses,
+    methods.flips_or_t,
+    methods.flips_or_influence,
+    methods.flips_of_sums,
+)
 
 
 def flipped(a: Any, b: Any) -> Floats | None:
-    """The differences, one per unit, whose signs are flipped to compare two statistics; None for other tests."""
+    """The differences, one per unit, whose signs are flipped to compare two statistics; None for
+    other tests.
+    """
     first, second = a.base(), b.base()
     if method(first).test not in FLIPPING or not first.meets(second):
         return None
@@ -331,15 +416,24 @@ def flipped(a: Any, b: Any) -> Floats | None:
     return d if d.size else None
 
 
-def words(metrics: Iterable[Chosen], layout: Layout, side: Side, *, held: bool = True, rechosen: bool = False) -> str:
+def words(
+    metrics: Iterable[Chosen],
+    layout: Layout,
+    side: Side,
+    *,
+    held: bool = True,
+    rechosen: bool = False,
+) -> str:
     """The methods as text, metrics with the same method together; `side` selects interval or test.
 
-    held: True if the values of every unit are in memory. rechosen: True if thresholds are chosen again on each sample.
+    held: True if the values of every unit are in memory. rechosen: True if thresholds are chosen
+    again on each sample.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
-    >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
-    "recall, accuracy: McNemar's test with Tango's interval; roc_auc, gini (as roc_auc): DeLong's variance, Welch's t"
+    >>> print(words(metrics, Layout.PLAIN, lambda method: method.test_is).replace("; ", "\\n"))
+    recall, accuracy: McNemar's test with Tango's interval
+    roc_auc, gini (as roc_auc): DeLong's variance, Welch's t
     """
     named: dict[str, list[str]] = {}
     for chosen in metrics:
@@ -368,7 +462,9 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """The smallest true difference that the test of this comparison shows at a level with 80% power."""
+    """The smallest true difference that the test of this comparison shows at a level with 80%
+    power.
+    """
     if np.isnan(c.difference.value):
         return np.nan
     return SHOWN.get(method(a).test, methods.shown_by_width)(a, b, c, level)

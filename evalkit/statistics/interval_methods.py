@@ -1,4 +1,6 @@
-"""The interval methods, each a function of a `Statistic`; `inference` chooses the one for a metric."""
+"""The interval methods, each a function of a `Statistic`; `inference` chooses the one for a
+metric.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +21,9 @@ OF_CELLS = "t on the logit scale of the range, half a row added to each cell"
 UNMOVED = "none (no row moves the value)"
 GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
 HALF = 0.5  # rows added to each cell
-RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
+# positives that come with the negatives at a base rate: of fewer no limits of average precision
+# hold
+RESOLVED = 100
 
 
 def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: Any) -> Estimate:
@@ -29,7 +33,9 @@ def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: 
 
 
 def no_interval(statistic: Any, o: Options, method: str = NONE) -> Estimate:
-    """The value without limits: it is biased upward in every sample, so no interval keeps its level."""
+    """The value without limits: it is biased upward in every sample, so no interval keeps its
+    level.
+    """
     return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, method)
 
 
@@ -37,7 +43,7 @@ def known(statistic: Any, o: Options) -> Estimate:
     return statistic.estimate
 
 
-# Means and ratios of sums ---------------------------------------------------------------------------------------------
+# Means and ratios of sums -------------------------------------------------------------------------
 
 
 def wilson(statistic: Any, o: Options) -> Estimate:
@@ -47,30 +53,50 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 def mean(statistic: Any, o: Options) -> Estimate:
     """The mean of one value per unit."""
     sums = statistic.sums
-    return intervals.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
+    return intervals.mean(
+        sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends
+    )
 
 
 def of_draws(statistic: Any, o: Options) -> Estimate:
     """The mean of fixed units, from the variance of their draws."""
-    return ranged(statistic, statistic.noise_on(statistic.sums.defined), o, freedom=statistic.freedom, method=DRAWN)
+    return ranged(
+        statistic,
+        statistic.noise_on(statistic.sums.defined),
+        o,
+        freedom=statistic.freedom,
+        method=DRAWN,
+    )
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
-    """The mean of an arm of amounts; no interval if all are equal, such as no revenue: amounts have no upper bound."""
+    """The mean of an arm of amounts; no interval if all are equal, such as no revenue: amounts have
+    no upper bound.
+    """
     values = statistic.sums.numerator[statistic.sums.defined]
-    return no_interval(statistic, o, UNMOVED) if values.size and np.ptp(values) == 0 else mean(statistic, o)
+    return (
+        no_interval(statistic, o, UNMOVED)
+        if values.size and np.ptp(values) == 0
+        else mean(statistic, o)
+    )
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
-    """`mean` of losses, with Wilson's limits for the share of predictions of 0 or 1 that are wrong."""
+    """`mean` of losses, with Wilson's limits for the share of predictions of 0 or 1 that are
+    wrong.
+    """
     sums, metric = statistic.sums, statistic.chosen.metric
     losses = sums.numerator[sums.defined]
-    return intervals.mean_of_losses(losses, worst=metric.kind.worst, level=o.level, ends=metric.ends)
+    return intervals.mean_of_losses(
+        losses, worst=metric.kind.worst, level=o.level, ends=metric.ends
+    )
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
     """`mean`, from sums."""
-    return intervals.of_spread(statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends)
+    return intervals.of_spread(
+        statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends
+    )
 
 
 def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate:
@@ -83,11 +109,14 @@ def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate
 
 
 def jackknife(statistic: Any, o: Options, *, few: bool = False) -> Estimate:
-    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale.
+    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or
+    log scale.
 
     few: True if a few units may carry most of the variance, which leaves fewer degrees of freedom.
     """
-    arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+    arm = independent.ratio_of(
+        Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit))
+    )
     freedom = arm.spread.freedom(arm.freedom) if few else arm.freedom
     return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
 
@@ -98,9 +127,13 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def arm_within(arm: independent.Arm, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums within a range, by the jackknife on the logit or log scale; NaN without units."""
+    """A ratio of sums within a range, by the jackknife on the logit or log scale; NaN without
+    units.
+    """
     freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
-    return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high))
+    return closed_forms.ranged_t(
+        arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high)
+    )
 
 
 def few_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -108,10 +141,12 @@ def few_or_delta(statistic: Any, o: Options) -> Estimate:
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
-    """The share of one of two systems that divide each unit between them, with limits from those of their difference.
+    """The share of one of two systems that divide each unit between them, with limits from those of
+    their difference.
 
-    The other system has the rest, so the difference is 2 · share − 1, and a limit of the share is (1 + limit of the
-    difference) / 2. The share and the difference therefore agree. With many units the jackknife is used.
+    The other system has the rest, so the difference is 2 · share − 1, and a limit of the share is
+    (1 + limit of the difference) / 2. The share and the difference therefore agree. With many units
+    the jackknife is used.
     """
     if statistic.n > o.limits.flipped:
         return jackknife(statistic, o)
@@ -123,45 +158,71 @@ def divided(statistic: Any, o: Options) -> Estimate:
 
 def of_folds(statistic: Any, o: Options) -> Estimate:
     values = statistic.sums.per_unit[statistic.sums.defined]
-    return significance.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
+    return significance.nadeau_bengio(
+        values, train=1, test=o.test_to_train, level=o.level
+    ).difference
 
 
-# By what each row or unit moves ---------------------------------------------------------------------------------------
+# By what each row or unit moves -------------------------------------------------------------------
 
 
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from the influence of each row or unit on the metric, on a scale without bounds."""
-    return ranged(statistic, statistic.spread.error, o, freedom=max(statistic.freedom, 1.0), method=statistic.how)
+    return ranged(
+        statistic,
+        statistic.spread.error,
+        o,
+        freedom=max(statistic.freedom, 1.0),
+        method=statistic.how,
+    )
 
 
-def of_units(statistic: Any, o: Options, error: float | None = None, method: str | None = None) -> Estimate:
-    """t on the scale of the range, from the units' influence values, on Kish's degrees of freedom."""
+def of_units(
+    statistic: Any, o: Options, error: float | None = None, method: str | None = None
+) -> Estimate:
+    """t on the scale of the range, from the units' influence values, on Kish's degrees of
+    freedom.
+    """
     freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
-    return ranged(statistic, statistic.spread.error if error is None else error, o, freedom=freedom, method=method)
+    return ranged(
+        statistic,
+        statistic.spread.error if error is None else error,
+        o,
+        freedom=freedom,
+        method=method,
+    )
 
 
 def chosen(statistic: Any, o: Options) -> Estimate:
-    """t from bootstrap samples on which the threshold is chosen again, if it was chosen on the rows.
+    """t from bootstrap samples on which the threshold is chosen again, if it was chosen on the
+    rows.
 
-    The error is at least that at the fixed threshold: a constraint on recall, for example, leaves recall itself no
-    variation wherever the threshold lies. At an end of the range, for example if every row above a threshold is a hit,
-    samples do not vary, and Wilson's limits are used.
+    The error is at least that at the fixed threshold: a constraint on recall, for example, leaves
+    recall itself no variation wherever the threshold lies. At an end of the range, for example if
+    every row above a threshold is a hit, samples do not vary, and Wilson's limits are used.
     """
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-    return of_units(statistic, o, float(np.fmax(statistic.spread.error, np.nanstd(statistic.redrawn))), CHOSEN)
+    return of_units(
+        statistic, o, float(np.fmax(statistic.spread.error, np.nanstd(statistic.redrawn))), CHOSEN
+    )
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """`delta` if few rows may carry the variance, with degrees of freedom from the kurtosis of the influence values.
+    """`delta` if few rows may carry the variance, with degrees of freedom from the kurtosis of the
+    influence values.
 
-    The scale is the logarithm of the distance to the upper bound, on which shares of variance are nearly symmetric;
-    ratios of sums use the scale of their range. Without fourth powers, `delta` is used.
+    The scale is the logarithm of the distance to the upper bound, on which shares of variance are
+    nearly symmetric; ratios of sums use the scale of their range. Without fourth powers, `delta` is
+    used.
     """
     spread, metric = statistic.spread, statistic.chosen.metric
     if np.isnan(spread.power(4)):
         return delta(statistic, o)
-    freedom, ends = spread.freedom(statistic.freedom), (-np.inf if metric.kind.joint else metric.low, metric.high)
+    freedom, ends = (
+        spread.freedom(statistic.freedom),
+        (-np.inf if metric.kind.joint else metric.low, metric.high),
+    )
     return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
 
 
@@ -183,14 +244,18 @@ def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
-    """Hall's interval; none if no row moves a value inside the range, for example if all rows have one class."""
+    """Hall's interval; none if no row moves a value inside the range, for example if all rows have
+    one class.
+    """
     error, metric = statistic.spread.error, statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return no_interval(statistic, o, UNMOVED)
-    return intervals.hall(statistic.value, error, statistic.spread.skewness, n=statistic.n, level=o.level)
+    return intervals.hall(
+        statistic.value, error, statistic.spread.skewness, n=statistic.n, level=o.level
+    )
 
 
-# Of tables of rows that count alike -----------------------------------------------------------------------------------
+# Of tables of rows that count alike ---------------------------------------------------------------
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
@@ -200,14 +265,18 @@ def delong(statistic: Any, o: Options) -> Estimate:
 
 
 def of_table(statistic: Any, o: Options) -> Estimate:
-    """t on the scale of the range, for unweighted rows, with as many degrees of freedom as the rarer class has rows."""
+    """t on the scale of the range, for unweighted rows, with as many degrees of freedom as the
+    rarer class has rows.
+    """
     c = statistic.tables.counts
     freedom = min(c.positives, c.negatives) - 1
     return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
-    """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest possible lift."""
+    """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
+    possible lift.
+    """
     e, c, units = of_units(statistic, o), statistic.tables.cut, statistic.freedom + 1
     base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
@@ -220,9 +289,13 @@ def table_spread(statistic: Any) -> Spread:
     for step, moved in kind.by_steps(c, statistic.value):
         for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
             each, squared = rows.astype(np.float64), by * by
-            parts.append((np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared))))
+            parts.append(
+                (np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared)))
+            )
     squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
-    return Spread(c.total, squares, c.total, lambda power: float(np.nan_to_num(ratio(cubes, squares**1.5))))
+    return Spread(
+        c.total, squares, c.total, lambda power: float(np.nan_to_num(ratio(cubes, squares**1.5)))
+    )
 
 
 def skewed(statistic: Any, o: Options) -> Estimate:
@@ -231,17 +304,29 @@ def skewed(statistic: Any, o: Options) -> Estimate:
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:
-    """t on the logit scale of the range, with half a row added to each cell of the table of decisions.
+    """t on the logit scale of the range, with half a row added to each cell of the table of
+    decisions.
 
-    The half rows keep the interval from having no width if there are few predictions, or none; the limits are extended
-    to the value itself if necessary. The degrees of freedom follow from the kurtosis of the cells' influence values.
+    The half rows keep the interval from having no width if there are few predictions, or none; the
+    limits are extended to the value itself if necessary. The degrees of freedom follow from the
+    kurtosis of the cells' influence values.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread, value = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.value
-    of: Any = {"n": int(c.total), "level": o.level, "ends": statistic.chosen.metric.ends, "method": OF_CELLS}
-    e = closed_forms.ranged_t(kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of)
+    spread, value = (
+        Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])),
+        statistic.value,
+    )
+    of: Any = {
+        "n": int(c.total),
+        "level": o.level,
+        "ends": statistic.chosen.metric.ends,
+        "method": OF_CELLS,
+    }
+    e = closed_forms.ranged_t(
+        kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of
+    )
     return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
 
 
@@ -266,26 +351,38 @@ def lift(statistic: Any, o: Options) -> Estimate:
 
 
 def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
-    """The largest distance of two rates over all thresholds (KS), which the sample value overstates on average.
+    """The largest distance of two rates over all thresholds (KS), which the sample value overstates
+    on average.
 
-    The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is the value less a
-    quantile of how much choosing the threshold can add. The interval is conservative: it contains the true value at
-    least as often as its level says. rows: the number of independent rows that a weight of 1 represents.
+    The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is
+    the value less a quantile of how much choosing the threshold can add. The interval is
+    conservative: it contains the true value at least as often as its level says. rows: the number
+    of independent rows that a weight of 1 represents.
     """
     c = statistic.tables.counts
     top, sign = influence.widest(c)
     sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
-    hits = [size * ratio(column[top], column[-1]) for size, column in zip(sizes, (c.tp, c.fp), strict=True)]
-    rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
+    hits = [
+        size * ratio(column[top], column[-1])
+        for size, column in zip(sizes, (c.tp, c.fp), strict=True)
+    ]
+    rates = [
+        intervals.wilson(min(hit, size), size, level=o.level)
+        for hit, size in zip(hits, sizes, strict=True)
+    ]
     larger, smaller = rates if sign >= 0 else rates[::-1]
     share, value = (1 + o.level) / 2, statistic.value
-    rise = bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
+    rise = bootstrap.largest_rise(
+        c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples
+    )
     high = recovered(value, larger.reach, smaller.reach[::-1])[1]
     return Estimate(value, float(max(value - rise, 0.0)), min(high, 1.0), o.level, statistic.n, GAP)
 
 
 def gap_of_units(statistic: Any, o: Options) -> Estimate:
-    """`gap` of clustered or weighted rows, from the number of independent rows with the same variance there."""
+    """`gap` of clustered or weighted rows, from the number of independent rows with the same
+    variance there.
+    """
     c, error = statistic.tables.counts, statistic.spread.error
     (top, _), few = influence.widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
@@ -293,8 +390,12 @@ def gap_of_units(statistic: Any, o: Options) -> Estimate:
     return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
 
 
-def at_rate(statistic: Any, o: Options, method: Callable[[Any, Options], Estimate] = of_table) -> Estimate:
-    """The interval if enough negatives are there: at a low base rate the few that score highest decide."""
+def at_rate(
+    statistic: Any, o: Options, method: Callable[[Any, Options], Estimate] = of_table
+) -> Estimate:
+    """The interval if enough negatives are there: at a low base rate the few that score highest
+    decide.
+    """
     c = statistic.tables.counts
     resolved = statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives)
     return (method if resolved else no_interval)(statistic, o)
@@ -305,14 +406,18 @@ def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
 
 
 def _picked(statistic: Any) -> tuple[counts.Counts, float, float, float]:
-    """The table, hits among the picked rows, the number of picked rows, and the share of hits near the cut-off."""
+    """The table, hits among the picked rows, the number of picked rows, and the share of hits near
+    the cut-off.
+    """
     kind = statistic.chosen.metric.kind
     c = kind.source(statistic.tables)
     return c, *kind.picked(c)
 
 
 def depth(statistic: Any, o: Options) -> Estimate:
-    """From the interval of precision among the picked rows or of recall, whichever is a share of fewer rows."""
+    """From the interval of precision among the picked rows or of recall, whichever is a share of
+    fewer rows.
+    """
     c, hits, picked, border = _picked(statistic)
     if c.positives >= picked:
         return lift(statistic, o)
@@ -335,14 +440,22 @@ def top_precision(statistic: Any, o: Options) -> Estimate:
 
 
 def at_rates(statistic: Any, o: Options) -> Estimate:
-    """A number that rises with recall and falls with the false positive rate, with limits from both by MOVER.
+    """A number that rises with recall and falls with the false positive rate, with limits from both
+    by MOVER.
 
-    The two rates are independent, because they are shares of different rows: the positives and the negatives.
+    The two rates are independent, because they are shares of different rows: the positives and the
+    negatives.
     """
     c, of = statistic.tables.cut, statistic.chosen.metric.kind.rates
-    recall, false = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
+    recall, false = (
+        intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp)
+    )
     value = of(recall.value, false.value)
-    by_recall = np.array([value - of(recall.low, false.value), of(recall.high, false.value) - value])
+    by_recall = np.array(
+        [value - of(recall.low, false.value), of(recall.high, false.value) - value]
+    )
     by_false = np.array([value - of(recall.value, false.high), of(recall.value, false.low) - value])
     low, high = recovered(value, by_recall, by_false)
-    return Estimate(statistic.value, max(low, 0.0), min(high, 1.0), o.level, int(c.total), closed_forms.MOVER)
+    return Estimate(
+        statistic.value, max(low, 0.0), min(high, 1.0), o.level, int(c.total), closed_forms.MOVER
+    )

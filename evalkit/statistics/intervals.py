@@ -1,7 +1,9 @@
-"""`Estimate` and `Comparison`, the results of inference, and intervals in closed form or by a bootstrap of units.
+"""`Estimate` and `Comparison`, the results of inference, and intervals in closed form or by a
+bootstrap of units.
 
-The unit is what was sampled independently: the query, the user, the fold. Several rows of one user are one unit:
-`by_unit` adds them up, and the mean over rows is then a ratio of sums, `ratio_delta(*by_unit(values, user))`.
+The unit is what was sampled independently: the query, the user, the fold. Several rows of one user
+are one unit: `by_unit` adds them up, and the mean over rows is then a ratio of sums,
+`ratio_delta(*by_unit(values, user))`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit import numbers
-from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes, finite, minus, ratio, same_length
+from evalkit.arrays import (
+    Bools,
+    Floats,
+    InputError,
+    ParameterError,
+    codes,
+    finite,
+    minus,
+    ratio,
+    same_length,
+)
 from evalkit.statistics.bootstrap import bca_shares, defined
 from evalkit.statistics.spread import Spread, inverted, standard_error
 
@@ -56,10 +68,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over its family, and the unit.
+    """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over its
+    family, and the unit.
 
-    `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a margin, the two one-sided
-    tests (TOST) show equivalence at level α.
+    `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a
+    margin, the two one-sided tests (TOST) show equivalence at level α.
     """
 
     difference: Estimate
@@ -71,7 +84,10 @@ class Comparison:
 
     def __str__(self) -> str:
         """The difference and its interval, p and adjusted p, as a page shows them."""
-        d, p = self.difference, f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}"
+        d, p = (
+            self.difference,
+            f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}",
+        )
         return f"{numbers.estimate(d.value, d.low, d.high, numbers.signed)}, {p}"
 
     def __repr__(self) -> str:
@@ -100,10 +116,12 @@ def mean_t(values: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Σ numerator / Σ denominator with the delta method's interval; one element per unit, t quantile on n − 1.
+    """Σ numerator / Σ denominator with the delta method's interval; one element per unit, t
+    quantile on n − 1.
 
-    With (sums, counts) from `by_unit` it is the mean over rows with a cluster-robust interval. NaN if the denominators
-    add up to 0; limits are NaN below two units. Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    With (sums, counts) from `by_unit` it is the mean over rows with a cluster-robust interval. NaN
+    if the denominators add up to 0; limits are NaN below two units. Deng, Knoblich, Lu, KDD 2018,
+    doi:10.1145/3219819.3219919.
 
     >>> e = ratio_delta([2, 0, 1], [4, 1, 1])
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
@@ -137,7 +155,8 @@ def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
 def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """Successes / n with Wilson's score interval, which inverts the score test of a proportion.
 
-    NaN where n is 0. Raises InputError unless 0 ≤ successes ≤ n. Wilson, JASA 1927, doi:10.1080/01621459.1927.10502953.
+    NaN where n is 0. Raises InputError unless 0 ≤ successes ≤ n. Wilson, JASA 1927,
+    doi:10.1080/01621459.1927.10502953.
 
     >>> e = wilson(8, 10)
     >>> round(e.low, 5), round(e.high, 5)
@@ -152,8 +171,8 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
 def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """Successes / n with the interval that inverts the two one-sided exact binomial tests.
 
-    It covers at least `level`, often more. NaN if n is 0. Raises InputError unless 0 ≤ successes ≤ n. Clopper and
-    Pearson, Biometrika 1934, doi:10.1093/biomet/26.4.404.
+    It covers at least `level`, often more. NaN if n is 0. Raises InputError unless 0 ≤ successes ≤
+    n. Clopper and Pearson, Biometrika 1934, doi:10.1093/biomet/26.4.404.
 
     >>> e = clopper_pearson(8, 10)
     >>> round(e.low, 5), round(e.high, 5)
@@ -168,7 +187,9 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
     return _proportion(successes, n, low, high, level, "Clopper–Pearson")
 
 
-def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:
+def newcombe(
+    successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95
+) -> Estimate:
     """The difference a − b of two independent proportions with Newcombe's hybrid score interval.
 
     NaN if n_a or n_b is 0. Statistics in Medicine 1998,
@@ -183,11 +204,12 @@ def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, 
 
 
 def tango(first_only: float, second_only: float, n: float, *, level: float = 0.95) -> Estimate:
-    """(first_only − second_only) / n, two proportions on the same n units, with Tango's score interval.
+    """(first_only − second_only) / n, two proportions on the same n units, with Tango's score
+    interval.
 
-    `first_only` is the number of units on which only the first is right. The interval contains 0 exactly when McNemar's
-    asymptotic test does not reject. NaN where n is 0. Statistics in Medicine 1998,
-    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
+    `first_only` is the number of units on which only the first is right. The interval contains 0
+    exactly when McNemar's asymptotic test does not reject. NaN where n is 0. Statistics in Medicine
+    1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> e = tango(12, 2, 50)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -197,7 +219,9 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     value = float(ratio(first_only - second_only, n))
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
-    limits = inverted(partial(_tango_score, first_only, second_only, n), normal_quantile(level), -1.0, value, 1.0)
+    limits = inverted(
+        partial(_tango_score, first_only, second_only, n), normal_quantile(level), -1.0, value, 1.0
+    )
     return Estimate(value, *limits, level, int(n), "Tango")
 
 
@@ -205,10 +229,11 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
 
 
 def mover(a: Estimate, b: Estimate) -> Estimate:
-    """a − b from the limits of two independent values: the method of variance estimates recovery (MOVER).
+    """a − b from the limits of two independent values: the method of variance estimates recovery
+    (MOVER).
 
-    For two Wilson intervals it is Newcombe's method 10. n is the sum of both. NaN limits if a value has none. Zou,
-    Donner 2008, doi:10.1002/sim.3095.
+    For two Wilson intervals it is Newcombe's method 10. n is the sum of both. NaN limits if a value
+    has none. Zou, Donner 2008, doi:10.1002/sim.3095.
 
     >>> e = mover(wilson(56, 70), wilson(48, 80))
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -219,7 +244,8 @@ def mover(a: Estimate, b: Estimate) -> Estimate:
 
 
 def recovered(value: float, *reach: Floats) -> tuple[float, float]:
-    """The limits of a sum of independent parts (MOVER). reach: the distances of each part's limits below and above.
+    """The limits of a sum of independent parts (MOVER). reach: the distances of each part's limits
+    below and above.
 
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
     (0.5, 6.0)
@@ -228,7 +254,8 @@ def recovered(value: float, *reach: Floats) -> tuple[float, float]:
     return float(value - below), float(value + above)
 
 
-# What the intervals above are made of; a study with its own replicates or influence values starts here
+# What the intervals above are made of; a study with its own replicates or influence values starts
+# here
 
 
 def normal_quantile(level: float) -> float:
@@ -266,7 +293,9 @@ def t_interval(
     return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
 
 
-def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
+def bca_interval(
+    value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float
+) -> Estimate:
     """The bias-corrected and accelerated interval: the replicates at the shares from `bca_shares`.
 
     `effect` has one influence value per unit. NaN limits below two units. Efron, JASA 1987,
@@ -289,23 +318,30 @@ def check_proportion(successes: float, n: float) -> None:
         raise InputError(f"successes must lie between 0 and n = {n}, got {successes}")
 
 
-def _proportion(successes: float, n: float, low: float, high: float, level: float, method: str) -> Estimate:
+def _proportion(
+    successes: float, n: float, low: float, high: float, level: float, method: str
+) -> Estimate:
     if n == 0:
         low = high = np.nan
     return Estimate(float(ratio(successes, n)), float(low), float(high), level, int(n), method)
 
 
 def _tango_score(first_only: float, second_only: float, n: float, difference: float) -> float:
-    """Tango's standard normal statistic of the hypothesis that the two proportions differ by `difference`."""
+    """Tango's standard normal statistic of the hypothesis that the two proportions differ by
+    `difference`.
+    """
     linear = (2 * n - first_only + second_only) * difference - first_only - second_only
     root = np.sqrt(linear**2 + 8 * n * second_only * difference * (1 - difference))
-    share = (root - linear) / (4 * n)  # the maximum-likelihood share of second_only under the hypothesis
+    # the maximum-likelihood share of second_only under the hypothesis
+    share = (root - linear) / (4 * n)
     variance = max(n * (2 * share + difference * (1 - difference)), 0.0)
     distance = first_only - second_only - n * difference
-    return float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
+    return (
+        float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
+    )
 
 
-# Means of skewed values in closed form --------------------------------------------------------------------------------
+# Means of skewed values in closed form ------------------------------------------------------------
 
 
 HALL = "t, corrected for skewness"
@@ -313,16 +349,23 @@ CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that 
 SURE = "paired t, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
-BEND, SLOPE = 0.5, 0.3  # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
+# below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
+BEND, SLOPE = (
+    0.5,
+    0.3,
+)
 Ends = tuple[float, float]  # the range of a metric
 ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
-def mean(values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = ANY) -> Estimate:
-    """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of `of_spread`.
+def mean(
+    values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = ANY
+) -> Estimate:
+    """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of
+    `of_spread`.
 
-    rows: the number of times that each value occurs, None for once. ends: the bounds of the values. The limits are NaN
-    below two units. Raises InputError for a value that is not finite.
+    rows: the number of times that each value occurs, None for once. ends: the bounds of the values.
+    The limits are NaN below two units. Raises InputError for a value that is not finite.
 
     >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
     ('Wilson', 't, corrected for skewness', 'Wilson, effective sample size')
@@ -333,24 +376,43 @@ def mean(values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.9
     units, times = finite("values", values), None if rows is None else finite("rows", rows)
     if times is not None:
         units, times = units[times > 0], times[times > 0]
-    total, n = (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
+    total, n = (
+        (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
+    )
     if n and ((units == 0) | (units == 1)).all():
         return wilson(total if times is not None else int(total), n, level=level)
     value = float(ratio(total, n))
-    return of_spread(value, Spread.of(minus(units, value) / max(n, 1), times=times), level=level, ends=ends)
+    return of_spread(
+        value, Spread.of(minus(units, value) / max(n, 1), times=times), level=level, ends=ends
+    )
 
 
 def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -> Estimate:
-    """The interval of a mean from the spread of its influence values: `bounded` if the range is finite, else `hall`."""
-    moments: Any = {"error": spread.error, "skew": spread.skewness, "n": int(spread.n), "level": level}
-    return bounded(value, ends=ends, **moments) if np.isfinite(ends[1] - ends[0]) else hall(value, **moments)
+    """The interval of a mean from the spread of its influence values: `bounded` if the range is
+    finite, else `hall`.
+    """
+    moments: Any = {
+        "error": spread.error,
+        "skew": spread.skewness,
+        "n": int(spread.n),
+        "level": level,
+    }
+    return (
+        bounded(value, ends=ends, **moments)
+        if np.isfinite(ends[1] - ends[0])
+        else hall(value, **moments)
+    )
 
 
-def mean_of_losses(values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = ANY) -> Estimate:
-    """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong prediction of 0 or 1.
+def mean_of_losses(
+    values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = ANY
+) -> Estimate:
+    """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong
+    prediction of 0 or 1.
 
-    A sample may have none of these. Predictions of 0 or 1 have a loss of 0 or `worst`: Wilson's limits of the share of
-    wrong ones among them are combined with the interval of the other losses by MOVER.
+    A sample may have none of these. Predictions of 0 or 1 have a loss of 0 or `worst`: Wilson's
+    limits of the share of wrong ones among them are combined with the interval of the other losses
+    by MOVER.
 
     >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -361,19 +423,28 @@ def mean_of_losses(values: ArrayLike, *, worst: float, level: float = 0.95, ends
     rest = mean(np.where(wrong, 0.0, units), level=level, ends=ends)
     if not sure.any():
         return rest
-    share, times = wilson(int(wrong.sum()), int(sure.sum()), level=level), worst * float(sure.mean())
+    share, times = (
+        wilson(int(wrong.sum()), int(sure.sum()), level=level),
+        worst * float(sure.mean()),
+    )
     value = rest.value + times * share.value
-    return Estimate(value, *recovered(value, rest.reach, times * share.reach), level, units.size, CERTAIN)
+    return Estimate(
+        value, *recovered(value, rest.reach, times * share.reach), level, units.size, CERTAIN
+    )
 
 
 def certain(units: Floats, worst: float) -> tuple[Bools, Bools]:
-    """Two masks: wrong predictions of 0 or 1, and all predictions of 0 or 1; empty if the loss has no largest value."""
+    """Two masks: wrong predictions of 0 or 1, and all predictions of 0 or 1; empty if the loss has
+    no largest value.
+    """
     wrong = units >= worst * (1 - ROUNDING)
     return wrong, (wrong | (units <= ROUNDING)) & np.isfinite(worst)
 
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Bools, Bools]]:
-    """The masks of `certain` for two systems on the same units, without units for which both predict the same."""
+    """The masks of `certain` for two systems on the same units, without units for which both
+    predict the same.
+    """
     (wrong, sure), (other, too) = certain(first, worst), certain(second, worst)
     alike = sure & too & (wrong == other)
     return [(wrong, sure & ~alike), (other, too & ~alike)]
@@ -382,17 +453,22 @@ def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Boo
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
     """The difference of two `mean_of_losses` on the same units.
 
-    The t interval of the other losses is combined by MOVER with Wilson's limits of the share of wrong predictions of 0
-    or 1 that only one system makes.
+    The t interval of the other losses is combined by MOVER with Wilson's limits of the share of
+    wrong predictions of 0 or 1 that only one system makes.
 
-    >>> e = difference_of_losses(np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95)
+    >>> e = difference_of_losses(
+    ...     np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95
+    ... )
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.01, -15.15, 0.023)
     """
     n, sides = first.size, certain_alone(first, second, worst)
     rest = np.where(sides[0][0], 0.0, first) - np.where(sides[1][0], 0.0, second)
     e = mean_t(rest, level=level)
-    value, reach = e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum())), [e.reach]
+    value, reach = (
+        e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum())),
+        [e.reach],
+    )
     for sign, (wrong, alone) in zip((1, -1), sides, strict=True):
         if alone.any():
             share = wilson(int((wrong & alone).sum()), int(alone.sum()), level=level)
@@ -400,13 +476,15 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     return Estimate(value, *recovered(value, *reach), level, n, SURE)
 
 
-def bounded(value: float, error: float, skew: float, *, n: int, level: float, ends: Ends = (0.0, 1.0)) -> Estimate:
+def bounded(
+    value: float, error: float, skew: float, *, n: int, level: float, ends: Ends = (0.0, 1.0)
+) -> Estimate:
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
-    The effective sample size is the number of zeros and ones whose share would have the same variance (Korn and
-    Graubard, Survey Methodology 1998). One unit with the largest variance that the mean allows is added, because a few
-    units may be equal by chance. The quantile is that of t on the degrees of freedom of `hall`. The interval has a
-    width even if all units are equal.
+    The effective sample size is the number of zeros and ones whose share would have the same
+    variance (Korn and Graubard, Survey Methodology 1998). One unit with the largest variance that
+    the mean allows is added, because a few units may be equal by chance. The quantile is that of t
+    on the degrees of freedom of `hall`. The interval has a width even if all units are equal.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -424,10 +502,14 @@ def bounded(value: float, error: float, skew: float, *, n: int, level: float, en
         bottom, top, method = e.low, e.high, e.method
     else:
         middle = (share * n + 1) / (n + 2)
-        variance = (n * (n - 1) * (error / width) ** 2 + middle * (1 - middle)) / n  # of the units, one more among them
+        variance = (
+            n * (n - 1) * (error / width) ** 2 + middle * (1 - middle)
+        ) / n  # of the units, one more among them
         bottom, top = _score(share, n * share * (1 - share) / variance, _quantile(skew, n, level))
         method = EFFECTIVE
-    return Estimate(float(value), float(low + width * bottom), float(low + width * top), level, int(n), method)
+    return Estimate(
+        float(value), float(low + width * bottom), float(low + width * top), level, int(n), method
+    )
 
 
 def _score(share: float, n: float, q: float) -> tuple[float, float]:
@@ -444,14 +526,17 @@ def _quantile(skew: float, n: int, level: float) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:
+def hall(
+    value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL
+) -> Estimate:
     """A mean of n units by Hall's cubic transformation of t.
 
-    For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
-    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits. γ is the skewness of
-    the units; with γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n / γ²: that
-    is `Spread.freedom` at the smallest kurtosis that a skewness of γ allows, γ² + 1.
-    Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) /
+    √n + γ² T³ / 27 n is nearly symmetric. g is increasing, so its inverse at the quantiles of t
+    gives the limits. γ is the skewness of the units; with γ = 0 this is Student's interval. The
+    degrees of freedom are the smaller of n − 1 and 2 n / γ²: that is `Spread.freedom` at the
+    smallest kurtosis that a skewness of γ allows, γ² + 1. Hall, JRSS B 1992,
+    doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -466,10 +551,11 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
 
 
 def _untransformed(q: float, skew: float, n: int) -> float:
-    """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without its cancellation.
+    """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without
+    its cancellation.
 
-    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and far. Below BEND the
-    root goes on as a straight line, down to 0.
+    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and
+    far. Below BEND the root goes on as a straight line, down to 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u

@@ -1,4 +1,6 @@
-"""Multiple testing: adjusted p-values of a family of tests, rank intervals, and bounds for interim analyses."""
+"""Multiple testing: adjusted p-values of a family of tests, rank intervals, and bounds for interim
+analyses.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from evalkit.system import progress
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p-values, which control the probability of any false rejection; NaN is not counted and stays.
+    """Holm's adjusted p-values, which control the probability of any false rejection; NaN is not
+    counted and stays.
 
     Scandinavian Journal of Statistics 1979.
 
@@ -29,14 +32,18 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values, which control the expected share of false rejections; NaN stays.
+    """Benjamini and Hochberg's adjusted p-values, which control the expected share of false
+    rejections; NaN stays.
 
     Journal of the Royal Statistical Society B 1995, doi:10.1111/j.2517-6161.1995.tb02031.x.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     array([0.03, 0.04, 0.04])
     """
-    return _stepwise(p_values, lambda p: np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1])
+    return _stepwise(
+        p_values,
+        lambda p: np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1],
+    )
 
 
 def unadjusted(p_values: ArrayLike) -> Floats:
@@ -45,12 +52,13 @@ def unadjusted(p_values: ArrayLike) -> Floats:
 
 
 def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
-    """Adjusted p-values of the mean of each column by joint sign flips of shared units: (n, m) in, (m,) out.
+    """Adjusted p-values of the mean of each column by joint sign flips of shared units: (n, m) in,
+    (m,) out.
 
-    Each draw flips a unit in all columns at once; a column's |Σ d| / √Σ d² is compared with the largest of the draw
-    over the columns that are no more extreme (step-down, as Holm). It uses the correlation that Holm ignores.
-    Raises InputError for a value that is not finite.
-    Westfall and Young 1993, algorithm 2.8; Boytsov, Belova, Westfall, CIKM 2013.
+    Each draw flips a unit in all columns at once; a column's |Σ d| / √Σ d² is compared with the
+    largest of the draw over the columns that are no more extreme (step-down, as Holm). It uses the
+    correlation that Holm ignores. Raises InputError for a value that is not finite. Westfall and
+    Young 1993, algorithm 2.8; Boytsov, Belova, Westfall, CIKM 2013.
 
     >>> d = np.array([[1.0, -1.0], [2.0, 1.0], [3.0, -1.0], [1.0, 1.0], [2.0, -1.0], [2.0, 1.0]])
     >>> max_t(d, rng=np.random.default_rng(1)).round(2)
@@ -62,10 +70,14 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
     return adjusted(Pairs.of_columns(columns), rng=rng, draws=draws)
 
 
-def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
-    """`max_t` from column sums and sums of products, for so many units that sign-flip sums are normally distributed.
+def max_t_of_sums(
+    total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000
+) -> Floats:
+    """`max_t` from column sums and sums of products, for so many units that sign-flip sums are
+    normally distributed.
 
-    Under joint sign flips the sums have covariance `gram`; normal draws with this covariance are used instead.
+    Under joint sign flips the sums have covariance `gram`; normal draws with this covariance are
+    used instead.
 
     >>> d = np.random.default_rng(2).normal(0.05, 1, (2000, 2))
     >>> p = max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
@@ -92,7 +104,9 @@ def max_t_of_many(pairs: Pairs, *, rng: np.random.Generator) -> Floats:
     """`max_t_of_sums` for pairs of columns."""
     places = np.eye(pairs.values.shape[1])
     form = places[pairs.first] - places[pairs.second]
-    return max_t_of_sums(form @ pairs.values.sum(axis=0), form @ (pairs.values.T @ pairs.values) @ form.T, rng=rng)
+    return max_t_of_sums(
+        form @ pairs.values.sum(axis=0), form @ (pairs.values.T @ pairs.values) @ form.T, rng=rng
+    )
 
 
 def _stepwise(p_values: ArrayLike, ordered: Callable[[Floats], Floats]) -> Floats:
@@ -105,11 +119,14 @@ def _stepwise(p_values: ArrayLike, ordered: Callable[[Floats], Floats]) -> Float
     return out
 
 
-NODES = 160  # of the Gauss–Legendre rule; the error of the level is below 1e-9 up to a hundred looks
+NODES = (
+    160  # of the Gauss–Legendre rule; the error of the level is below 1e-9 up to a hundred looks
+)
 
 
 def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
-    """The probability that at least one of `looks` equally spaced interim tests at 1 − level rejects a true null.
+    """The probability that at least one of `looks` equally spaced interim tests at 1 − level
+    rejects a true null.
 
     Armitage, McPherson, Rowe, JRSS A 1969, doi:10.2307/2343787.
 
@@ -131,7 +148,8 @@ def pocock(looks: int, *, level: float = 0.95) -> Floats:
 
 
 def obrien_fleming(looks: int, *, level: float = 0.95) -> Floats:
-    """O'Brien and Fleming's bounds for |z| at interim analysis k of K: c √(K / k), hard to cross early.
+    """O'Brien and Fleming's bounds for |z| at interim analysis k of K: c √(K / k), hard to cross
+    early.
 
     Biometrics 1979, doi:10.2307/2530245.
 
@@ -153,7 +171,9 @@ def _shape(looks: int, power: float) -> Floats:
 
 
 def _crossing(bounds: Floats) -> float:
-    """The chance that |z_k| passes its bound at some look k, for sums of independent normal steps."""
+    """The chance that |z_k| passes its bound at some look k, for sums of independent normal
+    steps.
+    """
     nodes, weights = _rule()
     edges = bounds * np.sqrt(np.arange(1.0, bounds.size + 1))  # bounds of the sum of the steps
     points, weight = np.zeros(1), np.ones(1)  # the sum starts at 0
@@ -175,10 +195,11 @@ def _looks(looks: int) -> int:
     return looks
 
 
-# Max-T: many differences under sign flips of the units that all of them share -----------------------------------------
+# Max-T: many differences under sign flips of the units that all of them share ---------------------
 
-# Under shared signs the sum of a difference is the difference of two sums. So what is drawn are the sums of the
-# systems, which are few, not those of their pairs; differences of units are made for some pairs at a time.
+# Under shared signs the sum of a difference is the difference of two sums. So what is drawn are the
+# sums of the systems, which are few, not those of their pairs; differences of units are made for
+# some pairs at a time.
 
 FIRST = 13  # units whose signs are all visited in one block: 4,096 sums of a system
 APART = 0.01  # pairs closer than this share of their systems' size are flipped themselves
@@ -186,12 +207,15 @@ TOGETHER = 2**16  # drawn sums that are compared at once, so that they stay in t
 MADE = 2**21  # differences of units that are made at once
 
 AddUp = Callable[[Floats], Floats]  # rows, (rows, k) -> the sums of each unit, (n, k)
-Summed = Callable[[Floats], Floats]  # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
+Summed = Callable[
+    [Floats], Floats
+]  # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """m pairs of columns of a table of n units; `first` and `second` hold the column numbers, (m,) each.
+    """m pairs of columns of a table of n units; `first` and `second` hold the column numbers, (m,)
+    each.
 
     values: (n, columns); the difference of two columns is that of the pair, up to rounding.
     differences: the numbers of k pairs -> their exact differences, (n, k).
@@ -204,13 +228,20 @@ class Pairs:
 
     @classmethod
     def of(
-        cls, table: Floats, first: Ints, second: Ints, *, metric: Ints | None = None, added: AddUp = lambda rows: rows
+        cls,
+        table: Floats,
+        first: Ints,
+        second: Ints,
+        *,
+        metric: Ints | None = None,
+        added: AddUp = lambda rows: rows,
     ) -> Pairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None if all have one. The two columns of a pair have the same
-        metric; what the systems have in common is subtracted first. added: (rows, k) -> (n, k), adds up the rows of
-        each unit, if units have several. Raises InputError for a value that is not finite.
+        metric: the number of each column's metric, None if all have one. The two columns of a pair
+        have the same metric; what the systems have in common is subtracted first. added: (rows, k)
+        -> (n, k), adds up the rows of each unit, if units have several. Raises InputError for a
+        value that is not finite.
 
         >>> pairs = Pairs.of(np.array([[1.0, 4.0], [3.0, 3.0]]), np.array([0]), np.array([1]))
         >>> pairs.differences(np.array([0])).tolist()
@@ -223,7 +254,9 @@ class Pairs:
             values[:, own] = table[:, own] - table[:, own].mean(axis=1, keepdims=True)
 
         def differences(places: Ints) -> Floats:
-            return added(np.take(table, first[places], axis=1) - np.take(table, second[places], axis=1))
+            return added(
+                np.take(table, first[places], axis=1) - np.take(table, second[places], axis=1)
+            )
 
         return cls(added(values), first, second, differences)
 
@@ -231,7 +264,9 @@ class Pairs:
     def of_columns(cls, columns: Floats) -> Pairs:
         """Pairs from known differences, (n, m), instead of columns of a table."""
         none = np.zeros(columns.shape[1], np.int64)
-        return cls(np.zeros((len(columns), 1)), none, none, lambda places: np.take(columns, places, axis=1))
+        return cls(
+            np.zeros((len(columns), 1)), none, none, lambda places: np.take(columns, places, axis=1)
+        )
 
     def __len__(self) -> int:
         return len(self.first)
@@ -268,17 +303,21 @@ def adjusted(pairs: Pairs, *, rng: np.random.Generator, draws: int = 100_000) ->
         scaled = pairs.differences(np.arange(m)[part])[units]
         finite("differences", scaled.ravel())
         size[part] = np.sqrt(np.sum(scaled**2, axis=0))
-        np.divide(scaled, size[part], out=scaled, where=size[part] != 0)  # of a column of zeros no draw is less extreme
+        # of a column of zeros no draw is less extreme
+        np.divide(scaled, size[part], out=scaled, where=size[part] != 0)
         observed[part] = np.abs(scaled.sum(axis=0)) * (1 - signflip.TIE) - signflip.TIE
     order = np.argsort(-observed, kind="stable")
-    extreme, drawn = exceeded(pairs.take(order, units), size[order], observed[order], rng=rng, draws=draws)
+    extreme, drawn = exceeded(
+        pairs.take(order, units), size[order], observed[order], rng=rng, draws=draws
+    )
     p = np.empty(m)
     p[order] = np.maximum.accumulate((1 + extreme) / (1 + drawn))
     return p
 
 
 def _order(pairs: Pairs) -> Ints:
-    """The order of the units by their last differences, then by those before; many are read only where units tie.
+    """The order of the units by their last differences, then by those before; many are read only
+    where units tie.
 
     >>> _order(Pairs.of_columns(np.array([[2, 1], [1, 1], [3, 0]]))).tolist()
     [2, 1, 0]
@@ -293,7 +332,8 @@ def _order(pairs: Pairs) -> Ints:
 
 
 def _parts(m: int, step: int) -> Iterator[slice]:
-    """Slices of m pairs, `step` in each, the last one more: one column alone would be added up in another order.
+    """Slices of m pairs, `step` in each, the last one more: one column alone would be added up in
+    another order.
 
     >>> [(part.start, part.stop) for part in _parts(5, 2)]
     [(0, 2), (2, 5)]
@@ -303,11 +343,14 @@ def _parts(m: int, step: int) -> Iterator[slice]:
         yield slice(start, m if start == starts[-1] else start + step)
 
 
-def exceeded(pairs: Pairs, size: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
-    """In how many sign vectors the largest |Σ ± d| / size of each pair and those after it is at least `observed`.
+def exceeded(
+    pairs: Pairs, size: Floats, observed: Floats, *, rng: np.random.Generator, draws: int
+) -> tuple[Ints, int]:
+    """In how many sign vectors the largest |Σ ± d| / size of each pair and those after it is at
+    least `observed`.
 
-    Returns m counts, and the number of sign vectors: all of them (up to sign, without the identity) for at most 20
-    units, otherwise at least `draws` random ones.
+    Returns m counts, and the number of sign vectors: all of them (up to sign, without the identity)
+    for at most 20 units, otherwise at least `draws` random ones.
 
     >>> pairs = Pairs.of_columns(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> exceeded(pairs, np.ones(2), np.array([2.0, 2.0]), rng=np.random.default_rng(1), draws=0)
@@ -328,7 +371,9 @@ def exceeded(pairs: Pairs, size: Floats, observed: Floats, *, rng: np.random.Gen
 
 
 def _enumerated(n: int) -> Iterator[Summed]:
-    """Every sign vector of n units, up to its sign and but the first: the first units take all signs in each block."""
+    """Every sign vector of n units, up to its sign and but the first: the first units take all
+    signs in each block.
+    """
     first = min(n, FIRST)
 
     def summed(columns: Floats, number: int) -> Floats:
@@ -341,7 +386,9 @@ def _enumerated(n: int) -> Iterator[Summed]:
 
 
 def _drawn(n: int, chunk: int, rng: np.random.Generator, draws: int) -> Iterator[Summed]:
-    """At least `draws` random sign vectors, about `chunk` in each block; only whole blocks are drawn."""
+    """At least `draws` random sign vectors, about `chunk` in each block; only whole blocks are
+    drawn.
+    """
     drawn = 0
     while drawn < draws:
         signs = signflip.signs(n, rng, min(chunk, draws - drawn))
@@ -349,8 +396,11 @@ def _drawn(n: int, chunk: int, rng: np.random.Generator, draws: int) -> Iterator
         drawn += signs.size
 
 
-def _count(times: Ints, pairs: Pairs, summed: Summed, close: Bools, inverse: Floats, observed: Floats) -> int:
-    """Add to `times` in how many of these draws the largest of each pair and later ones is `observed`; return all.
+def _count(
+    times: Ints, pairs: Pairs, summed: Summed, close: Bools, inverse: Floats, observed: Floats
+) -> int:
+    """Add to `times` in how many of these draws the largest of each pair and later ones is
+    `observed`; return all.
 
     Some pairs at a time, the last first. close: pairs that are flipped themselves.
     """
@@ -372,17 +422,21 @@ def _count(times: Ints, pairs: Pairs, summed: Summed, close: Bools, inverse: Flo
     return len(largest)
 
 
-# Rank intervals and tiers ---------------------------------------------------------------------------------------------
+# Rank intervals and tiers -------------------------------------------------------------------------
 
 
-BEYOND_DRAWING = 3.09  # standard errors of a drawn p-value: one in a thousand lies further below the exact one
+BEYOND_DRAWING = (
+    3.09  # standard errors of a drawn p-value: one in a thousand lies further below the exact one
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The rank of each system, 1 for the best, with simultaneous confidence limits of its true rank.
+    """The rank of each system, 1 for the best, with simultaneous confidence limits of its true
+    rank.
 
-    tier: from 1. No two systems of a tier differ significantly; systems of neighbouring tiers may or may not.
+    tier: from 1. No two systems of a tier differ significantly; systems of neighbouring tiers may
+    or may not.
     """
 
     low: Ints
@@ -390,13 +444,16 @@ class Ranks:
     tier: Ints
 
 
-def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: int = 5_000) -> Ranks:
+def ranks(
+    values: ArrayLike, *, level: float, rng: np.random.Generator, draws: int = 5_000
+) -> Ranks:
     """Rank intervals of m systems from the values of n units, higher being better: (n, m) in.
 
-    All pairs are tested by step-down max-T with joint sign flips; a true rank lies in [1 + number of systems that are
-    significantly better, m − number that are significantly worse], for all systems simultaneously with probability at
-    least `level`. If signs are drawn, a pair is significant only if more draws would hardly change that. The true rank
-    of equally good systems is any of those that they share. Mogstad, Romano, Shaikh and Wilhelm 2024,
+    All pairs are tested by step-down max-T with joint sign flips; a true rank lies in [1 + number
+    of systems that are significantly better, m − number that are significantly worse], for all
+    systems simultaneously with probability at least `level`. If signs are drawn, a pair is
+    significant only if more draws would hardly change that. The true rank of equally good systems
+    is any of those that they share. Mogstad, Romano, Shaikh and Wilhelm 2024,
     doi:10.1093/restud/rdad006. Raises InputError for a value that is not finite.
 
     >>> rng = np.random.default_rng(1)
@@ -419,9 +476,11 @@ def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: i
 
 
 def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:
-    """The tier of each system. Tiers are maximal runs of the ranking in which no system is significantly better.
+    """The tier of each system. Tiers are maximal runs of the ranking in which no system is
+    significantly better.
 
-    better: better[i, j] is True if system i is significantly better than j. order: the systems, best first.
+    better: better[i, j] is True if system i is significantly better than j. order: the systems,
+    best first.
 
     >>> better = np.zeros((3, 3), dtype=bool)
     >>> better[0, 2] = True
@@ -437,18 +496,22 @@ def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:
     return tier
 
 
-# Ranks of systems by unit: Wilcoxon for two, Friedman and its critical difference for many ----------------------------
+# Ranks of systems by unit: Wilcoxon for two, Friedman and its critical difference for many --------
 
-# They answer other questions than a mean does. Where skewed differences have the mean 0 Wilcoxon rejects, more surely
-# the more units there are; the mean rank of one system depends on which others are compared.
+# They answer other questions than a mean does. Where skewed differences have the mean 0 Wilcoxon
+# rejects, more surely the more units there are; the mean rank of one system depends on which others
+# are compared.
 
 AT_ONCE = 2**16  # units that are ranked at once
-FLIPPED = 13  # units of which every sign is flipped: with ties scipy does so too, 2^n calls that take seconds
+# units of which every sign is flipped: with ties scipy does so too, 2^n calls that take seconds
+FLIPPED = 13
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The mean ranks of systems over units, 1 the best, and two p-values of the null that all systems rank alike."""
+    """The mean ranks of systems over units, 1 the best, and two p-values of the null that all
+    systems rank alike.
+    """
 
     means: Floats
     units: int
@@ -477,11 +540,12 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def ranked(values: ArrayLike) -> Ranked:
-    """Mean ranks of at least three systems, and two tests that all rank alike: (units, systems) in, the largest best.
+    """Mean ranks of at least three systems, and two tests that all rank alike: (units, systems) in,
+    the largest best.
 
-    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and Iman and Davenport's F, (n −
-    1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN if every unit is tied.
-    Raises InputError below three systems.
+    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and Iman and
+    Davenport's F, (n − 1) χ² / (n (k − 1) − χ²), which is less conservative,
+    doi:10.1080/03610928008827904. NaN if every unit is tied. Raises InputError below three systems.
 
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])
@@ -497,14 +561,17 @@ def ranked(values: ArrayLike) -> Ranked:
     statistic = spread / left if left > 0 else np.nan
     rest = n * (k - 1) - statistic
     if rest <= 0:
-        iman = float(factorial(k)) ** (1 - n)  # every unit ranks the systems alike: F is infinite, this chance is not 0
+        # every unit ranks the systems alike: F is infinite, this chance is not 0
+        iman = float(factorial(k)) ** (1 - n)
     else:
         iman = float(fdtrc(k - 1, (k - 1) * (n - 1), (n - 1) * statistic / rest))
     return Ranked(sums / n, n, float(chdtrc(k - 1, statistic)), iman)
 
 
 def _rank_sums(values: ArrayLike) -> tuple[Floats, float, int]:
-    """The sum of each system's ranks, the sum of t³ − t over ties of t, and the units; some units at a time."""
+    """The sum of each system's ranks, the sum of t³ − t over ties of t, and the units; some units
+    at a time.
+    """
     from scipy.stats import rankdata
 
     table = _unit_table(values)
@@ -518,7 +585,8 @@ def _rank_sums(values: ArrayLike) -> tuple[Floats, float, int]:
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
-    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n); q is the studentised range / √2.
+    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n); q is the studentised
+    range / √2.
 
     Demšar, Journal of Machine Learning Research 2006, section 3.2.2.
 
@@ -532,10 +600,11 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
 
 
 def blocked_tukey(values: ArrayLike) -> Floats:
-    """Tukey's p-values of all pairs of systems on the same units: (units, systems) in, a square matrix out.
+    """Tukey's p-values of all pairs of systems on the same units: (units, systems) in, a square
+    matrix out.
 
-    The mean of each unit is removed first; without that (one-way) the test misses most paired differences. Carterette,
-    ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    The mean of each unit is removed first; without that (one-way) the test misses most paired
+    differences. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
     from scipy.integrate import IntegrationWarning
     from scipy.stats import studentized_range
@@ -549,7 +618,8 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     first, second = np.triu_indices(k, 1)  # each pair once: an integral takes 30 ms
     p = np.ones((k, k))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IntegrationWarning)  # in a tail so far out that p is about 0
+        # in a tail so far out that p is about 0
+        warnings.simplefilter("ignore", IntegrationWarning)
         beyond = studentized_range.sf(np.abs(mean[first] - mean[second]) / error, k, freedom)
     p[first, second] = p[second, first] = beyond
     return p

@@ -1,4 +1,6 @@
-"""Effect sizes, the power of a test, the minimum detectable difference and the required sample size."""
+"""Effect sizes, the power of a test, the minimum detectable difference and the required sample
+size.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ from evalkit.statistics.spread import bisect
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The probability that a paired t-test of n units at α = 1 − level rejects in favour of the true sign.
+    """The probability that a paired t-test of n units at α = 1 − level rejects in favour of the
+    true sign.
 
     `sd` is the standard deviation of the paired differences. NaN below two units.
 
@@ -24,7 +27,8 @@ def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95)
 
 
 def independent_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The power of a t-test of two independent groups of n units each; `sd` is the standard deviation in each group.
+    """The power of a t-test of two independent groups of n units each; `sd` is the standard
+    deviation in each group.
 
     >>> round(independent_power(1, 1, 20), 7)
     0.8689528
@@ -32,11 +36,13 @@ def independent_power(difference: float, sd: float, n: float, *, level: float = 
     return _power(difference, sd * np.sqrt(2.0), n, 2 * n - 2, level)
 
 
-def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float = 0.8, grows: float = 0.0) -> float:
+def minimum_detectable(
+    sd: float, n: float, *, level: float = 0.95, power: float = 0.8, grows: float = 0.0
+) -> float:
     """The smallest true difference that a paired t-test of n units detects with this power.
 
-    `sd` is the standard deviation (n − 1) of the paired differences. Their variance grows by `grows` per unit of the
-    true difference. NaN below two units, 0 if both are 0.
+    `sd` is the standard deviation (n − 1) of the paired differences. Their variance grows by
+    `grows` per unit of the true difference. NaN below two units, 0 if both are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -51,15 +57,20 @@ def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float
 
 @lru_cache(maxsize=256)
 def _detectable_effect(n: float, level: float, power: float) -> float:
-    """The smallest true difference in standard deviations; many pairs of systems have as many units."""
+    """The smallest true difference in standard deviations; many pairs of systems have as many
+    units.
+    """
     return _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
 
 
-def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The minimum detectable difference from a share `base` by the score test of arms of n and m units.
+def detectable_share(
+    base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8
+) -> float:
+    """The minimum detectable difference from a share `base` by the score test of arms of n and m
+    units.
 
-    It is taken towards ½, where the variance is larger; NaN if even the largest difference would not be detected.
-    Fleiss, Levin, Paik 2003, section 4.2, without continuity correction, for n.
+    It is taken towards ½, where the variance is larger; NaN if even the largest difference would
+    not be detected. Fleiss, Levin, Paik 2003, section 4.2, without continuity correction, for n.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -79,11 +90,14 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
     return bisect(lambda difference: beyond(difference) < 0, 0.0, 1 - base)[1]
 
 
-def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The minimum detectable difference from a mean above 0 if the effect multiplies every value of n units.
+def detectable_lift(
+    mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8
+) -> float:
+    """The minimum detectable difference from a mean above 0 if the effect multiplies every value of
+    n units.
 
-    mean, sd: of the m units of the other arm. The standard deviation grows with the mean, so d is the root of d² = z²
-    sd² ((1 + d / mean)² / n + 1 / m); NaN if no difference is detectable.
+    mean, sd: of the m units of the other arm. The standard deviation grows with the mean, so d is
+    the root of d² = z² sd² ((1 + d / mean)² / n + 1 / m); NaN if no difference is detectable.
 
     >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
     0.2891
@@ -98,7 +112,8 @@ def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float 
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The number of units, not rounded, with which a paired t-test detects `difference` with this power; at least 2.
+    """The number of units, not rounded, with which a paired t-test detects `difference` with this
+    power; at least 2.
 
     >>> round(required_n(0.5, 1), 2)
     33.37
@@ -106,7 +121,9 @@ def required_n(difference: float, sd: float, *, level: float = 0.95, power: floa
     return _required(paired_power, difference, sd, level, power)
 
 
-def required_n_independent(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
+def required_n_independent(
+    difference: float, sd: float, *, level: float = 0.95, power: float = 0.8
+) -> float:
     """The number of units in each of two independent groups, not rounded; see `required_n`.
 
     >>> round(required_n_independent(1, 1, power=0.9), 4)
@@ -115,7 +132,9 @@ def required_n_independent(difference: float, sd: float, *, level: float = 0.95,
     return _required(independent_power, difference, sd, level, power)
 
 
-def _required(of: Callable[..., float], difference: float, sd: float, level: float, power: float) -> float:
+def _required(
+    of: Callable[..., float], difference: float, sd: float, level: float, power: float
+) -> float:
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
@@ -153,8 +172,9 @@ def _check(sd: float, power: float, level: float) -> None:
 class Effect:
     """Effect sizes of the difference first − second on the same units.
 
-    relative: mean difference / |mean of the second|; standardised: Cohen's d_z, mean / standard deviation of the
-    differences; superiority: P(first > second) + ½ P(equal); wins, ties, losses of the first.
+    relative: mean difference / |mean of the second|; standardised: Cohen's d_z, mean / standard
+    deviation of the differences; superiority: P(first > second) + ½ P(equal); wins, ties, losses of
+    the first.
     """
 
     difference: float
@@ -167,10 +187,16 @@ class Effect:
 
 
 def effect(first: ArrayLike, second: ArrayLike) -> Effect:
-    """The effect sizes of two systems on the same units; NaN if a denominator is 0 or there is no unit.
+    """The effect sizes of two systems on the same units; NaN if a denominator is 0 or there is no
+    unit.
 
     >>> e = effect([0.5, 0.7, 0.9], [0.4, 0.7, 0.7])
-    >>> round(e.relative, 4), round(e.standardised, 4), round(e.superiority, 4), (e.wins, e.ties, e.losses)
+    >>> (
+    ...     round(e.relative, 4),
+    ...     round(e.standardised, 4),
+    ...     round(e.superiority, 4),
+    ...     (e.wins, e.ties, e.losses),
+    ... )
     (0.1667, 1.0, 0.8333, (2, 1, 0))
     """
     a, b = finite("first", first), finite("second", second)
@@ -181,4 +207,12 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     wins, losses = int(np.sum(d > 0)), int(np.sum(d < 0))
     ties = n - wins - losses
     relative = float(ratio(mean, abs(ratio(b.sum(), n))))
-    return Effect(mean, relative, float(ratio(mean, spread)), float(ratio(wins + ties / 2, n)), wins, ties, losses)
+    return Effect(
+        mean,
+        relative,
+        float(ratio(mean, spread)),
+        float(ratio(wins + ties / 2, n)),
+        wins,
+        ties,
+        losses,
+    )

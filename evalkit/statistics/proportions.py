@@ -1,6 +1,8 @@
-"""Tests of proportions on paired or independent samples: McNemar, score, Fisher, binomial and sign test.
+"""Tests of proportions on paired or independent samples: McNemar, score, Fisher, binomial and sign
+test.
 
-They assume independent units. If a user has several rows, use `significance.sign_flip` on rows added up by user.
+They assume independent units. If a user has several rows, use `significance.sign_flip` on rows
+added up by user.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,7 +15,14 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
-from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, normal_quantile, tango
+from evalkit.statistics.intervals import (
+    Estimate,
+    check_proportion,
+    clopper_pearson,
+    newcombe,
+    normal_quantile,
+    tango,
+)
 from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
 from evalkit.statistics.spread import bisect, inverted
 
@@ -21,13 +30,16 @@ Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up
 Hits = tuple[int, int]  # hits, and rows predicted positive
 EXACT = 1_000_000_000  # trials up to which doubles hold the logarithm of a chance to six digits
 PREDICTIVE = "weighted generalised score test"
-COUNTS = 45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
+COUNTS = (
+    45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
+)
 
 
 def mcnemar_asymptotic(
     first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
-    """McNemar's test by (b − c)² / (b + c) against χ² with one degree of freedom, without correction.
+    """McNemar's test by (b − c)² / (b + c) against χ² with one degree of freedom, without
+    correction.
 
     >>> round(mcnemar_asymptotic(1, 7, 21).p_value, 7)
     0.0338949
@@ -36,7 +48,13 @@ def mcnemar_asymptotic(
         raise InputError(f"n must be at least 1, got {n}")
     p = mcnemar_p(first_only, second_only)
     method = "asymptotic McNemar test"
-    return compare(lambda at: tango(first_only, second_only, n, level=at), p, level=level, unit=unit, method=method)
+    return compare(
+        lambda at: tango(first_only, second_only, n, level=at),
+        p,
+        level=level,
+        unit=unit,
+        method=method,
+    )
 
 
 def mcnemar_p(first_only: int, second_only: int) -> float:
@@ -52,14 +70,22 @@ def mcnemar_p(first_only: int, second_only: int) -> float:
 
 
 def predictive_values(
-    first: Hits, second: Hits, shared: Ints, *, n: int, more: float = 0.0, level: float = 0.95, unit: str = "row"
+    first: Hits,
+    second: Hits,
+    shared: Ints,
+    *,
+    n: int,
+    more: float = 0.0,
+    level: float = 0.95,
+    unit: str = "row",
 ) -> Comparison:
-    """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score test.
+    """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score
+    test.
 
-    first, second: hits, and rows predicted positive. shared: a 2 × 2 table of the rows that both predict positive, by
-    hit or not of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if
-    all rows of one system are hits. more: is added to the variance, which is 0 if all predictions agree. Kosinski 2013,
-    doi:10.1002/sim.5587.
+    first, second: hits, and rows predicted positive. shared: a 2 × 2 table of the rows that both
+    predict positive, by hit or not of the first and of the second. The variance is computed under
+    equal precisions, so it is above 0 even if all rows of one system are hits. more: is added to
+    the variance, which is 0 if all predictions agree. Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -76,9 +102,16 @@ def predictive_values(
 
 
 def two_proportions(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95, unit: str = "row"
+    successes_a: int,
+    n_a: int,
+    successes_b: int,
+    n_b: int,
+    *,
+    level: float = 0.95,
+    unit: str = "row",
 ) -> Comparison:
-    """The difference of two independent proportions: pooled score test, and the interval that inverts it (Mee).
+    """The difference of two independent proportions: pooled score test, and the interval that
+    inverts it (Mee).
 
     Raises InputError if an arm has no data.
 
@@ -93,16 +126,26 @@ def two_proportions(
     z = ratio(successes_a / n_a - successes_b / n_b, error)
     p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
     table = successes_a, n_a, successes_b, n_b
-    return compare(lambda at: difference_score(*table, level=at), p, level=level, unit=unit, method="score")
+    return compare(
+        lambda at: difference_score(*table, level=at), p, level=level, unit=unit, method="score"
+    )
 
 
 def fisher(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95, unit: str = "row"
+    successes_a: int,
+    n_a: int,
+    successes_b: int,
+    n_b: int,
+    *,
+    level: float = 0.95,
+    unit: str = "row",
 ) -> Comparison:
-    """The difference of two independent proportions: Fisher's exact test (conservative), Newcombe's interval.
+    """The difference of two independent proportions: Fisher's exact test (conservative), Newcombe's
+    interval.
 
-    p is the sum of the probabilities of the tables with these margins that are no more likely than the observed one.
-    For more than `EXACT` trials the score test is used, as `method` then says: the two agree there to four digits.
+    p is the sum of the probabilities of the tables with these margins that are no more likely than
+    the observed one. For more than `EXACT` trials the score test is used, as `method` then says:
+    the two agree there to four digits.
 
     >>> round(fisher(3, 4, 1, 4).p_value, 6)
     0.485714
@@ -116,19 +159,28 @@ def fisher(
 
     def log_chance(k: ArrayLike) -> Floats:  # up to a constant
         first = np.asarray(k, float)
-        return -betaln(first + 1, n_a - first + 1) - betaln(total - first + 1, n_b - total + first + 1)
+        return -betaln(first + 1, n_a - first + 1) - betaln(
+            total - first + 1, n_b - total + first + 1
+        )
 
     mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
-    p = _no_likelier(log_chance, successes_a, low=max(0, total - n_b), mode=mode, high=min(total, n_a))
+    p = _no_likelier(
+        log_chance, successes_a, low=max(0, total - n_b), mode=mode, high=min(total, n_a)
+    )
     table = successes_a, n_a, successes_b, n_b
-    return compare(lambda at: newcombe(*table, level=at), p, level=level, unit=unit, method="Fisher")
+    return compare(
+        lambda at: newcombe(*table, level=at), p, level=level, unit=unit, method="Fisher"
+    )
 
 
-def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
+def binomial_test(
+    successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row"
+) -> Comparison:
     """Successes / n − null by the exact two-sided binomial test, with the Clopper–Pearson interval.
 
-    p is the sum of the probabilities of the outcomes that are no more likely than the observed one; for more than
-    `EXACT` trials the score test is used, as `method` then says. One-sided: `binomial_greater`, `binomial_less`.
+    p is the sum of the probabilities of the outcomes that are no more likely than the observed one;
+    for more than `EXACT` trials the score test is used, as `method` then says. One-sided:
+    `binomial_greater`, `binomial_less`.
 
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
@@ -153,7 +205,13 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
     from scipy.special import gammaln, xlog1py, xlogy
 
     k = np.asarray(successes, float)
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, null) + xlog1py(n - k, -null)
+    return (
+        gammaln(n + 1)
+        - gammaln(k + 1)
+        - gammaln(n - k + 1)
+        + xlogy(k, null)
+        + xlog1py(n - k, -null)
+    )
 
 
 def likely(n: int, null: float) -> tuple[int, int]:
@@ -163,13 +221,17 @@ def likely(n: int, null: float) -> tuple[int, int]:
     (0, 10)
     """
     mode = min(int((n + 1) * null), n)
-    return _first(lambda k: log_binomial(k, n, null), 0, mode), _last(lambda k: log_binomial(k, n, null), mode, n)
+    return _first(lambda k: log_binomial(k, n, null), 0, mode), _last(
+        lambda k: log_binomial(k, n, null), mode, n
+    )
 
 
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The share of wins among the units that differ, minus ½, by the exact binomial test; ties are left out.
+    """The share of wins among the units that differ, minus ½, by the exact binomial test; ties are
+    left out.
 
-    It does not test a mean: with many small losses and few large gains it rejects even if the mean difference is 0.
+    It does not test a mean: with many small losses and few large gains it rejects even if the mean
+    difference is 0.
 
     >>> c = sign_test([0.1, 0.2, -0.1, 0.3, 0.0])
     >>> c.difference.value, round(c.p_value, 6)
@@ -180,13 +242,16 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     if moved == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     p = signflip.fair_coin(wins, moved)
-    return _binomial(wins, moved, p, null=0.5, level=level, unit=unit, method="sign test (not of a mean)")
+    return _binomial(
+        wins, moved, p, null=0.5, level=level, unit=unit, method="sign test (not of a mean)"
+    )
 
 
 def binomial_greater(
     successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
-    """Successes / n − null by the exact one-sided test that the share is above null; the interval has no upper limit.
+    """Successes / n − null by the exact one-sided test that the share is above null; the interval
+    has no upper limit.
 
     >>> [round(binomial_greater(k, 10).p_value, 7) for k in (8, 9)]
     [0.0546875, 0.0107422]
@@ -197,22 +262,34 @@ def binomial_greater(
     return _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
 
 
-def binomial_less(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
-    """Successes / n − null by the exact one-sided test that the share is below null; the interval has no lower limit.
+def binomial_less(
+    successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row"
+) -> Comparison:
+    """Successes / n − null by the exact one-sided test that the share is below null; the interval
+    has no lower limit.
 
     >>> round(binomial_less(1, 10).p_value, 7)
     0.0107422
     """
     from scipy.special import bdtr
 
-    return _one_sided(successes, n, float(bdtr(successes, n, null)), null=null, level=level, unit=unit, side="less")
+    return _one_sided(
+        successes,
+        n,
+        float(bdtr(successes, n, null)),
+        null=null,
+        level=level,
+        unit=unit,
+        side="less",
+    )
 
 
 def _no_likelier(log_chance: Chance, seen: int, *, low: int, mode: int, high: int) -> float:
-    """The chance of the outcomes low..high that are no more likely than the one seen; most likely is `mode`.
+    """The chance of the outcomes low..high that are no more likely than the one seen; most likely
+    is `mode`.
 
-    Only what counts is added up, around the mode and from where each tail begins: the cost grows with the spread of the
-    outcomes, not with their number.
+    Only what counts is added up, around the mode and from where each tail begins: the cost grows
+    with the spread of the outcomes, not with their number.
     """
     bound = float(log_chance(seen)) + 1e-7
     left = low - 1 + bisect_right(range(low, mode + 1), bound, key=log_chance)
@@ -230,23 +307,43 @@ def _no_likelier(log_chance: Chance, seen: int, *, low: int, mode: int, high: in
 
 
 def _first(log_chance: Chance, low: int, last: int) -> int:
-    """The first outcome whose chance counts beside that of the last one, up to which the chances rise."""
+    """The first outcome whose chance counts beside that of the last one, up to which the chances
+    rise.
+    """
     return low + bisect_left(range(low, last), float(log_chance(last)) - COUNTS, key=log_chance)
 
 
 def _last(log_chance: Chance, first: int, high: int) -> int:
-    """The last outcome whose chance counts beside that of the first one, from which on the chances fall."""
-    return high - bisect_left(range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance)
+    """The last outcome whose chance counts beside that of the first one, from which on the chances
+    fall.
+    """
+    return high - bisect_left(
+        range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance
+    )
 
 
-def _binomial(hits: int, n: int, p: float, *, null: float, level: float, unit: str, method: str) -> Comparison:
-    return compare(lambda at: _less(clopper_pearson(hits, n, level=at), null), p, level=level, unit=unit, method=method)
+def _binomial(
+    hits: int, n: int, p: float, *, null: float, level: float, unit: str, method: str
+) -> Comparison:
+    return compare(
+        lambda at: _less(clopper_pearson(hits, n, level=at), null),
+        p,
+        level=level,
+        unit=unit,
+        method=method,
+    )
 
 
-def _one_sided(successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str) -> Comparison:
-    """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is open."""
+def _one_sided(
+    successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str
+) -> Comparison:
+    """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is
+    open.
+    """
     _check_binomial(successes, n, null, level)
-    both = _binomial(successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}")
+    both = _binomial(
+        successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}"
+    )
     limit = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
     low, high = (limit.low, 1 - null) if side == "greater" else (-null, limit.high)
     return replace(both, difference=replace(limit, low=low, high=high, level=level))
@@ -273,10 +370,10 @@ def _check_arms(successes_a: int, n_a: int, successes_b: int, n_b: int) -> None:
         check_proportion(successes, n)
 
 
-# Score intervals: the differences and the ratios that the score test does not reject ----------------------------------
+# Score intervals: the differences and the ratios that the score test does not reject --------------
 
-# At a difference of 0, and at a ratio of 1, the statistic is that of the pooled score test (Pearson's χ²), so that test
-# and interval cannot disagree.
+# At a difference of 0, and at a ratio of 1, the statistic is that of the pooled score test
+# (Pearson's χ²), so that test and interval cannot disagree.
 
 FARTHEST_RATIO = 1e9  # a ratio of proportions beyond which there is no limit
 
@@ -286,9 +383,10 @@ def difference_score(
 ) -> Estimate:
     """The difference a − b of two independent proportions with Mee's score interval.
 
-    Its variance uses the maximum likelihood proportions with the tested difference, as Miettinen and Nurminen's,
-    without their factor N / (N − 1). NaN where n_a or n_b is 0. Mee 1984, Biometrics 40:1175; Newcombe 1998 (his method
-    5), doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+    Its variance uses the maximum likelihood proportions with the tested difference, as Miettinen
+    and Nurminen's, without their factor N / (N − 1). NaN where n_a or n_b is 0. Mee 1984,
+    Biometrics 40:1175; Newcombe 1998 (his method 5),
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
     >>> e = difference_score(56, 70, 48, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -305,14 +403,22 @@ def difference_score(
         q = p - difference
         return _standardised(a - b - difference, p * (1 - p) / n_a + q * (1 - q) / n_b)
 
-    return Estimate(a - b, *inverted(score, normal_quantile(level), -1.0, a - b, 1.0), level, int(n_a + n_b), "score")
+    return Estimate(
+        a - b,
+        *inverted(score, normal_quantile(level), -1.0, a - b, 1.0),
+        level,
+        int(n_a + n_b),
+        "score",
+    )
 
 
-def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:
+def ratio_score(
+    successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95
+) -> Estimate:
     """The ratio a / b of two independent proportions with Koopman's score interval.
 
-    The upper limit is infinite if successes_b is 0; everything is NaN if both numbers of successes are 0. Koopman 1984,
-    doi:10.2307/2531405.
+    The upper limit is infinite if successes_b is 0; everything is NaN if both numbers of successes
+    are 0. Koopman 1984, doi:10.2307/2531405.
 
     >>> e = ratio_score(36, 40, 16, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -336,8 +442,16 @@ def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, 
         return _standardised(a - times * b, p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b)
 
     far, at = np.log(FARTHEST_RATIO), float(np.log(value)) if 0 < value < np.inf else 0.0
-    low = np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0]) if successes_a else 0.0
-    high = np.exp(bisect(lambda x: score(x) > -z, at if value > 0 else -far, far)[0]) if successes_b else np.inf
+    low = (
+        np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0])
+        if successes_a
+        else 0.0
+    )
+    high = (
+        np.exp(bisect(lambda x: score(x) > -z, at if value > 0 else -far, far)[0])
+        if successes_b
+        else np.inf
+    )
     return Estimate(value, float(low), float(high), level, int(n_a + n_b), "score")
 
 
@@ -348,7 +462,8 @@ def _standardised(distance: float, variance: float) -> float:
 
 
 def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) -> float:
-    """The likeliest first proportion where the second is `difference` smaller: a root of a cubic, in closed form.
+    """The likeliest first proportion where the second is `difference` smaller: a root of a cubic,
+    in closed form.
 
     Farrington and Manning 1990, doi:10.1002/sim.4780091208, appendix 1.
     """

@@ -1,17 +1,20 @@
-"""Sign-flip tests: the distribution of the mean paired difference if the sign of each unit's difference is random.
+"""Sign-flip tests: the distribution of the mean paired difference if the sign of each unit's
+difference is random.
 
-A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference per unit and c its number of rows
-(more than 1 if rows were added up per unit). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
-the draw is at least as extreme as the data exactly when θ lies between (T − T_k) / (n − S_k) and
-(T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
-draws gives the p-value of every θ. The interval is the set of θ with p ≥ α, so test and interval always agree.
-Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
+A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference per unit and c
+its number of rows (more than 1 if rows were added up per unit). With T = Σ d, n = Σ c and the sums
+T_k, S_k of d and c under draw k, the draw is at least as extreme as the data exactly when θ lies
+between (T − T_k) / (n − S_k) and (T + T_k) / (n + S_k): the means of the flipped and of the
+unflipped units, which enclose the mean. So one set of draws gives the p-value of every θ. The
+interval is the set of θ with p ≥ α, so test and interval always agree. Hartigan, JASA 1969,
+doi:10.1080/01621459.1969.10501057.
 
-The mid-p counts draws exactly as extreme as the data half, except the data's own signs and their mirror. Values of few
-steps have many such draws, so that the exact test is conservative; the mid-p rejects about as often as it should, but
-nothing guarantees it. It is twice the one-sided mid-p, and so 1 at the mean. For other means the draws seldom tie: the
-interval is that of the exact test, without 0 if only the mid-p rejects it. Lancaster, JASA 1961,
-doi:10.1080/01621459.1961.10482105. Below, `tied` is the weight of such draws: 1 or ½.
+The mid-p counts draws exactly as extreme as the data half, except the data's own signs and their
+mirror. Values of few steps have many such draws, so that the exact test is conservative; the mid-p
+rejects about as often as it should, but nothing guarantees it. It is twice the one-sided mid-p, and
+so 1 at the mean. For other means the draws seldom tie: the interval is that of the exact test,
+without 0 if only the mid-p rejects it. Lancaster, JASA 1961, doi:10.1080/01621459.1961.10482105.
+Below, `tied` is the weight of such draws: 1 or ½.
 """
 
 import pickle
@@ -28,7 +31,9 @@ from evalkit.arrays import Floats, Ints, product
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
 HALF = 0.5  # the weight of draws exactly as extreme as the data in the mid-p
-REMEMBERED = 4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
+REMEMBERED = (
+    4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
+)
 FEW = 2**16  # units up to which they are kept, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
@@ -40,7 +45,8 @@ Drawn = TypeVar("Drawn")
 
 
 def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
-    """Cache the results of a function that draws from a random generator, by its state and the sizes asked for.
+    """Cache the results of a function that draws from a random generator, by its state and the
+    sizes asked for.
 
     If the result is known, the generator is advanced as if it had drawn. kept: number of results.
 
@@ -56,7 +62,9 @@ def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]
 
     def decorate(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
         @lru_cache(kept)
-        def after(kind: type[np.random.BitGenerator], state: bytes, *sizes: int) -> tuple[Drawn, Mapping[str, Any]]:
+        def after(
+            kind: type[np.random.BitGenerator], state: bytes, *sizes: int
+        ) -> tuple[Drawn, Mapping[str, Any]]:
             bits = kind()
             bits.state = pickle.loads(state)
             return draw(np.random.Generator(bits), *sizes), bits.state
@@ -73,7 +81,8 @@ def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]
 
 
 def enumerated(values: Floats) -> Floats:
-    """Σ ± values for every choice of signs, the first sign fixed: 2^(n−1) sums, the plain sum first; (…, n) in.
+    """Σ ± values for every choice of signs, the first sign fixed: 2^(n−1) sums, the plain sum
+    first; (…, n) in.
 
     >>> enumerated(np.array([1.0, 3.0]))
     array([ 4., -2.])
@@ -86,11 +95,13 @@ def enumerated(values: Floats) -> Floats:
 
 
 def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Floats:
-    """Σ ± column under at least `draws` random sign vectors, shared by all columns: (n, m) in, (m, draws) out.
+    """Σ ± column under at least `draws` random sign vectors, shared by all columns: (n, m) in, (m,
+    draws) out.
 
-    Random signs times the rows of a Walsh–Hadamard matrix: each row of the product is uniform over sign vectors,
-    and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N additions. Draws of one block are
-    uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
+    Random signs times the rows of a Walsh–Hadamard matrix: each row of the product is uniform over
+    sign vectors, and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N
+    additions. Draws of one block are uncorrelated, not independent. Koning, Hemerik, Biometrika
+    2024, doi:10.1093/biomet/asad050.
     """
     return summed(columns, signs(len(columns), rng, draws))
 
@@ -109,7 +120,9 @@ def summed(columns: Floats, signs: Floats) -> Floats:
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
-    """A random bit for each of n units in each block of draws, packed into bytes, n padded to a multiple of 8."""
+    """A random bit for each of n units in each block of draws, packed into bytes, n padded to a
+    multiple of 8.
+    """
     return rng.integers(0, 256, (-(-draws // _points(n)), -(-n // 8)), dtype=np.uint8).tobytes()
 
 
@@ -141,13 +154,16 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     rows = max(1, CACHED // drawn.shape[1])
     points = np.zeros(drawn.shape[1])
     points[: values.size] = values
-    yield from (walsh_hadamard(drawn[at : at + rows] * points).ravel() for at in range(0, len(drawn), rows))
+    yield from (
+        walsh_hadamard(drawn[at : at + rows] * points).ravel() for at in range(0, len(drawn), rows)
+    )
 
 
 def walsh_hadamard(values: Floats) -> Floats:
     """The Walsh–Hadamard transform along the last axis, whose length is a power of two.
 
-    Up to six levels of the butterfly are computed together as one product with the Hadamard matrix of order 64.
+    Up to six levels of the butterfly are computed together as one product with the Hadamard matrix
+    of order 64.
 
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
@@ -166,7 +182,9 @@ def walsh_hadamard(values: Floats) -> Floats:
 
 @lru_cache
 def _hadamard(points: int) -> Floats:
-    """The Hadamard matrix in Sylvester's order: the sign of each entry by the bits that row and column share."""
+    """The Hadamard matrix in Sylvester's order: the sign of each entry by the bits that row and
+    column share.
+    """
     matrix = np.ones((1, 1))
     while len(matrix) < points:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
@@ -176,8 +194,9 @@ def _hadamard(points: int) -> Floats:
 def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
     """The exact two-sided p-value of a mean of 0, and its method; None if it has to be drawn.
 
-    Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test; at most 20 others
-    are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
+    Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test;
+    at most 20 others are enumerated; integer multiples of a common step (precision at k) take one
+    Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
     (0.125, 'exact enumeration')
@@ -190,13 +209,18 @@ def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
         p, how = fair_coin(int(np.sum(moved > 0)), moved.size, tied), "exact binomial"
     elif moved.size <= ENUMERATED:
         beyond, tie = np.abs(enumerated(moved)) - abs(moved.sum()), TIE * sizes.sum()
-        p, how = float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)), "exact enumeration"
+        p, how = (
+            float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)),
+            "exact enumeration",
+        )
         p = 1.0 if abs(moved.sum()) <= tie else p
     elif (steps := lattice(moved)) is not None:
         p, how = lattice_p(steps, tied), "exact by Fourier transform"
     else:
         return None
-    return min(1.0, p + (1 - tied) * 2.0 ** (1 - moved.size)), how  # the data's own signs count in full
+    return min(
+        1.0, p + (1 - tied) * 2.0 ** (1 - moved.size)
+    ), how  # the data's own signs count in full
 
 
 def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
@@ -208,12 +232,16 @@ def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
     from scipy.special import bdtr
 
     fewer = min(heads, flips - heads)
-    tail, beyond = float(bdtr(fewer, flips, 0.5)), float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
+    tail, beyond = (
+        float(bdtr(fewer, flips, 0.5)),
+        float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0,
+    )
     return min(1.0, max(2 * (tied * tail + (1 - tied) * beyond), float(np.finfo(float).tiny)))
 
 
 def lattice(differences: Floats) -> Ints | None:
-    """The differences as integer multiples of their common step; None if there is none, or if it takes too much work.
+    """The differences as integer multiples of their common step; None if there is none, or if it
+    takes too much work.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
@@ -237,8 +265,9 @@ def lattice(differences: Floats) -> Ints | None:
 def lattice_p(steps: Ints, tied: float = 1.0) -> float:
     """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
 
-    The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the sizes m with c
-    steps each; its inverse transform is the distribution. Doubles resolve probabilities down to about 1e-12.
+    The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the
+    sizes m with c steps each; its inverse transform is the distribution. Doubles resolve
+    probabilities down to about 1e-12.
 
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
@@ -253,18 +282,23 @@ def lattice_p(steps: Ints, tied: float = 1.0) -> float:
         spectrum *= cosine[frequency * m % (2 * points)] ** c
     extreme = int(whole - abs(steps.sum())) // 2
     tail = np.fft.irfft(spectrum, points)[: extreme + 1]
-    return 1.0 if 2 * extreme == whole else float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
+    return (
+        1.0
+        if 2 * extreme == whole
+        else float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
+    )
 
 
-# The p-value of every mean and the interval of a mean, from one set of sign flips -------------------------------------
+# The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """For each draw, the ends of the range of null means under which it is at least as extreme as the data.
+    """For each draw, the ends of the range of null means under which it is at least as extreme as
+    the data.
 
-    Each range contains the mean; the order of the draws is arbitrary. rounding: means closer than this are equal. mean:
-    the origin of the ends.
+    Each range contains the mean; the order of the draws is arbitrary. rounding: means closer than
+    this are equal. mean: the origin of the ends.
     """
 
     low: Floats
@@ -282,7 +316,9 @@ class Ranges:
 
         tied: the weight of those whose range ends there.
 
-        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(13.0, HALF)
+        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(
+        ...     13.0, HALF
+        ... )
         0.375
         """
         away = null - self.mean
@@ -299,8 +335,14 @@ class Ranges:
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
         {0.5: (1.0, 9.0)}
         """
-        left = np.array([max(int(np.ceil(round(self.draws * (1 - level), 9))), 1) for level in levels])  # out, with it
-        low, high = np.partition(self.low, left - 1)[left - 1], -np.partition(-self.high, left - 1)[left - 1]
+        # out, with it
+        left = np.array(
+            [max(int(np.ceil(round(self.draws * (1 - level), 9))), 1) for level in levels]
+        )
+        low, high = (
+            np.partition(self.low, left - 1)[left - 1],
+            -np.partition(-self.high, left - 1)[left - 1],
+        )
         ends = np.array([low, high]) + self.mean
         ends[np.abs(ends) <= self.rounding] = 0.0
         return dict(zip(levels, map(tuple, ends.T.tolist()), strict=True))
@@ -309,12 +351,12 @@ class Ranges:
 def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> Ranges:
     """The range of each sign vector; total: the difference of each unit, count: its rows.
 
-    All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random ones, and the data's
-    own, whose range is the whole line and which keeps p above 0.
+    All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random
+    ones, and the data's own, whose range is the whole line and which keeps p above 0.
 
-    The order of the units changes nothing, and −total gives the mirrored ranges. The signs flipped are those of the
-    units minus their mean: the flipped units and the others then have opposite sums, so that one sum per draw gives
-    both ends.
+    The order of the units changes nothing, and −total gives the mirrored ranges. The signs flipped
+    are those of the units minus their mean: the flipped units and the others then have opposite
+    sums, so that one sum per draw gives both ends.
 
     >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> r.mean, r.low, r.high
@@ -340,9 +382,13 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
 
 
 def _drawn_order(total: Floats, count: Floats) -> tuple[Ints, bool]:
-    """The order in which units get their signs, one for `total` and −`total`; and whether both are the same units.
+    """The order in which units get their signs, one for `total` and −`total`; and whether both are
+    the same units.
 
-    >>> [_drawn_order(np.array(total), np.ones(2)) for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0])]
+    >>> [
+    ...     _drawn_order(np.array(total), np.ones(2))
+    ...     for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0])
+    ... ]
     [(array([0, 1]), False), (array([0, 1]), False), (array([1, 0]), True)]
     """
     forth, back = (np.lexsort([count, side]) for side in (total, -total))
@@ -355,9 +401,11 @@ def _drawn_order(total: Floats, count: Floats) -> tuple[Ints, bool]:
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 if there are none.
+    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 if there
+    are none.
 
-    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean.
+    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever
+    the mean.
     """
 
     flipped: Floats
@@ -367,29 +415,37 @@ class _Sizes:
 
 @lru_cache(REMEMBERED)
 def _sizes(count: bytes, bits: bytes) -> _Sizes:
-    """The sizes under these sign vectors; count: the rows of each unit. All pairs on the same units share them."""
+    """The sizes under these sign vectors; count: the rows of each unit. All pairs on the same units
+    share them.
+    """
     values = np.frombuffer(count)
     size, n = np.concatenate(list(sums(values, bits))), values.sum()
-    # Counts that are not whole, such as the actual values below a WAPE, add up to n but for rounding.
-    return _Sizes(-_inverse(n - size), _inverse(n + size), np.flatnonzero(np.abs(size) >= n * (1 - TIE)))
+    # Counts that are not whole, such as the actual values below a WAPE, add up to n but for
+    # rounding.
+    return _Sizes(
+        -_inverse(n - size), _inverse(n + size), np.flatnonzero(np.abs(size) >= n * (1 - TIE))
+    )
 
 
 def _inverse(size: Floats) -> Floats:
     return np.divide(1.0, size, out=np.zeros(size.size), where=size != 0)
 
 
-# Small p-values: importance sampling where plain draws hardly reach ---------------------------------------------------
+# Small p-values: importance sampling where plain draws hardly reach -------------------------------
 
-# Of 100,000 plain draws none gives a p below 1e-5, and over 5,000 comparisons Holm raises that above 0.05. Here the
-# signs are drawn with the probabilities that make the observed sum the expected one (exponential tilting), and each
-# draw is weighted by how much likelier it was made: the mean weight of the draws that are as extreme is an unbiased
-# estimate of p, with about the same relative error however small p is. Siegmund, Annals of Statistics 1976,
+# Of 100,000 plain draws none gives a p below 1e-5, and over 5,000 comparisons Holm raises that
+# above 0.05. Here the signs are drawn with the probabilities that make the observed sum the
+# expected one (exponential tilting), and each draw is weighted by how much likelier it was made:
+# the mean weight of the draws that are as extreme is an unbiased estimate of p, with about the same
+# relative error however small p is. Siegmund, Annals of Statistics 1976,
 # doi:10.1214/aos/1176343541; for saddle-point tails of this test see Robinson, JRSS B 1982,
 # doi:10.1111/j.2517-6161.1982.tb01191.x.
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
-RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
+# plain draws as extreme as the data from which their share is precise: p with a tenth of error at
+# most
+RARE = 100
 STEPS = 100  # of Newton's method, which is within rounding after some ten
 STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
 LINES = 512  # draws that are worked on at once, so that they stay in the processor's cache
@@ -397,11 +453,13 @@ BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
-def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: float = 1.0) -> tuple[float, str]:
+def p_value(
+    total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: float = 1.0
+) -> tuple[float, str]:
     """The two-sided p-value of a mean of 0, and its method, given the ranges that were drawn.
 
-    It is exact if possible, else the share of the draws, else the tail probability by importance sampling, which counts
-    every tie in full.
+    It is exact if possible, else the share of the draws, else the tail probability by importance
+    sampling, which counts every tie in full.
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
@@ -420,9 +478,10 @@ def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: flo
 def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS) -> float:
     """P(|Σ ± d| ≥ |Σ d|) for fair signs: unbiased, with a relative error of some percent; never 0.
 
-    differences: one per unit, (n,). With a = |d| the sum is as extreme if the flipped a add up to at most half of Σ a −
-    |Σ d|. Under the tilt θ unit i is flipped with probability 1 / (1 + exp(2 θ a)). If all differences have one sign,
-    only the two plain sign vectors are as extreme, and p is 2^(1 − n).
+    differences: one per unit, (n,). With a = |d| the sum is as extreme if the flipped a add up to
+    at most half of Σ a − |Σ d|. Under the tilt θ unit i is flipped with probability
+    1 / (1 + exp(2 θ a)). If all differences have one sign, only the two plain sign vectors are as
+    extreme, and p is 2^(1 − n).
 
     >>> tail_p(np.full(30, 0.5), rng=np.random.default_rng(1)) == 2.0**-29
     True
@@ -442,7 +501,11 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     log = _log_weights(size, missing + TIE * whole, theta, rng, draws)
     shift = log.max()
     constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
-    log_p = np.log(2) + shift + np.log(np.exp(log - shift).mean()) + constant if np.isfinite(shift) else -np.inf
+    log_p = (
+        np.log(2) + shift + np.log(np.exp(log - shift).mean()) + constant
+        if np.isfinite(shift)
+        else -np.inf
+    )
     return float(min(1.0, max(np.exp(log_p), least)))
 
 
@@ -462,11 +525,13 @@ def _tilt(size: Floats, total: float) -> float:
     return theta
 
 
-def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Generator, draws: int) -> Floats:
+def _log_weights(
+    size: Floats, missing: float, theta: float, rng: np.random.Generator, draws: int
+) -> Floats:
     """log of exp(2 θ f) for each draw's flipped sum f, −∞ where f is above `missing`.
 
-    Of the units beyond the largest, the flipped sum g is normal with its tilted mean and variance, and the expectation
-    of exp(2 θ g) over g ≤ missing − f takes its place.
+    Of the units beyond the largest, the flipped sum g is normal with its tilted mean and variance,
+    and the expectation of exp(2 θ g) over g ≤ missing − f takes its place.
     """
     from scipy.special import log_ndtr
 
@@ -477,7 +542,9 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
     mean = odds[rest] @ size[rest]
     variance = (odds[rest] * (1 - odds[rest])) @ size[rest] ** 2
-    below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(
+        np.maximum(variance, np.finfo(float).tiny)
+    )
     return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)
 
 
@@ -488,11 +555,15 @@ def _flipped(uniform: Floats, odds: Floats, size: Floats, draws: int) -> Floats:
     array([1., 3.])
     """
     lines = uniform.reshape(draws, -1)
-    return np.concatenate([(lines[at : at + LINES] < odds).astype(float) @ size for at in range(0, draws, LINES)])
+    return np.concatenate(
+        [(lines[at : at + LINES] < odds).astype(float) @ size for at in range(0, draws, LINES)]
+    )
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:
-    """The next numbers of `rng`, in whole blocks, so that pairs which differ on more or fewer units share them too."""
+    """The next numbers of `rng`, in whole blocks, so that pairs which differ on more or fewer units
+    share them too.
+    """
     return _numbers(rng, -(-size // BLOCK) * BLOCK)[:size]
 
 

@@ -1,7 +1,8 @@
-"""Paired tests of the difference of two systems, adjustment for multiple comparisons, and the verdict.
+"""Paired tests of the difference of two systems, adjustment for multiple comparisons, and the
+verdict.
 
-A difference is first − second and every p-value two-sided. The sign-flip test is the default for means over
-units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
+A difference is first − second and every p-value two-sided. The sign-flip test is the default for
+means over units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,18 +41,21 @@ def sign_flip(
     unit: str = "query",
     mid_p: bool = False,
 ) -> Comparison:
-    """The mean difference by Fisher's randomisation test: under the null each unit's difference has a fair sign.
+    """The mean difference by Fisher's randomisation test: under the null each unit's difference has
+    a fair sign.
 
-    With (sums, counts) from `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts, and whole units are
-    flipped. The interval inverts the test with the same sign vectors: it excludes 0 exactly if p < 1 − level.
+    With (sums, counts) from `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts,
+    and whole units are flipped. The interval inverts the test with the same sign vectors: it
+    excludes 0 exactly if p < 1 − level.
 
-    p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on a lattice (hit,
-    precision at k, accuracy); a drawn limit is then moved to the side of 0 that agrees with it. Otherwise p comes from
-    Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if fewer than 100 draws are as extreme, from importance
-    sampling, which has no smallest value. The order of units changes nothing, and swapped systems mirror the result.
-    With few units the limits are infinite. mid_p: count other sign vectors exactly as extreme as the data half, for
-    values of few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is 0. Raises
-    InputError without units or with a value that is not finite.
+    p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
+    a lattice (hit, precision at k, accuracy); a drawn limit is then moved to the side of 0 that
+    agrees with it. Otherwise p comes from Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if
+    fewer than 100 draws are as extreme, from importance sampling, which has no smallest value. The
+    order of units changes nothing, and swapped systems mirror the result. With few units the limits
+    are infinite. mid_p: count other sign vectors exactly as extreme as the data half, for values of
+    few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is
+    0. Raises InputError without units or with a value that is not finite.
 
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
@@ -68,21 +72,33 @@ def sign_flip(
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:
-        return Estimate(value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion")
+        return Estimate(
+            value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion"
+        )
 
-    c = compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}{f', {MID_P}' if mid_p else ''}")
-    return replace(c, equivalence=_allowing_skewness(c.equivalence, total - value * size, float(size.sum())))
+    c = compare(
+        interval,
+        p,
+        level=level,
+        unit=unit,
+        method=f"sign flip, {how}{f', {MID_P}' if mid_p else ''}",
+    )
+    return replace(
+        c, equivalence=_allowing_skewness(c.equivalence, total - value * size, float(size.sum()))
+    )
 
 
 def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate:
     """The limits of equivalence, no closer than those of t corrected for skewness.
 
-    At a margin systems differ, so that flipped signs do not make up for skewness. That of few units is too small by a
-    factor of about 1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42 at 20 units and 1.10 at 80, of
-    exponential ones 1.52 and 1.14. With exponential differences of 20 units one side erred in 12%, thus in 6 to 7%.
+    At a margin systems differ, so that flipped signs do not make up for skewness. That of few units
+    is too small by a factor of about 1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42
+    at 20 units and 1.10 at 80, of exponential ones 1.52 and 1.14. With exponential differences of
+    20 units one side erred in 12%, thus in 6 to 7%.
     """
     n, far = moved.size, float(np.abs(moved).max()) or 1.0
-    square, cube = (fsum((moved / far) ** power) for power in (2, 3))  # whatever the order of the units
+    # whatever the order of the units
+    square, cube = (fsum((moved / far) ** power) for power in (2, 3))
     error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
     skew = float(np.nan_to_num(ratio(cube * n**0.5, square**1.5))) * (1 + 8.5 / n)
     e = intervals.hall(inside.value, error, skew, n=n, level=inside.level)
@@ -92,8 +108,8 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
     """The mean difference by Student's paired t-test.
 
-    p and limits are NaN below two units, and if all differences are equal and not 0: t does not exist. Student,
-    Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    p and limits are NaN below two units, and if all differences are equal and not 0: t does not
+    exist. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
     >>> sleep = [-1.2, -2.4, -1.3, -1.3, 0, -1, -1.8, -0.8, -4.6, -1.4]
     >>> c = paired_t(sleep, unit="patient")
@@ -102,7 +118,14 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     """
     units = of_units(differences)
     value = _sum(units) / units.size
-    of = ByT(value, standard_error(units - value), units.size, units.size - 1, "paired t", float(np.abs(units).max()))
+    of = ByT(
+        value,
+        standard_error(units - value),
+        units.size,
+        units.size - 1,
+        "paired t",
+        float(np.abs(units).max()),
+    )
     return of.compared(level=level, unit=unit)
 
 
@@ -116,9 +139,11 @@ def paired_bootstrap(
     unit: str = "query",
     sums: Floats | None = None,
 ) -> Comparison:
-    """The mean difference by a bootstrap of units: BCa interval; p is the smallest 1 − level at which it excludes 0.
+    """The mean difference by a bootstrap of units: BCa interval; p is the smallest 1 − level at
+    which it excludes 0.
 
-    counts: as in `sign_flip`. sums: the resampled sums of differences and counts, if `resampled_each` has drawn them.
+    counts: as in `sign_flip`. sums: the resampled sums of differences and counts, if
+    `resampled_each` has drawn them.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
@@ -140,11 +165,12 @@ def paired_bootstrap(
 
 @dataclass(frozen=True)
 class ByT:
-    """A difference with its standard error: t on `freedom` degrees of freedom, normal if these are infinite.
+    """A difference with its standard error: t on `freedom` degrees of freedom, normal if these are
+    infinite.
 
-    n: number of units. scale: the magnitude of the values; a standard error below their rounding error counts as 0. A
-    difference other than 0 then has neither p nor limits, and a difference of 0 has p = 1. Student, Biometrika 1908,
-    doi:10.1093/biomet/6.1.1.
+    n: number of units. scale: the magnitude of the values; a standard error below their rounding
+    error counts as 0. A difference other than 0 then has neither p nor limits, and a difference of
+    0 has p = 1. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
     >>> round(ByT(1.0, 0.5, 11, 10, "t").p_value, 4), ByT(1.0, 1e-15, 11, 10, "t").p_value
     (0.0734, nan)
@@ -171,11 +197,17 @@ class ByT:
         """The two-sided p-value."""
         from scipy.special import stdtr
 
-        return 1.0 if self.known == 0 else float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
+        return (
+            1.0
+            if self.known == 0
+            else float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
+        )
 
     def interval(self, level: float) -> Estimate:
         """The difference with its limits."""
-        return t_interval(self.value, self.known, n=self.n, level=level, method=self.method, freedom=self.freedom)
+        return t_interval(
+            self.value, self.known, n=self.n, level=level, method=self.method, freedom=self.freedom
+        )
 
     def compared(self, *, level: float, unit: str) -> Comparison:
         """The test of no difference, with the interval."""
@@ -183,12 +215,15 @@ class ByT:
 
 
 def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> ByT:
-    """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of freedom.
+    """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of
+    freedom.
 
-    variance: each group's part of the squared standard error. units: the number of units in each group. NaN if a group
-    has only one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    variance: each group's part of the squared standard error. units: the number of units in each
+    group. NaN if a group has only one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
-    >>> round(welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4)  # t = 3 on 4 degrees of freedom
+    >>> round(
+    ...     welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4
+    ... )  # t = 3 on 4 degrees of freedom
     0.0399
     """
     n, freedom = int(units.sum()), satterthwaite(variance, np.maximum(units - 1, 1))
@@ -196,10 +231,17 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     return ByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
 
 
-def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str, method: str) -> Comparison:
+def by_limits(
+    interval: Callable[[float], Estimate], *, level: float, unit: str, method: str
+) -> Comparison:
     """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0.
 
-    >>> round(by_limits(ByT(1.0, 0.5, 9, np.inf, "z").interval, level=0.95, unit="row", method="z").p_value, 4)
+    >>> round(
+    ...     by_limits(
+    ...         ByT(1.0, 0.5, 9, np.inf, "z").interval, level=0.95, unit="row", method="z"
+    ...     ).p_value,
+    ...     4,
+    ... )
     0.0455
     """
 
@@ -207,7 +249,9 @@ def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str,
         e = interval(1 - p)
         return e.low <= 0 <= e.high
 
-    return compare(interval, bisect(inside, SMALLEST, 1.0)[0], level=level, unit=unit, method=method)
+    return compare(
+        interval, bisect(inside, SMALLEST, 1.0)[0], level=level, unit=unit, method=method
+    )
 
 
 # Families of comparisons
@@ -216,7 +260,8 @@ def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str,
 def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list[Comparison]:
     """The comparisons with p-values adjusted over the list, which is the family; never below p.
 
-    `method` maps p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p: max_t(...)`.
+    `method` maps p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p:
+    max_t(...)`.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> [round(a.adjusted / c.p_value) for a in adjust([c, c, c])]
@@ -239,9 +284,10 @@ def rejected(p: float, level: float) -> bool:
 def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
     """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
-    It is better or worse if the adjusted p is below 1 − level, by the sign of the difference; `direction` is −1 for a
-    metric for which lower is better. Otherwise it is equivalent if `equivalence` lies inside (−margin, margin): TOST,
-    not adjusted for the family. Raises ParameterError for a margin that is not positive or another direction.
+    It is better or worse if the adjusted p is below 1 − level, by the sign of the difference;
+    `direction` is −1 for a metric for which lower is better. Otherwise it is equivalent if
+    `equivalence` lies inside (−margin, margin): TOST, not adjusted for the family. Raises
+    ParameterError for a margin that is not positive or another direction.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -251,7 +297,10 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
         raise ParameterError(f"direction must be 1 or -1, got {direction}")
     if margin is not None and not margin > 0:
         raise ParameterError(f"margin must be above 0, got {margin}")
-    if rejected(comparison.adjusted, comparison.difference.level) and comparison.difference.value != 0:
+    if (
+        rejected(comparison.adjusted, comparison.difference.level)
+        and comparison.difference.value != 0
+    ):
         return "better" if comparison.difference.value * direction > 0 else "worse"
     inside = comparison.equivalence
     if margin is not None and -margin < inside.low and inside.high < margin:
@@ -259,17 +308,22 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
     return "cannot tell"
 
 
-def compare(interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str) -> Comparison:
+def compare(
+    interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str
+) -> Comparison:
     """A Comparison from a p-value and a function from the level to the interval, not yet adjusted.
 
     Raises ParameterError unless 0.5 < level < 1.
     """
     check_comparison_level(level)
-    return Comparison(interval(level), float(p), float(p), method, unit, interval(equivalence_level(level)))
+    return Comparison(
+        interval(level), float(p), float(p), method, unit, interval(equivalence_level(level))
+    )
 
 
 def equivalence_level(level: float) -> float:
-    """The level of the interval that lies inside a margin if both one-sided tests reject at 1 − level.
+    """The level of the interval that lies inside a margin if both one-sided tests reject at 1 −
+    level.
 
     >>> equivalence_level(0.95)
     0.9
@@ -278,14 +332,19 @@ def equivalence_level(level: float) -> float:
 
 
 def check_comparison_level(level: float) -> None:
-    """Raise ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does not exist."""
+    """Raise ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does
+    not exist.
+    """
     if not 0.5 < level < 1:
         raise ParameterError(f"level must lie between 0.5 and 1, got {level}")
 
 
 def _sum(differences: Floats) -> float:
-    """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours nobody."""
-    total = fsum(differences)  # exact: neither the order of the units nor that of the systems changes its last bit
+    """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours
+    nobody.
+    """
+    # exact: neither the order of the units nor that of the systems changes its last bit
+    total = fsum(differences)
     return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
 
 
@@ -310,16 +369,17 @@ def agree(value: float, limits: tuple[float, float], p: float, level: float) -> 
     return (max(low, smallest), high) if value > 0 else (low, min(high, -smallest))
 
 
-# Over folds, whose scores share training rows -------------------------------------------------------------------------
+# Over folds, whose scores share training rows -----------------------------------------------------
 
 
 def nadeau_bengio(
     differences: ArrayLike, *, train: float, test: float, level: float = 0.95, unit: str = "fold"
 ) -> Comparison:
-    """The mean difference over J folds by Nadeau and Bengio's corrected t: variance times 1/J + test/train.
+    """The mean difference over J folds by Nadeau and Bengio's corrected t: variance times 1/J +
+    test/train.
 
-    `train` and `test` are the rows in each. p is NaN below two folds, and if all differences are equal but not 0.
-    Machine Learning 2003, doi:10.1023/A:1024068626366.
+    `train` and `test` are the rows in each. p is NaN below two folds, and if all differences are
+    equal but not 0. Machine Learning 2003, doi:10.1023/A:1024068626366.
 
     >>> c = nadeau_bengio([0.02, 0.01, 0.03, 0.00, 0.02], train=80, test=20)
     >>> round(c.p_value, 4)
@@ -332,14 +392,18 @@ def nadeau_bengio(
         raise InputError("differences must hold at least one fold, got none")
     value, n = float(each.mean()), each.size
     error = standard_error(each - value) * float(np.sqrt(1 + n * test / train))
-    return ByT(value, error, n, n - 1, "Nadeau–Bengio corrected t", abs(value)).compared(level=level, unit=unit)
+    return ByT(value, error, n, n - 1, "Nadeau–Bengio corrected t", abs(value)).compared(
+        level=level, unit=unit
+    )
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
-    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of homogeneity.
+    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of
+    homogeneity.
 
-    weight: 1 / variance. units: the number of units that each variance was estimated from, infinite if it is known. p
-    is from χ² if all are known, else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    weight: 1 / variance. units: the number of units that each variance was estimated from, infinite
+    if it is known. p is from χ² if all are known, else from Welch's F,
+    doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> found = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> found["q"], found["freedom"], round(found["p"], 4)

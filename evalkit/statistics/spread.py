@@ -1,7 +1,9 @@
-"""Spread: the sums of powers of influence values, which give standard error, skewness and degrees of freedom.
+"""Spread: the sums of powers of influence values, which give standard error, skewness and degrees
+of freedom.
 
-The influence value of a unit is how far it moves the statistic, to first order; they add up to 0 over all units. Sums
-of their powers can be added up over blocks, so the units need not be in memory.
+The influence value of a unit is how far it moves the statistic, to first order; they add up to 0
+over all units. Sums of their powers can be added up over blocks, so the units need not be in
+memory.
 """
 
 from collections.abc import Callable
@@ -21,7 +23,8 @@ def unknown(power: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Sums of powers of the influence values l of n units. square: Σ l². kish: Kish's effective number of units.
+    """Sums of powers of the influence values l of n units. square: Σ l². kish: Kish's effective
+    number of units.
 
     power: p -> Σ lᵖ / (Σ l²)^(p/2), for p = 3 and 4.
 
@@ -37,15 +40,21 @@ class Spread:
 
     @staticmethod
     def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> "Spread":
-        """The spread of influence values, one per unit. times: the number of units with each value."""
+        """The spread of influence values, one per unit. times: the number of units with each
+        value.
+        """
         n = float(len(moved) if times is None else times.sum())
         squares = moved**2
         square = float(squares.sum() if times is None else times @ squares)
-        return Spread(n, square, n if kish is None else kish, lambda p: float(standardised(moved, p, times)))
+        return Spread(
+            n, square, n if kish is None else kish, lambda p: float(standardised(moved, p, times))
+        )
 
     @staticmethod
     def without_each(values: Floats, kish: float) -> "Spread":
-        """The spread from the values without each unit (Tukey's jackknife); first-order influence is too small."""
+        """The spread from the values without each unit (Tukey's jackknife); first-order influence
+        is too small.
+        """
         return Spread.of((values - values.mean()) * (kish - 1) / kish, kish=kish)
 
     @property
@@ -59,16 +68,19 @@ class Spread:
         return self.power(3) * float(np.sqrt(self.n))
 
     def freedom(self, most: float) -> float:
-        """The degrees of freedom of the squared error, from the kurtosis of the influence values; 1 to `most`.
+        """The degrees of freedom of the squared error, from the kurtosis of the influence values; 1
+        to `most`.
 
-        The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n).
+        The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ /
+        (Σ l²)² − 1 / n).
         """
         most, spread = max(most, 1.0), self.power(4) - 1 / max(self.n, 1)
         return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
 
 
 def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
-    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; values are scaled to avoid overflow and underflow.
+    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; values are scaled to avoid overflow
+    and underflow.
 
     >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
     0.4082
@@ -82,7 +94,8 @@ def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
 
 
 def standard_error(effect: ArrayLike) -> float:
-    """The error of the mean of effects l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN below two units.
+    """The error of the mean of effects l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN
+    below two units.
 
     >>> round(standard_error([-1, 0, 1]), 6)
     0.57735
@@ -110,7 +123,9 @@ def kish(weight: Floats) -> float:
 
 
 def of_units(differences: ArrayLike) -> Floats:
-    """The differences, one per unit. Raises InputError without units or with a value that is not finite."""
+    """The differences, one per unit. Raises InputError without units or with a value that is not
+    finite.
+    """
     units = finite("differences", differences)
     if units.size == 0:
         raise InputError("differences must hold at least one unit, got none")
@@ -118,7 +133,8 @@ def of_units(differences: ArrayLike) -> Floats:
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves if there are no units. A unit with a NaN has NaN.
+    """The sum of each unit's rows; the rows themselves if there are no units. A unit with a NaN has
+    NaN.
 
     >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])
@@ -129,11 +145,14 @@ def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
     return np.bincount(code, rows, names.size).astype(np.float64)
 
 
-# Roots ----------------------------------------------------------------------------------------------------------------
+# Roots --------------------------------------------------------------------------------------------
 
 
-def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60) -> tuple[float, float]:
-    """Two points as close as bisection gets them, one for which a condition holds and one for which it does not.
+def bisect(
+    holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60
+) -> tuple[float, float]:
+    """Two points as close as bisection gets them, one for which a condition holds and one for which
+    it does not.
 
     >>> inside, outside = bisect(lambda x: x * x < 2, 1.0, 2.0)
     >>> inside < 2**0.5 <= outside, round(outside, 12)
@@ -147,10 +166,15 @@ def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, ste
     return float(inside), float(outside)
 
 
-def inverted(score: Callable[[float], float], z: float, low: float, value: float, high: float) -> tuple[float, float]:
-    """The points at which a decreasing score, 0 at `value`, equals z (from `low` on) and −z (up to `high`).
+def inverted(
+    score: Callable[[float], float], z: float, low: float, value: float, high: float
+) -> tuple[float, float]:
+    """The points at which a decreasing score, 0 at `value`, equals z (from `low` on) and −z (up to
+    `high`).
 
     >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
     [-1.0, 1.0]
     """
-    return bisect(lambda x: score(x) > z, low, value)[0], bisect(lambda x: score(x) > -z, value, high)[0]
+    return bisect(lambda x: score(x) > z, low, value)[0], bisect(
+        lambda x: score(x) > -z, value, high
+    )[0]

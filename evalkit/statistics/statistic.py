@@ -1,7 +1,8 @@
-"""Statistic: one metric of one system on a sample, with the quantities that intervals and tests need.
+"""Statistic: one metric of one system on a sample, with the quantities that intervals and tests
+need.
 
-It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`), or from sums over blocks (`summed`,
-`class_cells`).
+It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`), or from sums over
+blocks (`summed`, `class_cells`).
 """
 
 from __future__ import annotations
@@ -38,22 +39,30 @@ class Layout(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """One metric of one system: `chosen`, the `layout` of the sample, `value`, and `n`, the number of units.
+    """One metric of one system: `chosen`, the `layout` of the sample, `value`, and `n`, the number
+    of units.
 
-    `spread` has the units' influence values; `spread_from` those on the difference from another statistic.
+    `spread` has the units' influence values; `spread_from` those on the difference from another
+    statistic.
     """
 
     chosen: metric.Chosen
 
     held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
     mid_p: ClassVar[bool] = False  # whether sign flips count ties half
-    redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
+    redraws: ClassVar[bool] = (
+        False  # whether the threshold was chosen on the units, and is again on samples of them
+    )
 
     @property
     def dominated(self: Any) -> bool:
-        """True if one unit may have more weight than `Kind.heavy`, as Kish's number of the units says."""
+        """True if one unit may have more weight than `Kind.heavy`, as Kish's number of the units
+        says.
+        """
         heavy = self.chosen.metric.kind.heavy
-        return self.layout is Layout.WEIGHTED and self.freedom + 1 < min(1 / heavy**2, self.n / TIMES)
+        return self.layout is Layout.WEIGHTED and self.freedom + 1 < min(
+            1 / heavy**2, self.n / TIMES
+        )
 
     def meets(self, other: Any) -> bool:
         """True if at least one unit has both values."""
@@ -64,15 +73,21 @@ class Statistic:
         return True
 
     def against(self: Any, other: Any) -> tuple[float, float, int]:
-        """The difference over the units that have both values, its standard error, and the number of these units."""
+        """The difference over the units that have both values, its standard error, and the number
+        of these units.
+        """
         return self.value - other.value, self.spread_from(other).error, self.n
 
     def minus(self: Any, other: Any) -> Sums:
-        """The differences of two statistics' terms over a common denominator, NaN if either is undefined."""
+        """The differences of two statistics' terms over a common denominator, NaN if either is
+        undefined.
+        """
         return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
 
     def shared_means(self) -> list[OfUnits]:
-        """[this statistic] if it is a mean of values of units that all systems share, otherwise []."""
+        """[this statistic] if it is a mean of values of units that all systems share, otherwise
+        [].
+        """
         return []
 
     def base(self) -> Self:
@@ -81,7 +96,7 @@ class Statistic:
         return self if original is self.chosen else replace(self, chosen=original)
 
 
-# Units ------------------------------------------------------------------------------------------------------------
+# Units --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +132,11 @@ class OfUnits(Statistic):
         return bool((self.sums.defined & other.sums.defined).any())
 
     def shared_means(self) -> list[OfUnits]:
-        return [self] if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED) else []
+        return (
+            [self]
+            if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
+            else []
+        )
 
     def hits(self) -> tuple[int, int]:
         """The number of ones and the number of units; each value is 0 or 1."""
@@ -125,7 +144,9 @@ class OfUnits(Statistic):
 
 
 class OfRepeated(OfUnits):
-    """Values of repeated draws of 0 or 1, such as pass@k: they have few steps, and their differences often tie."""
+    """Values of repeated draws of 0 or 1, such as pass@k: they have few steps, and their
+    differences often tie.
+    """
 
     mid_p = True
 
@@ -134,7 +155,8 @@ class OfRepeated(OfUnits):
 class OfDraws(OfUnits):
     """Values of units that are fixed; each is estimated from random draws.
 
-    noise: the variance of each value over its draws. freedom: degrees of freedom of these variances.
+    noise: the variance of each value over its draws. freedom: degrees of freedom of these
+    variances.
     """
 
     noise: Floats = field(default_factory=lambda: np.empty(0))
@@ -143,7 +165,9 @@ class OfDraws(OfUnits):
     layout: ClassVar[Layout] = Layout.DRAWN  # type: ignore[misc]
 
     def noise_on(self, keep: Bools) -> float:
-        """The standard error of the mean over the units `keep`; NaN if the variance of one of them is unknown."""
+        """The standard error of the mean over the units `keep`; NaN if the variance of one of them
+        is unknown.
+        """
         return float(np.sqrt(self.noise[keep].sum()) / keep.sum())
 
 
@@ -185,12 +209,13 @@ class Known(Statistic):
         return self.estimate.n
 
 
-# Rows at hand -----------------------------------------------------------------------------------------------------
+# Rows at hand -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A metric that another one combines: its weight in the mean, its statistic, and the influence of each unit.
+    """A metric that another one combines: its weight in the mean, its statistic, and the influence
+    of each unit.
 
     excess: the upward bias of its value.
     """
@@ -255,7 +280,8 @@ class OfRows(Statistic):
     def freedom(self) -> float:
         """The degrees of freedom of the standard error: Kish's number of units, less 1.
 
-        It is that of the smallest group of rows that the metric depends on, such as the positive ones.
+        It is that of the smallest group of rows that the metric depends on, such as the positive
+        ones.
         """
         return self.n - 1.0 if self.layout is Layout.PLAIN else self.fewest - 1
 
@@ -267,12 +293,17 @@ class OfRows(Statistic):
 
     @property
     def dominated(self: Any) -> bool:
-        """True if a unit has more of a group's weight than `Kind.heavy`, and `TIMES` as much as its mean unit."""
+        """True if a unit has more of a group's weight than `Kind.heavy`, and `TIMES` as much as its
+        mean unit.
+        """
         if self.layout is not Layout.WEIGHTED:
             return False
         kind = self.chosen.metric.kind
         each = (by_unit(self.rows.weights * group, self.unit) for group in kind.groups(self.rows))
-        most = ((w.max(initial=0.0), w.sum(), min(TIMES / max(int(np.count_nonzero(w)), 1), 0.999)) for w in each)
+        most = (
+            (w.max(initial=0.0), w.sum(), min(TIMES / max(int(np.count_nonzero(w)), 1), 0.999))
+            for w in each
+        )
         return any(one > weight * max(kind.heavy, share) for one, weight, share in most)
 
     @property
@@ -320,7 +351,8 @@ class OfRows(Statistic):
     def apart_by(self, other: OfRows) -> Floats:
         """The influence of each row on the difference, for unweighted rows.
 
-        For metrics of the highest-scored rows it is computed under the null hypothesis that both systems are equal.
+        For metrics of the highest-scored rows it is computed under the null hypothesis that both
+        systems are equal.
         """
         picks = self.chosen.metric.kind.picks and self.layout is Layout.PLAIN
         return self._picked_apart(other) if picks else self.each - other.each
@@ -329,7 +361,8 @@ class OfRows(Statistic):
         return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
 
     def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
-        """The sum of the squared influence on the difference in each class, and the number of its rows.
+        """The sum of the squared influence on the difference in each class, and the number of its
+        rows.
 
         Both are empty if rows are weighted or clustered.
         """
@@ -356,7 +389,9 @@ class OfRows(Statistic):
             yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
 
     def of_shares(self) -> Floats | None:
-        """The units' influence on the mean through the shares of its parts; None if these are fixed."""
+        """The units' influence on the mean through the shares of its parts; None if these are
+        fixed.
+        """
         moved = self.chosen.metric.kind.by_share(self.rows, None, self.value)
         return None if moved is None else by_unit(moved, self.unit)
 
@@ -366,7 +401,9 @@ class OfRows(Statistic):
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
     def moved_by_group(self) -> list[Floats]:
-        """The units' influence, for each group of rows with a variance of its own; clustered rows are one group."""
+        """The units' influence, for each group of rows with a variance of its own; clustered rows
+        are one group.
+        """
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.rows, self.unit)]
         return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
@@ -382,17 +419,23 @@ class OfRows(Statistic):
         return self.counted(hit), self.counted(member)
 
     def only(self, other: OfRows) -> tuple[int, int, int]:
-        """The number of rows that are a hit of this system alone, of the other alone, and of all rows that count."""
+        """The number of rows that are a hit of this system alone, of the other alone, and of all
+        rows that count.
+        """
         a, b, _ = self.pair(other)
         (member, first), (_, second) = a._hits, b._hits
         return a.counted(first & ~second), a.counted(member & second & ~first), a.counted(member)
 
     def shared(self, other: OfRows) -> Ints:
-        """A 2 × 2 table of the rows that count for both: hit or not of this one (rows), of the other (columns)."""
+        """A 2 × 2 table of the rows that count for both: hit or not of this one (rows), of the
+        other (columns).
+        """
         a, b, _ = self.pair(other)
         (member, first), (others, second) = a._hits, b._hits
         both = member & others
-        return np.array([[a.counted(both & x & y) for y in (second, ~second)] for x in (first, ~first)])
+        return np.array(
+            [[a.counted(both & x & y) for y in (second, ~second)] for x in (first, ~first)]
+        )
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:
@@ -400,11 +443,12 @@ class OfRows(Statistic):
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
-    """The variance of one metric on each of several similar parts of the rows, and the number of units behind it.
+    """The variance of one metric on each of several similar parts of the rows, and the number of
+    units behind it.
 
-    parts: for each part the units' influence values, by group (`OfRows.moved_by_group`). The variance of a unit's
-    influence is pooled over all parts, for each group such as the positive rows, and scaled by the group's size in the
-    part.
+    parts: for each part the units' influence values, by group (`OfRows.moved_by_group`). The
+    variance of a unit's influence is pooled over all parts, for each group such as the positive
+    rows, and scaled by the group's size in the part.
     """
     variance, fewest = np.zeros(len(parts)), np.inf
     for moved in zip(*parts, strict=True):

@@ -1,7 +1,9 @@
-"""Metrics of a table that was read in blocks: from moments of their terms, and medians from a sample of rows.
+"""Metrics of a table that was read in blocks: from moments of their terms, and medians from a
+sample of rows.
 
-The influence of a unit on a metric is a linear combination of its terms (the delta method). Value, standard error and
-that of a difference therefore follow from one table of moments; each metric only adds its derivative.
+The influence of a unit on a metric is a linear combination of its terms (the delta method). Value,
+standard error and that of a difference therefore follow from one table of moments; each metric only
+adds its derivative.
 """
 
 from dataclasses import dataclass, replace
@@ -37,18 +39,33 @@ def at_hand(moments: Moments | None) -> bool:
 
 
 def formed(
-    moments: Moments, form: Floats, other: Floats | None, n: int, freedom: float, power: Any = unknown
+    moments: Moments,
+    form: Floats,
+    other: Floats | None,
+    n: int,
+    freedom: float,
+    power: Any = unknown,
 ) -> Spread:
-    """The spread of influence values that are the combination `form` of the columns, less `other` if there is one."""
+    """The spread of influence values that are the combination `form` of the columns, less `other`
+    if there is one.
+    """
     if moments.units is None:
-        return Spread(n, moments.square(form if other is None else form - other), freedom + 1, power)
+        return Spread(
+            n, moments.square(form if other is None else form - other), freedom + 1, power
+        )
     moved = form @ moments.units
-    return replace(Spread.of(moved if other is None else minus(moved, other @ moments.units), kish=freedom + 1), n=n)
+    return replace(
+        Spread.of(
+            moved if other is None else minus(moved, other @ moments.units), kish=freedom + 1
+        ),
+        n=n,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Formed(Statistic):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of these, by row or unit.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of
+    these, by row or unit.
 
     A subclass adds `of`, the value before it is transformed, `n` and `freedom`.
     """
@@ -83,7 +100,8 @@ class Formed(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfMoments(Formed):
-    """A function of the sums of its terms, which are the columns at `place`; the first column is the weight.
+    """A function of the sums of its terms, which are the columns at `place`; the first column is
+    the weight.
 
     layout: of the sample. squares: moments of the products of its terms, if known.
     """
@@ -126,7 +144,9 @@ class OfMoments(Formed):
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
     def _slopes(self, near: Floats | float = 0.0) -> Floats:
-        """The units' influence as a linear combination of the terms, whose numbers lie around `near`."""
+        """The units' influence as a linear combination of the terms, whose numbers lie around
+        `near`.
+        """
         if not isinstance(self.kind, score_kinds.OfMeans):
             return np.array(ratio([1.0, -self.of], self.totals[1]))
         means = ratio(self.totals[1:], self.totals[0])
@@ -141,11 +161,15 @@ class OfMoments(Formed):
         return form
 
     def _power(self, power: int) -> float:
-        """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0 in the sums."""
+        """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0
+        in the sums.
+        """
         if power == 4:
             if self.squares is None:
                 return np.nan
-            square, fourth = self.squares.moments.powers(self._slopes(self.squares.near) * self.totals[0])
+            square, fourth = self.squares.moments.powers(
+                self._slopes(self.squares.near) * self.totals[0]
+            )
             return float(ratio(fourth, square**2))
         m, at, value = self.moments, self.place.start, self.of
         by, out = m.mean[at] - value, m.n - self.n
@@ -165,7 +189,8 @@ class OfMoments(Formed):
         top, size = self._each
         if not isinstance(self.kind, kinds.Loss):
             return Sums(top, size)
-        top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)  # NaN where no row takes part
+        # NaN where no row takes part
+        top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)
         return Sums(top) if self.plain else Sums(top, size)
 
     def without_each(self) -> Floats:
@@ -222,7 +247,8 @@ class OfDrawn(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfSums(Statistic):
-    """A mean of which only sums are known. square: Σ of the squared influence values. skew: their skewness.
+    """A mean of which only sums are known. square: Σ of the squared influence values. skew: their
+    skewness.
 
     unsure: the relative uncertainty of the standard error.
     """
@@ -241,4 +267,6 @@ class OfSums(Statistic):
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return Spread(self.n, self.square, self.freedom + 1, lambda power: self.skew / float(np.sqrt(self.n)))
+        return Spread(
+            self.n, self.square, self.freedom + 1, lambda power: self.skew / float(np.sqrt(self.n))
+        )

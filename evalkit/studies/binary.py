@@ -1,7 +1,7 @@
 """The study of binary outcomes: two classes, and a score for each row by every system.
 
-A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count the scores by
-class, then to add up the influence of the rows on the metrics.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to
+count the scores by class, then to add up the influence of the rows on the metrics.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,18 +19,43 @@ from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.limits import USUAL, Limits
 from evalkit.measured import classes, readings
 from evalkit.measured.classes import SummedBinary
-from evalkit.measured.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
+from evalkit.measured.readings import (
+    UNITS,
+    ByMoves,
+    ByScore,
+    Mean,
+    Place,
+    outside,
+    ranked,
+    score_rows,
+)
 from evalkit.measured.rows import HeldRows, Terms
 from evalkit.metrics import calibration, counts, curves, influence, kept, rows
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Reach, ReachPrecision, ReachRecall, Threshold
+from evalkit.parameters.kinds import (
+    BestF1,
+    Costs,
+    EqualCosts,
+    Reach,
+    ReachPrecision,
+    ReachRecall,
+    Threshold,
+)
 from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import bootstrap, class_cells, consistency, inference, interval_methods, methods, statistic
+from evalkit.statistics import (
+    bootstrap,
+    class_cells,
+    consistency,
+    inference,
+    interval_methods,
+    methods,
+    statistic,
+)
 from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Known, Statistic
@@ -44,8 +69,8 @@ from evalkit.system import cached
 class Rule:
     """How the threshold is chosen.
 
-    fixed: the threshold if it does not depend on the rows, else None. costs: the costs that the rule minimises, if it
-    does.
+    fixed: the threshold if it does not depend on the rows, else None. costs: the costs that the
+    rule minimises, if it does.
     """
 
     text: str
@@ -83,7 +108,9 @@ def fixed(number: float) -> Rule:
 
 def cheapest(costs: Costs) -> Rule:
     """The threshold of least cost."""
-    return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs)
+    return Rule(
+        f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs
+    )
 
 
 def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> Rule:
@@ -102,11 +129,13 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BinaryStudy(row_study.RowStudy):
-    """The study of a table of labels and scores; the units are rows, or those that the parameter `unit` names.
+    """The study of a table of labels and scores; the units are rows, or those that the parameter
+    `unit` names.
 
-    positive, negative: the classes. positives: the number of positive rows, unweighted. outside, wrong: per system, the
-    number of scores outside 0..1, and of scores of 0 or 1 that are wrong. precision: the float type of each system's
-    scores. thresholds: of each system, by the rule, in this type; NaN if no threshold satisfies the rule.
+    positive, negative: the classes. positives: the number of positive rows, unweighted. outside,
+    wrong: per system, the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
+    precision: the float type of each system's scores. thresholds: of each system, by the rule, in
+    this type; NaN if no threshold satisfies the rule.
     """
 
     rule: Rule
@@ -130,12 +159,17 @@ class BinaryStudy(row_study.RowStudy):
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
         if chosen.decided and np.isnan(self.thresholds[system]):
             level = self.settings.level
-            return Known(chosen, Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED))
+            return Known(
+                chosen,
+                Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED),
+            )
         return self.measured.measure(chosen, system, member)  # type: ignore[arg-type]
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
-        """True if a rule chooses the threshold; it is then chosen again on each bootstrap sample."""
+        """True if a rule chooses the threshold; it is then chosen again on each bootstrap
+        sample.
+        """
         return self.data is not None and self.rule.fixed is None
 
     def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
@@ -145,7 +179,11 @@ class BinaryStudy(row_study.RowStudy):
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
         m = self.measured
-        return m.scores(group, m.systems.index(system), 0) if isinstance(m, classes.SummedBinary) else m.rows[system]
+        return (
+            m.scores(group, m.systems.index(system), 0)
+            if isinstance(m, classes.SummedBinary)
+            else m.rows[system]
+        )
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -167,7 +205,9 @@ class BinaryStudy(row_study.RowStudy):
         return min(self.positives, len(self.account) - self.positives)
 
     def chances(self, system: str) -> Counts:
-        """The counts of a system, with bins represented by a score within them, for metrics of probabilities."""
+        """The counts of a system, with bins represented by a score within them, for metrics of
+        probabilities.
+        """
         return self._tables(system).chances
 
     @property
@@ -179,14 +219,22 @@ class BinaryStudy(row_study.RowStudy):
     def binned(self) -> Mapping[str, readings.Binned]:
         """The tables of the systems whose distinct scores were pooled in bins."""
         tables = {name: self._tables(name) for name in self.systems}
-        return {name: t for name, t in tables.items() if isinstance(t, readings.Binned) and t.shared.any()}
+        return {
+            name: t
+            for name, t in tables.items()
+            if isinstance(t, readings.Binned) and t.shared.any()
+        }
 
     @cached_property
     def repeated(self) -> int | None:
-        """The number of rows with the same label and scores as another row; None if this is unknown."""
+        """The number of rows with the same label and scores as another row; None if this is
+        unknown.
+        """
         if len(self.systems) == 1 and not self.weighted and not self.binned:
             c = self.table(self.systems[0])  # which counts them already
-            return len(self.account) - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+            return len(self.account) - int(
+                np.count_nonzero(c.positive) + np.count_nonzero(c.negative)
+            )
         if self.data is None:
             return None
         columns = np.column_stack([self.data.actual, *self.data.score.values()])
@@ -201,7 +249,9 @@ class BinaryStudy(row_study.RowStudy):
         return not (c.positives and c.negatives)
 
     def resample(self, system: str) -> list[Counts]:
-        """A system's tables on bootstrap samples of rows or units; none if these are not in memory."""
+        """A system's tables on bootstrap samples of rows or units; none if these are not in
+        memory.
+        """
         drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
             return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
@@ -211,7 +261,9 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def banded(self) -> bool:
-        """True if curves have confidence bands: from tables, only independent, unweighted rows can be resampled."""
+        """True if curves have confidence bands: from tables, only independent, unweighted rows can
+        be resampled.
+        """
         return self.plain or self.data is not None
 
     @property
@@ -219,8 +271,14 @@ class BinaryStudy(row_study.RowStudy):
         """How the bands of curves were computed, as text."""
         drawn = self.settings.limits.bands
         if self.banded:
-            return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
-        varied = f"rows vary by {self.unit_name} or weight, and resampling them would take the rows again and again"
+            return (
+                f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may "
+                f"leave them"
+            )
+        varied = (
+            f"rows vary by {self.unit_name} or weight, and resampling them would take the rows "
+            f"again and again"
+        )
         return f"none, nor limits of calibration, gains and other base rates: {varied}"
 
     @property
@@ -244,8 +302,8 @@ class BinaryStudy(row_study.RowStudy):
     def sweep(self) -> pd.DataFrame:
         """Precision, recall, F1, share predicted and mean cost of each system over the thresholds.
 
-        The thresholds are those that a figure needs, from none predicted positive to all, and among them the threshold
-        in use, that of the best F1, and that of the least cost.
+        The thresholds are those that a figure needs, from none predicted positive to all, and among
+        them the threshold in use, that of the best F1, and that of the least cost.
         """
         frames = []
         for name in self.order:
@@ -274,25 +332,38 @@ class BinaryStudy(row_study.RowStudy):
             c = self.table(name)
             chosen = {rule.text: rule.choose(c) for rule in rules}
             for rule, t in {f"used: {self.rule.text}": self.thresholds[name], **chosen}.items():
-                of = {metric: float(value) for metric, value in self._decided(counts.at(c, t)).items()}
+                of = {
+                    metric: float(value) for metric, value in self._decided(counts.at(c, t)).items()
+                }
                 yield {"system": name, "rule": rule, "threshold": t} | of
 
     def _decided(self, d: Counts) -> dict[str, Floats]:
         """What decisions give, at each threshold of a table."""
-        shares = {"predicted": counts.predicted_rate(d), "precision": counts.precision(d), "recall": counts.recall(d)}
-        return shares | {"f1": counts.f_score(d), "cost": curves.cost(d, self.costs.fp, self.costs.fn)}
+        shares = {
+            "predicted": counts.predicted_rate(d),
+            "precision": counts.precision(d),
+            "recall": counts.recall(d),
+        }
+        return shares | {
+            "f1": counts.f_score(d),
+            "cost": curves.cost(d, self.costs.fp, self.costs.fn),
+        }
 
     # Curves
 
     @cached
     def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
-        """The bands of one system by kind, none if nothing was resampled; nothing else is kept of the samples."""
+        """The bands of one system by kind, none if nothing was resampled; nothing else is kept of
+        the samples.
+        """
         drawn, level = self.resample(name), self.settings.level
         kinds = score_curves.READ if drawn else ()
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
-        """A number of the page that is not in the table of metrics, with its limits; NaN if sums do not suffice."""
+        """A number of the page that is not in the table of metrics, with its limits; NaN if sums do
+        not suffice.
+        """
         statistic: Any = self.measure(Chosen(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
@@ -304,11 +375,15 @@ class BinaryStudy(row_study.RowStudy):
         return 0 < self.positives < len(self.account)
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
-        """The points of one kind of curve for each system: x, y, threshold. change: applied to the table first."""
+        """The points of one kind of curve for each system: x, y, threshold. change: applied to the
+        table first.
+        """
         return score_curves.curve({name: change(self.table(name)) for name in self.order}, kind)
 
     def recorded(self, kind: str) -> pd.DataFrame:
-        """Points of a kind of curve for each system; all are exact, and neighbours differ by at most 1/40."""
+        """Points of a kind of curve for each system; all are exact, and neighbours differ by at
+        most 1/40.
+        """
         return score_curves.curve(self.counts_by_system, kind, score_curves.RECORDED)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
@@ -322,7 +397,9 @@ class BinaryStudy(row_study.RowStudy):
 
     @cached_property
     def crossings(self) -> pd.DataFrame:
-        """For each pair of the family the x at which its curves of a kind cross, or else which system is above."""
+        """For each pair of the family the x at which its curves of a kind cross, or else which
+        system is above.
+        """
         return score_curves.crossings(self.counts_by_system, self.pairs)
 
     @property
@@ -333,26 +410,39 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def elsewhere(self) -> Iterator[Row]:
-        """Average precision, and precision and F1 at the threshold, in the data and at the other base rate."""
+        """Average precision, and precision and F1 at the threshold, in the data and at the other
+        base rate.
+        """
         for name in self.order:
             for own, moved in MOVED:
                 for rate, of in ((self.base_rate, own), (self.other_rate, moved(self.other_rate))):
-                    yield {"system": name, "base_rate": rate, "metric": own.name} | self.number_of(of, name)
+                    yield {"system": name, "base_rate": rate, "metric": own.name} | self.number_of(
+                        of, name
+                    )
 
     @frame
     def gains(self) -> Iterator[Row]:
-        """Recall, lift and precision among the highest scores; a tie at the cut-off is split in proportion."""
+        """Recall, lift and precision among the highest scores; a tie at the cut-off is split in
+        proportion.
+        """
         for name in self.order:
             for depth in DEPTHS:
                 top = curves.at_depth(self.table(name), depth * self.table(name).total)
-                shares = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
-                yield {"system": name, "depth": depth} | self.number_of(lift_at(depth), name) | shares
+                shares = {
+                    "recall": float(counts.recall(top)),
+                    "precision": float(counts.precision(top)),
+                }
+                yield (
+                    {"system": name, "depth": depth} | self.number_of(lift_at(depth), name) | shares
+                )
 
     # Probabilities
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of positives and number of rows by tenths of the score, with Wilson limits if rows are plain."""
+        """Share of positives and number of rows by tenths of the score, with Wilson limits if rows
+        are plain.
+        """
         return self.tenths_of(self._chances)
 
     @cached_property
@@ -368,40 +458,59 @@ class BinaryStudy(row_study.RowStudy):
     def calibration(self) -> Iterator[Row]:
         """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of each system.
 
-        Miscalibration and ECE are above 0 in every sample, so instead of limits they have the value expected under
-        perfect calibration and the p-value of a test of it. Discrimination is overestimated likewise and has neither.
+        Miscalibration and ECE are above 0 in every sample, so instead of limits they have the value
+        expected under perfect calibration and the p-value of a test of it. Discrimination is
+        overestimated likewise and has neither.
         """
-        errors: Errors = {"miscalibration": calibration.miscalibration, "ece_10": calibration.ece_10}
+        errors: Errors = {
+            "miscalibration": calibration.miscalibration,
+            "ece_10": calibration.ece_10,
+        }
         for name in self.order:
             c, base = self.chances(name), self.number_of(BASE_RATE, name)
-            parts, alone = calibration.decompose(c), {part: _alone(of(c)) for part, of in errors.items()}
+            parts, alone = (
+                calibration.decompose(c),
+                {part: _alone(of(c)) for part, of in errors.items()},
+            )
             spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
             numbers = {"brier": self.loss(BRIER, name), "miscalibration": alone["miscalibration"]}
             numbers |= {"discrimination": _alone(parts.discrimination), "uncertainty": spread}
             numbers |= {"ece_10": alone["ece_10"]}
             if self.plain:
-                numbers["ece_10_debiased"] = _alone(calibration.ece_debiased(calibration.bins_uniform(c)))
+                numbers["ece_10_debiased"] = _alone(
+                    calibration.ece_debiased(calibration.bins_uniform(c))
+                )
             numbers |= {"bias": self.loss(BIAS, name)}
             numbers |= {part: self.number_of(metric, name) for part, metric in FITTED.items()}
             for part, row in numbers.items():
                 perfect = self.perfect(c, errors[part]) if part in errors else consistency.UNKNOWN
-                yield {"system": name, "part": part} | row | {"expected": perfect.expected, "p": perfect.p}
+                yield (
+                    {"system": name, "part": part}
+                    | row
+                    | {"expected": perfect.expected, "p": perfect.p}
+                )
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
         """A mean loss with its limits.
 
-        A loss that is no metric of the report is computed from the table of scores; it has no limits if rows are
-        clustered or weighted.
+        A loss that is no metric of the report is computed from the table of scores; it has no
+        limits if rows are clustered or weighted.
         """
         if self.data or chosen in self.settings.metrics:
             e = self.estimate(chosen, name)
         else:
-            e = interval_methods.mean_of_table(chosen, self.chances(name), level=self.settings.level)
-        low, high = (e.low, e.high) if self.banded or chosen in self.settings.metrics else (np.nan, np.nan)
+            e = interval_methods.mean_of_table(
+                chosen, self.chances(name), level=self.settings.level
+            )
+        low, high = (
+            (e.low, e.high) if self.banded or chosen in self.settings.metrics else (np.nan, np.nan)
+        )
         return {"value": e.value, "low": low, "high": high}
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of a constant score (the base rate); at a threshold, of always predicting the larger class."""
+        """The metric of a constant score (the base rate); at a threshold, of always predicting the
+        larger class.
+        """
         c = self.table(self.systems[0])
         score, threshold = self.base_rate, -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
@@ -409,11 +518,17 @@ class BinaryStudy(row_study.RowStudy):
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
         if not chosen.base.metric.tabled:
             sample: Any = self.measured
-            changed = {"threshold": threshold} if chosen.decided else {"score": np.full(len(self.account), score)}
+            changed = (
+                {"threshold": threshold}
+                if chosen.decided
+                else {"score": np.full(len(self.account), score)}
+            )
             return chosen.value(replace(sample.rows[self.systems[0]], **changed))
         if chosen.decided:
             return chosen.at(c, threshold)
-        one, positives, negatives = (np.array([value]) for value in (score, c.positives, c.negatives))
+        one, positives, negatives = (
+            np.array([value]) for value in (score, c.positives, c.negatives)
+        )
         return chosen.at(Counts(one, positives, negatives, c.positives, c.negatives))
 
 
@@ -427,7 +542,7 @@ def _spread(low: float, high: float) -> dict[str, float]:
     return {"low": min(ends), "high": 0.25 if low < 0.5 < high else max(ends)}
 
 
-# From rows at hand, and from blocks -----------------------------------------------------------------------------------
+# From rows at hand, and from blocks ---------------------------------------------------------------
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
@@ -443,17 +558,30 @@ class Asked:
     costs: Costs
 
     def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
-        """A function to the counts on bootstrap samples, the same for all systems; None if the threshold is fixed."""
-        drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
-        return None if self.rule.fixed is not None else cache(partial(redrawn, rows, self.rule.choose, **drawn))
+        """A function to the counts on bootstrap samples, the same for all systems; None if the
+        threshold is fixed.
+        """
+        drawn: Any = {
+            "rng": study.random(self.settings.seed, 7),
+            "samples": self.settings.limits.bands,
+        }
+        return (
+            None
+            if self.rule.fixed is not None
+            else cache(partial(redrawn, rows, self.rule.choose, **drawn))
+        )
 
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
-    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there is none."""
+    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
+    is none.
+    """
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
     chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
+        systems
+    )
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
     return Asked(settings, rule, rule.costs or p.costs or EqualCosts())
@@ -467,16 +595,28 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Binary
     rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
     thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
     held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
-    fields |= {"measured": HeldRows(held, lambda: data.rows.id), "precision": precision, "thresholds": thresholds}
+    fields |= {
+        "measured": HeldRows(held, lambda: data.rows.id),
+        "precision": precision,
+        "thresholds": thresholds,
+    }
     odd = [outside(score, data.actual == 1) for score in data.score.values()]
     return _study(fields, a, data.names, int(data.actual.sum()), odd)
 
 
 def _study(
-    fields: dict[str, Any], a: Asked, names: Sequence[str], positives: int, odd: Iterable[tuple[int, int]]
+    fields: dict[str, Any],
+    a: Asked,
+    names: Sequence[str],
+    positives: int,
+    odd: Iterable[tuple[int, int]],
 ) -> BinaryStudy:
-    """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are wrong."""
-    beyond, wrong = (dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True))
+    """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are
+    wrong.
+    """
+    beyond, wrong = (
+        dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True)
+    )
     return BinaryStudy(
         **fields,
         positive=names[1],
@@ -496,7 +636,10 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
     within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
     for chosen in a.settings.metrics:
         if not (chosen.base.metric.tabled or chosen in within):
-            why = f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all rows in memory"
+            why = (
+                f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all "
+                f"rows in memory"
+            )
             raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
@@ -508,7 +651,9 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
     design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
     precision = {name: of.precision(name)[0] for name in t.systems}
-    measured = SummedBinary(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name]))
+    measured = SummedBinary(
+        t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name])
+    )
     measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
@@ -525,24 +670,40 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
     counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
-    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
+    cuts = (
+        None
+        if a.rule.fixed is None
+        else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
+    )
     more: Any = {"limits": limits, "ids": of.table.ids_held, "exact": cuts, "within": within}
     more |= {"sliced": primary.base in losses, "within_slices": primary in within}
-    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more)
+    return ByScore(
+        counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more
+    )
 
 
-def _second(of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting) -> ByMoves | None:
+def _second(
+    of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting
+) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
         return None
     for group in sorted(measured.groups):
         asked = a.settings.metrics[:1] if group else a.settings.metrics
-        read = [c.base for c in asked if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)]
+        read = [
+            c.base
+            for c in asked
+            if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
+        ]
         decided += [group] if read else []
         for chosen in (chosen for chosen in read if not chosen.decided):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
     cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
-    return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more) if decided else None
+    return (
+        ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
+        if decided
+        else None
+    )

@@ -16,9 +16,15 @@ from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import Row, framed
 
 SOME = 30  # rows of a class below which the page warns
-RARE, RARELY = 50, 0.005  # positive rows, and their share, below which average precision's interval is too narrow
+# positive rows, and their share, below which average precision's interval is too narrow
+RARE, RARELY = (
+    50,
+    0.005,
+)
 MOST = grid.MOST  # distinct scores that are counted apart
-LOG_LOSS, AVERAGE_PRECISION = (lookup.find(name, "counts") for name in ("log_loss", "average_precision"))
+LOG_LOSS, AVERAGE_PRECISION = (
+    lookup.find(name, "counts") for name in ("log_loss", "average_precision")
+)
 CALIBRATED = {"slope": 1.0, "intercept": 0.0}
 HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
 TIED = 3  # rows of one score: of more, ties are likely
@@ -26,12 +32,20 @@ MANY = 0.2  # the share of repeated rows above which they are warned of, unless 
 
 
 def rarely_positive(study: BinaryStudy) -> bool:
-    """True if positive rows are so few and so rare that intervals of average precision are too narrow."""
-    return study.positives < RARE and study.base_rate < RARELY and AVERAGE_PRECISION in study.settings.metrics
+    """True if positive rows are so few and so rare that intervals of average precision are too
+    narrow.
+    """
+    return (
+        study.positives < RARE
+        and study.base_rate < RARELY
+        and AVERAGE_PRECISION in study.settings.metrics
+    )
 
 
 class Miscalibration(Enum):
-    """A form of miscalibration: a coefficient of logistic recalibration, and the side on which it deviates."""
+    """A form of miscalibration: a coefficient of logistic recalibration, and the side on which it
+    deviates.
+    """
 
     OVERCONFIDENT = "slope", "below"
     UNDERCONFIDENT = "slope", "above"
@@ -40,8 +54,12 @@ class Miscalibration(Enum):
 
 
 def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], list[str]]:
-    """The systems by form of miscalibration, and those whose intervals contain both values of perfect calibration."""
-    rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(subset=["low", "high"])
+    """The systems by form of miscalibration, and those whose intervals contain both values of
+    perfect calibration.
+    """
+    rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(
+        subset=["low", "high"]
+    )
     wrong: dict[Miscalibration, list[str]] = {}
     for row in rows.itertuples():
         if row.high < CALIBRATED[row.part] or row.low > CALIBRATED[row.part]:
@@ -58,7 +76,9 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
     """
     if study.settings.unit is None or study.blocks is not None:
         return None
-    pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (tables.ROC_AUC, tables.GAUC))
+    pooled, within = (
+        study.measure(Chosen(metric), study.leader) for metric in (tables.ROC_AUC, tables.GAUC)
+    )
     return methods.influence(pooled, within, study.inference_options(1))
 
 
@@ -69,14 +89,18 @@ def area_within_units(study: BinaryStudy) -> float:
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
-    """By system the number of rows, if any, whose probability log loss clips; empty if log loss is not asked for."""
+    """By system the number of rows, if any, whose probability log loss clips; empty if log loss is
+    not asked for.
+    """
     if LOG_LOSS not in study.settings.metrics:
         return {}
     return {name: n for name in study.order if (n := int(calibration.clipped(study.chances(name))))}
 
 
 def unforeseen(study: BinaryStudy) -> dict[str, float]:
-    """By system the share of log loss from rows with an outcome that it gave almost no probability, if it is large."""
+    """By system the share of log loss from rows with an outcome that it gave almost no probability,
+    if it is large.
+    """
     if LOG_LOSS not in study.settings.metrics:
         return {}
     shares = {name: calibration.unforeseen(study.chances(name), HARDLY) for name in study.order}
@@ -84,9 +108,11 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
-    """Rows with the same label and scores as another row (0 if at most 1 %); distinct scores if few.
+    """Rows with the same label and scores as another row (0 if at most 1 %); distinct scores if
+    few.
 
-    Last, True if they may be duplicates: there are many, and the number of distinct scores is not small.
+    Last, True if they may be duplicates: there are many, and the number of distinct scores is not
+    small.
     """
     rows, n = len(study.account), study.repeated or 0
     values = [distinct_scores(study, name) for name in study.order]
@@ -96,13 +122,21 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """For systems with scores in bins, the most that this changes each metric; NaN if no bound is known.
+    """For systems with scores in bins, the most that this changes each metric; NaN if no bound is
+    known.
 
     Metrics at a threshold and means of losses are exact and left out.
     """
     kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
-    moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, score_kinds.Curve) and not kind.decided]
-    return {name: {c.label: power_of_ten(tables.changed(c)) for c in moved} for name, tables in study.binned.items()}
+    moved = [
+        chosen
+        for chosen, kind in kinds.items()
+        if isinstance(kind, score_kinds.Curve) and not kind.decided
+    ]
+    return {
+        name: {c.label: power_of_ten(tables.changed(c)) for c in moved}
+        for name, tables in study.binned.items()
+    }
 
 
 def power_of_ten(value: float) -> float:
@@ -123,12 +157,18 @@ def distinct_scores(study: BinaryStudy, name: str) -> int | None:
 
 def score_ends(study: BinaryStudy) -> dict[str, diagnostics.Ends]:
     """The lowest and the highest score of each system."""
-    return {name: (float(c.threshold[-1]), float(c.threshold[0])) for name, c in study.counts_by_system.items()}
+    return {
+        name: (float(c.threshold[-1]), float(c.threshold[0]))
+        for name, c in study.counts_by_system.items()
+    }
 
 
 def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
     """The areas under the two curves of each system: AUC and average precision."""
-    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in study.counts_by_system.items()}
+    return {
+        name: (counts.auc(c), counts.average_precision(c))
+        for name, c in study.counts_by_system.items()
+    }
 
 
 @framed
@@ -136,7 +176,11 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
     """The point of each system's threshold on its curve: system, x, y; kind: roc or pr."""
     for name, c in study.counts_by_system.items():
         d = counts.at(c, study.thresholds[name])
-        x, y = (counts.false_positive_rate, counts.recall) if kind == "roc" else (counts.recall, counts.precision)
+        x, y = (
+            (counts.false_positive_rate, counts.recall)
+            if kind == "roc"
+            else (counts.recall, counts.precision)
+        )
         yield {"system": name, "x": float(x(d)), "y": float(y(d))}
 
 
@@ -154,7 +198,9 @@ def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
 
 
 def used_costs(study: BinaryStudy) -> pd.DataFrame:
-    """The share predicted positive and the mean cost of each system at its threshold: system, x, y."""
+    """The share predicted positive and the mean cost of each system at its threshold: system, x,
+    y.
+    """
     d = study.decisions
     predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
     return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})

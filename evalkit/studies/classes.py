@@ -1,7 +1,9 @@
-"""The study of several classes: one actual class per row, and predicted classes or scores by every system.
+"""The study of several classes: one actual class per row, and predicted classes or scores by every
+system.
 
-A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count confusion cells
-and the scores of each class, then to add up the influence of the rows on metrics such as AUC.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to
+count confusion cells and the scores of each class, then to add up the influence of the rows on
+metrics such as AUC.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +43,9 @@ BARS = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """The rule by which classes are chosen for a figure: its name, and a function of a table; the largest are drawn."""
+    """The rule by which classes are chosen for a figure: its name, and a function of a table; the
+    largest are drawn.
+    """
 
     words: str
     of: Callable[[counts.Counts], float]
@@ -51,14 +55,20 @@ CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
 SIZE = Choice("most rows", lambda c: float(c.positives))
 
 
-def kept(names: Sequence[str], every: Iterable[counts.Counts], by: Choice) -> dict[str, counts.Counts]:
-    """The tables of at most half a dozen classes, in their order, without classes that all rows or none have."""
+def kept(
+    names: Sequence[str], every: Iterable[counts.Counts], by: Choice
+) -> dict[str, counts.Counts]:
+    """The tables of at most half a dozen classes, in their order, without classes that all rows or
+    none have.
+    """
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
     largest = nlargest(MOST, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
 
 
-def parts(tables: Mapping[str, counts.Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
+def parts(
+    tables: Mapping[str, counts.Counts],
+) -> dict[str, tuple[calibration.Decomposition, float]]:
     """The decomposition of each table's Brier score, and its calibration slope."""
     return {name: (calibration.decompose(c), calibration.slope(c)) for name, c in tables.items()}
 
@@ -67,8 +77,8 @@ def parts(tables: Mapping[str, counts.Counts]) -> dict[str, tuple[calibration.De
 class EachStudy(row_study.RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
-    noun: class or label. sides: the names of its rows and of the others. probabilities: True if all scores of every
-    system lie in 0..1.
+    noun: class or label. sides: the names of its rows and of the others. probabilities: True if all
+    scores of every system lie in 0..1.
     """
 
     report: ClassVar[str] = "classification"
@@ -93,7 +103,9 @@ class EachStudy(row_study.RowStudy):
 
     @cached_property
     def drawn(self) -> list[tuple[str, counts.Counts]]:
-        """The leader's table of each class or label whose curve is drawn: the eight with most rows, in their order."""
+        """The leader's table of each class or label whose curve is drawn: the eight with most rows,
+        in their order.
+        """
         size, weight = self.sizes, self.measured.weights
         several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
         largest = sorted(sorted(several, key=lambda c: -weight[c])[: row_study.DRAWN])
@@ -106,7 +118,9 @@ class EachStudy(row_study.RowStudy):
         return kept(self.names, every, self.chosen_by)
 
     def curve(self, kind: str) -> pd.DataFrame:
-        """The leader's curve of each class against the rest: x, y and the class or label as `system`."""
+        """The leader's curve of each class against the rest: x, y and the class or label as
+        `system`.
+        """
         return score_curves.curve(dict(self.drawn), kind)
 
     @property
@@ -144,7 +158,8 @@ CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClassesStudy(EachStudy):
-    """The study of a multi-class table; the units are rows, or those that the parameter `unit` names.
+    """The study of a multi-class table; the units are rows, or those that the parameter `unit`
+    names.
 
     scored: True if there are scores for the classes.
     """
@@ -164,16 +179,22 @@ class ClassesStudy(EachStudy):
 
     @cached_property
     def one_by_one(self) -> dict[str, counts.Counts]:
-        """The leader's table of each class against the rest, for at most half a dozen classes; empty without scores."""
+        """The leader's table of each class against the rest, for at most half a dozen classes;
+        empty without scores.
+        """
         return super().one_by_one if self.scored else {}
 
     @cached_property
     def top_label(self) -> dict[str, counts.Counts]:
-        """For each system, best first, the table of right and wrong predictions by the score of the predicted class."""
+        """For each system, best first, the table of right and wrong predictions by the score of the
+        predicted class.
+        """
         return {name: self.measured.top(name) for name in self.order}
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of predicting the largest class for every row, with the shares of the classes as probabilities."""
+        """The metric of predicting the largest class for every row, with the shares of the classes
+        as probabilities.
+        """
         return chosen.value(self.measured.constant(self.shares))
 
     # Numbers of classes
@@ -190,16 +211,25 @@ class ClassesStudy(EachStudy):
 
     @frame
     def by_class(self) -> Iterator[Row]:
-        """Rows, predictions, precision, recall, F1 by class and system; with scores also AUC and average precision."""
+        """Rows, predictions, precision, recall, F1 by class and system; with scores also AUC and
+        average precision.
+        """
         for name in self.order:
             said = self.measured.said(name).tolist()
             for c, (label, n) in enumerate(self.rows_by_name.items()):
-                yield {"system": name, "class": label, "n": n, "predicted": said[c]} | self._class(name, c)
+                yield {"system": name, "class": label, "n": n, "predicted": said[c]} | self._class(
+                    name, c
+                )
 
     def _class(self, name: str, c: int) -> dict[str, float]:
         actual, said = _are(c), _called(c)
-        estimates = {"precision": self.share_of(name, said, actual), "recall": self.share_of(name, actual, said)}
-        of: dict[str, Statistic] = {"f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))}
+        estimates = {
+            "precision": self.share_of(name, said, actual),
+            "recall": self.share_of(name, actual, said),
+        }
+        of: dict[str, Statistic] = {
+            "f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))
+        }
         if self.scored:
             of |= {"auc": self.measured.of_one(ROC_AUC, name, c)}
             of |= {"average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c)}
@@ -208,30 +238,40 @@ class ClassesStudy(EachStudy):
 
     @property
     def weakest(self) -> Weakest | None:
-        """The leader's class with the lowest recall, and the class that its rows are most often predicted as."""
+        """The leader's class with the lowest recall, and the class that its rows are most often
+        predicted as.
+        """
         weakest = Weakest.of("class", self.by_class[self.by_class["system"] == self.leader])
         if weakest is None:
             return None
         i = self.names.index(weakest.name)
         row = np.array(self.measured.confusion(self.leader).table[i], float)
         share, row[i] = row / row.sum(), 0
-        return replace(weakest, instead=self.names[int(row.argmax())], share=float(share[row.argmax()]))
+        return replace(
+            weakest, instead=self.names[int(row.argmax())], share=float(share[row.argmax()])
+        )
 
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none if rows are clustered or weighted, or there is no curve."""
+        """Pointwise limits of these curves; none if rows are clustered or weighted, or there is no
+        curve.
+        """
         if not self.plain or not self.drawn:
             return None
         frames = []
         for c, table in self.drawn:
-            drawn = bootstrap.resampled(influence.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands)
+            drawn = bootstrap.resampled(
+                influence.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
+            )
             frames.append(score_curves.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def confused(self) -> pd.DataFrame:
-        """The leader's most frequent mistakes: actual, predicted, rows, and share of the actual class with limits."""
+        """The leader's most frequent mistakes: actual, predicted, rows, and share of the actual
+        class with limits.
+        """
         table = np.array(self.measured.confusion(self.leader).table)
         np.fill_diagonal(table, 0)
         order = np.argsort(-table, axis=None, kind="stable")[:PAIRS]
@@ -242,40 +282,64 @@ class ClassesStudy(EachStudy):
         e = self.share_of(self.leader, _are(actual), _called(predicted))
         names = {"actual": self.names[actual], "predicted": self.names[predicted]}
         of_errors = float(table[actual, predicted] / table.sum())
-        return names | {"n": table[actual, predicted].item()} | limits(e, "share") | {"of_errors": of_errors}
+        return (
+            names
+            | {"n": table[actual, predicted].item()}
+            | limits(e, "share")
+            | {"of_errors": of_errors}
+        )
 
     @frame
     def covered(self) -> Iterator[Row]:
-        """Share of rows predicted as classes whose precision reaches the target, by system, with limits."""
+        """Share of rows predicted as classes whose precision reaches the target, by system, with
+        limits.
+        """
         for name in self.order:
             table = self.measured.confusion(name)
             enough = labels.coverage_by_class(table, self.target) > 0
             classes = ", ".join(label for label, ok in zip(self.names, enough, strict=True) if ok)
             chosen = _predicted_in(enough)
-            share = limits(self.share_of(name, _any, chosen)) | {"value": labels.coverage(table, self.target)}
-            right = with_limits({"right": self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)})
-            yield {"system": name, "coverage": share.pop("value")} | share | {"classes": classes} | right
+            share = limits(self.share_of(name, _any, chosen)) | {
+                "value": labels.coverage(table, self.target)
+            }
+            right = with_limits(
+                {"right": self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)}
+            )
+            yield (
+                {"system": name, "coverage": share.pop("value")}
+                | share
+                | {"classes": classes}
+                | right
+            )
 
     @frame
     def tops(self) -> Iterator[Row]:
         """The share of rows whose actual class is among the k highest scores."""
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.names)):
-                yield {"system": name, "k": k} | limits(self.estimate(lookup.find(f"top@{k}", "classes"), name))
+                yield {"system": name, "k": k} | limits(
+                    self.estimate(lookup.find(f"top@{k}", "classes"), name)
+                )
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of right predictions by tenths of their score, with Wilson limits if rows are plain."""
+        """Share of right predictions by tenths of their score, with Wilson limits if rows are
+        plain.
+        """
         return self.tenths_of(self.top_label)
 
     @cached_property
     def isotonic(self) -> Reliability:
-        """The reliability of the score of the predicted class by isotonic regression, for each system."""
+        """The reliability of the score of the predicted class by isotonic regression, for each
+        system.
+        """
         return self.isotonic_of(self.top_label, 6, Fine())
 
     @frame
     def calibration(self) -> Iterator[Row]:
-        """Mean score of the predicted class, how often it is right, and the top-label ECE, by system."""
+        """Mean score of the predicted class, how often it is right, and the top-label ECE, by
+        system.
+        """
         for name in self.order:
             c = self.top_label[name]
             right = with_limits({"right": self.estimate(lookup.find("accuracy", "classes"), name)})
@@ -303,15 +367,23 @@ def _called(c: int) -> Of:
     return lambda rows: rows.predicted == c
 
 
-def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored: bool, outside: str) -> Settings:
-    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there is none."""
+def asked(
+    p: Classification, systems: tuple[str, ...], limits: Limits, *, scored: bool, outside: str
+) -> Settings:
+    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
+    is none.
+    """
     columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
-    lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
+    lacks = (
+        ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
+    )
     chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
-    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
+    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
+        systems
+    )
 
 
-# Rows at hand ---------------------------------------------------------------------------------------------------------
+# Rows at hand -------------------------------------------------------------------------------------
 
 
 def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
@@ -321,34 +393,55 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Classe
     fields, shared = row_study.of_rows(data, settings, p)
     shared |= {"classes": len(data.names)}
     said = [(name, data.score.get(name), data.predicted[name]) for name in rows.systems]
-    held = {name: Rows(data.actual, score, decision=predicted, **shared) for name, score, predicted in said}
-    return _study(fields, HeldClasses(held, lambda: rows.id), p, data.names, scored=scored, outside=outside)
+    held = {
+        name: Rows(data.actual, score, decision=predicted, **shared)
+        for name, score, predicted in said
+    }
+    return _study(
+        fields, HeldClasses(held, lambda: rows.id), p, data.names, scored=scored, outside=outside
+    )
 
 
 def _study(
-    fields: dict[str, Any], measured: Any, p: Classification, names: tuple[str, ...], *, scored: bool, outside: str
+    fields: dict[str, Any],
+    measured: Any,
+    p: Classification,
+    names: tuple[str, ...],
+    *,
+    scored: bool,
+    outside: str,
 ) -> ClassesStudy:
     sure, target = scored and not outside, p.precision_target or TARGET
-    return ClassesStudy(**fields, measured=measured, names=names, probabilities=sure, target=target, scored=scored)
+    return ClassesStudy(
+        **fields, measured=measured, names=names, probabilities=sure, target=target, scored=scored
+    )
 
 
-# Blocks ---------------------------------------------------------------------------------------------------------------
+# Blocks -------------------------------------------------------------------------------------------
 
 
 def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
-    """The study of a table that is read once or twice. Raises ParameterError if a metric needs the rows in memory."""
+    """The study of a table that is read once or twice. Raises ParameterError if a metric needs the
+    rows in memory.
+    """
     settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
     for chosen in settings.metrics:
         if not chosen.base.metric.tabled:
-            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows")
+            raise ParameterError(
+                f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows"
+            )
     of = _whole_units(of)
     measured = _counted(of, settings)
     there = [c for c in range(len(of.names)) if _seen(measured, c)]
-    if not of.scored and len(there) < len(of.names):  # other classes have rows only whose id another system lacks
+    if not of.scored and len(there) < len(
+        of.names
+    ):  # other classes have rows only whose id another system lacks
         of = of.only(there)
         measured = _counted(of, settings)
     if second := _second(of, measured, settings):
-        measured = replace(measured, second=second, moved=row_study.nameless(of.table).total(second))
+        measured = replace(
+            measured, second=second, moved=row_study.nameless(of.table).total(second)
+        )
     rows = int(measured.counted.facts.sums[0])
     fields = row_study.of_blocks(of.table, rows, settings, p, weighted=of.scale is not None)
     return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
@@ -360,13 +453,17 @@ def _seen(measured: SummedClasses, c: int) -> bool:
 
 
 def _whole_units(of: Predictions) -> Predictions:
-    """The table, its units side by side only where their cells are few; raises ParameterError for too many cells."""
+    """The table, its units side by side only where their cells are few; raises ParameterError for
+    too many cells.
+    """
     t = of.table
     systems, classes = len(t.systems), len(of.names)
     cells = systems * classes**2
     if t.schema.unit and cells > CELLS:
         got = f"{systems} systems and {classes} classes have {cells:,} cells"
-        raise ParameterError(f"unit: {got}, of more than {CELLS:,} the units need all rows in memory; choose systems")
+        raise ParameterError(
+            f"unit: {got}, of more than {CELLS:,} the units need all rows in memory; choose systems"
+        )
     if t.schema.units * (cells + 1) > BESIDE:
         return replace(of, table=replace(t, schema=replace(t.schema, parted=False)))
     return of
@@ -378,16 +475,27 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     counted = row_study.counted(t, first)
     limit = first.counting.bins
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
-        ways, needs = f"in more than {limit:,} ways", "which needs all rows in memory; choose one system"
-        raise ParameterError(f"systems: actual and predicted classes of two systems come {ways}, {needs}")
-    measured = SummedClasses(t.systems, first, counted, layout_of(units=t.schema.unit, weights=of.scale is not None))
+        ways, needs = (
+            f"in more than {limit:,} ways",
+            "which needs all rows in memory; choose one system",
+        )
+        raise ParameterError(
+            f"systems: actual and predicted classes of two systems come {ways}, {needs}"
+        )
+    measured = SummedClasses(
+        t.systems, first, counted, layout_of(units=t.schema.unit, weights=of.scale is not None)
+    )
     measured.refuse_left_out()
     return measured
 
 
 def _first(of: Predictions, settings: Settings) -> ByClass:
     t, k, limits, primary = of.table, len(of.names), settings.limits, settings.metrics[0].base
-    systems, sliced, few = len(t.systems), primary.metric.kind.totalled, row_study.few_units(t, limits)
+    systems, sliced, few = (
+        len(t.systems),
+        primary.metric.kind.totalled,
+        row_study.few_units(t, limits),
+    )
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
@@ -408,13 +516,21 @@ def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByM
     systems, k, means = range(len(of.table.systems)), len(of.names), {}
     for group in measured.groups:
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
-            every = [[ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems]
+            every = [
+                [ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems
+            ]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
-    return ByMoves(measured.first.told, of.scale, measured.plain, measured.first.terms.few, means) if means else None
+    return (
+        ByMoves(measured.first.told, of.scale, measured.plain, measured.first.terms.few, means)
+        if means
+        else None
+    )
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:
-    """The metrics of the order of the scores of a class, of a group. each: those of every class stand on the page."""
+    """The metrics of the order of the scores of a class, of a group. each: those of every class
+    stand on the page.
+    """
     wanted = [] if group or not each else list(OF_CLASS)
     for chosen in metrics[:1] if group else metrics:
         wanted += _ordered(chosen)
@@ -422,12 +538,14 @@ def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]
 
 
 def _ordered(chosen: Chosen) -> list[Chosen]:
-    """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
+    """The metric of one class of which another one is the mean, where it follows from the order of
+    the scores.
+    """
     kind: Any = chosen.base.metric.kind
     return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
 
 
-# What the findings are measured by ------------------------------------------------------------------------------------
+# What the findings are measured by ----------------------------------------------------------------
 
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
@@ -436,12 +554,20 @@ NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """By system the classes that occur but are never predicted."""
     never = {name: (study.sizes > 0) & (study.measured.said(name) == 0) for name in study.systems}
-    return {name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()}
+    return {
+        name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()
+    }
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:
-    """By system the number of rows, if any, whose predicted class (from a column) does not have the highest score."""
-    return {name: rows for name in study.systems if study.scored and (rows := study.measured.lower(name))}
+    """By system the number of rows, if any, whose predicted class (from a column) does not have the
+    highest score.
+    """
+    return {
+        name: rows
+        for name in study.systems
+        if study.scored and (rows := study.measured.lower(name))
+    }
 
 
 def unnormalised(study: ClassesStudy) -> dict[str, float]:
@@ -452,19 +578,29 @@ def unnormalised(study: ClassesStudy) -> dict[str, float]:
 def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices without any row of some class."""
     several = np.count_nonzero(study.sizes)
-    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.measured.sizes(p.member)) < several]
+    return [
+        f"{p.column} {p.label}"
+        for p in study.slices
+        if np.count_nonzero(study.measured.sizes(p.member)) < several
+    ]
 
 
 def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
-    """The most frequent mistake of the leader: actual class, predicted class, and the weight of these rows."""
+    """The most frequent mistake of the leader: actual class, predicted class, and the weight of
+    these rows.
+    """
     table = study.measured.confusion(study.leader).table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
     return (study.names[i], study.names[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
 
 
-def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+def drawn_together(
+    table: np.ndarray, classes: tuple[str, ...]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the
+    classes.
+    """
     if len(classes) <= TOGETHER:
         return table, classes
     kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])

@@ -1,6 +1,8 @@
-"""The classification study: reads the input and makes the study of its kind, binary, multi-class or multi-label.
+"""The classification study: reads the input and makes the study of its kind, binary, multi-class or
+multi-label.
 
-`binary`, `classes` and `labels` make them, from rows in memory or from a table that is read in blocks.
+`binary`, `classes` and `labels` make them, from rows in memory or from a table that is read in
+blocks.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,30 +24,40 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 
 @dataclass(frozen=True)
 class ByKind:
-    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that they apply to."""
+    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that
+    they apply to.
+    """
 
     of_rows: Callable[[Any, Classification, Limits], row_study.RowStudy]
     of_blocks: Callable[[Any, Classification, Limits], row_study.RowStudy]
     idle: Mapping[str, str]
 
 
-FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
+FOR_TWO, FOR_SEVERAL = (
+    dict.fromkeys(("costs", "prevalence"), "binary"),
+    {"precision_target": "multi-class"},
+)
 KINDS = {
     "binary": ByKind(binary.of_rows, binary.of_blocks, FOR_SEVERAL),
-    "multi-class": ByKind(classes.of_rows, classes.of_blocks, FOR_TWO | {"threshold": "binary or multi-label"}),
+    "multi-class": ByKind(
+        classes.of_rows, classes.of_blocks, FOR_TWO | {"threshold": "binary or multi-label"}
+    ),
     "multi-label": ByKind(labels.of_rows, labels.of_blocks, FOR_TWO | FOR_SEVERAL),
 }
 
 
 @sources.naming_files
 def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
-    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
+    """Read labels and scores, and measure, compare and plot how well the scores separate the
+    classes.
 
-    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study = ek.classification(
+    ...     y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]}
+    ... )
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
@@ -64,7 +76,9 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
     reading = limits.reading
-    with scores.opened(predicted, backends.budget(p.memory, p.threads, p.spill, reading), p.segments, p.unit) as table:
+    with scores.opened(
+        predicted, backends.budget(p.memory, p.threads, p.spill, reading), p.segments, p.unit
+    ) as table:
         if table is not None:
             return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)

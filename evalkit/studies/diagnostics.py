@@ -1,4 +1,6 @@
-"""Numbers that findings of several reports state: sizes of units and slices, thresholds outside the scores."""
+"""Numbers that findings of several reports state: sizes of units and slices, thresholds outside the
+scores.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +27,8 @@ FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
 SCALE = 30  # times as large, from which two systems could have two units
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
-FEW_ROWS = 25  # of a class or label, below which intervals of its precision hold it less often than they say
+# of a class or label, below which intervals of its precision hold it less often than they say
+FEW_ROWS = 25
 TURNED = {"better": "worse", "worse": "better"}  # verdicts of a comparison the other way round
 Ends = tuple[float, float]
 
@@ -41,9 +44,11 @@ def beyond(level: float) -> float:
 
 
 def covered(study: Study, several: int) -> float:
-    """How often the interval of the best of `several` values contains its true value, if all are equal and independent.
+    """How often the interval of the best of `several` values contains its true value, if all are
+    equal and independent.
 
-    If they are positively correlated, for example computed on the same units, this happens more often.
+    If they are positively correlated, for example computed on the same units, this happens more
+    often.
     """
     return float((1 - alpha(study) / 2) ** several)
 
@@ -54,9 +59,13 @@ def equivalence_level(study: Study) -> float:
 
 
 def usual(estimates: pd.DataFrame) -> np.ndarray:
-    """A mask: the estimates whose interval method is the one that most systems have for their metric."""
+    """A mask: the estimates whose interval method is the one that most systems have for their
+    metric.
+    """
     counts = estimates.groupby(["metric", "method"], sort=False).size()
-    return pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(counts.groupby("metric").idxmax())
+    return pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(
+        counts.groupby("metric").idxmax()
+    )
 
 
 def tested(slices: pd.DataFrame) -> int:
@@ -78,14 +87,18 @@ def best_value(study: Study, label: str) -> float:
 
 @cached
 def constant(study: Study, chosen: Chosen) -> float:
-    """The best value of a metric that a constant prediction reaches; NaN if nothing is predicted."""
+    """The best value of a metric that a constant prediction reaches; NaN if nothing is
+    predicted.
+    """
     return max((of(chosen) for of in study.constants), key=lambda value: chosen.metric.sign * value)
 
 
 def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
-    """The metrics by which a constant prediction is better than some systems: its value, and theirs.
+    """The metrics by which a constant prediction is better than some systems: its value, and
+    theirs.
 
-    Metrics that a constant prediction can bring to their best value, such as specificity, are left out.
+    Metrics that a constant prediction can bring to their best value, such as specificity, are left
+    out.
     """
     metrics: dict[str, tuple[float, dict[str, float]]] = {}
     for chosen in study.directed:
@@ -94,7 +107,11 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
         if not math.isclose(best, high if sign > 0 else low, abs_tol=SAME):
             values = {name: study.estimate(chosen, name).value for name in study.order}
             by = {name: value for name, value in values.items() if sign * value < sign * best}
-            worse = {name: value for name, value in by.items() if not math.isclose(value, best, abs_tol=SAME)}
+            worse = {
+                name: value
+                for name, value in by.items()
+                if not math.isclose(value, best, abs_tol=SAME)
+            }
             metrics |= {chosen.label: (best, worse)} if worse else {}
     return metrics
 
@@ -118,7 +135,9 @@ NO_DIFFERENCE = "no difference"
 
 def verdict_of(row: Mapping[str, Any]) -> str:
     """The verdict of a comparison; that there is no difference where not one unit has any."""
-    nothing = row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
+    nothing = (
+        row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
+    )
     return NO_DIFFERENCE if nothing else str(row["verdict"])
 
 
@@ -133,7 +152,9 @@ def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Skew:
-    """The sign-flip comparison with the most skewed differences: their skewness and the number of units."""
+    """The sign-flip comparison with the most skewed differences: their skewness and the number of
+    units.
+    """
 
     metric: str
     pair: tuple[str, str]
@@ -152,7 +173,8 @@ class Skew:
 
 
 def contrary(study: Study) -> pd.DataFrame:
-    """Comparisons by other metrics that contradict the primary one: there the first system of the pair is worse.
+    """Comparisons by other metrics that contradict the primary one: there the first system of the
+    pair is worse.
 
     deciding: the pair's verdict by the primary metric.
     """
@@ -166,7 +188,9 @@ def contrary(study: Study) -> pd.DataFrame:
 
 @cached
 def skew(study: Study) -> Skew | None:
-    """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for a normal mean."""
+    """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for
+    a normal mean.
+    """
     several = (skew for chosen in study.directed for skew in _skews(study, chosen))
     known = [skew for skew in several if skew.units < skew.wanted]
     return max(known, key=lambda skew: skew.skewness**2 / skew.units, default=None)
@@ -174,7 +198,10 @@ def skew(study: Study) -> Skew | None:
 
 def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
     """The comparisons by sign flips, those of one system with others on as many units at once."""
-    flipped = ((pair, inference.flipped(*(study.measure(chosen, name) for name in pair))) for pair in study.pairs)
+    flipped = (
+        (pair, inference.flipped(*(study.measure(chosen, name) for name in pair)))
+        for pair in study.pairs
+    )
     tested = ((pair, d) for pair, d in flipped if d is not None and d.size)
     for (_, units), some in groupby(tested, key=lambda each: (each[0][0], each[1].size)):
         pairs, rows = zip(*some, strict=True)
@@ -190,7 +217,9 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that no difference could be significant: the limits are infinite."""
+    """The slices with so few units that no difference could be significant: the limits are
+    infinite.
+    """
     if "difference" not in study.by_segment:
         return []
     limits = ["difference_low", "difference_high"]
@@ -201,13 +230,20 @@ def flat_slices(study: Study) -> list[str]:
     """The slices in which an interval has no width because all units are equal."""
     limits = [("low", "high"), ("difference_low", "difference_high")]
     known = [(low, high) for low, high in limits if low in study.by_segment]
-    return [name for name, part in _slices(study) if any((part[low] == part[high]).any() for low, high in known)]
+    return [
+        name
+        for name, part in _slices(study)
+        if any((part[low] == part[high]).any() for low, high in known)
+    ]
 
 
 def _slices(study: Study) -> list:
     if not len(study.by_segment):
         return []
-    return [(f"{a} {b}", part) for (a, b), part in study.by_segment.groupby(["segment", "slice"], sort=False)]
+    return [
+        (f"{a} {b}", part)
+        for (a, b), part in study.by_segment.groupby(["segment", "slice"], sort=False)
+    ]
 
 
 # Thresholds
@@ -215,7 +251,9 @@ def _slices(study: Study) -> list:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A threshold rounded to the precision of some systems' scores. everywhere: True if these are all systems."""
+    """A threshold rounded to the precision of some systems' scores. everywhere: True if these are
+    all systems.
+    """
 
     value: float
     stored: rules.Precision
@@ -233,9 +271,17 @@ def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision,
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
     """The threshold in each precision that changes its value."""
-    values = [(rules.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()]
-    several = [(value, to, names) for value, to, names in values if to != rules.DOUBLE and value != threshold]
-    return [Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several]
+    values = [
+        (rules.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()
+    ]
+    several = [
+        (value, to, names)
+        for value, to, names in values
+        if to != rules.DOUBLE and value != threshold
+    ]
+    return [
+        Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several
+    ]
 
 
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
@@ -244,7 +290,9 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 
 def best_two(study: Study) -> pd.DataFrame:
-    """With a baseline, the two best other systems, compared outside the family: p times the number of their pairs."""
+    """With a baseline, the two best other systems, compared outside the family: p times the number
+    of their pairs.
+    """
     others = [name for name in study.order if name != study.settings.baseline]
     if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
@@ -258,7 +306,9 @@ def best_two(study: Study) -> pd.DataFrame:
 
 
 def as_good(study: Study) -> list[str]:
-    """The other systems of the first screen whose primary metric equals the leader's, to 12 digits."""
+    """The other systems of the first screen whose primary metric equals the leader's, to 12
+    digits.
+    """
     value = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
     return [name for name in study.headline["second"] if value[name] == value[study.leader]]
 
@@ -271,19 +321,29 @@ def deciding(study: Study, system: str) -> pd.Series:
 
 def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     """A comparison with its two systems swapped."""
-    words = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
+    words = {
+        "first": row["second"],
+        "second": row["first"],
+        "verdict": TURNED.get(row["verdict"], row["verdict"]),
+    }
     ends = {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
-    lifts = {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
-    ends |= {name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan for name, other in lifts.items()}
+    lifts = (
+        {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
+    )
+    ends |= {
+        name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan
+        for name, other in lifts.items()
+    }
     return {**row, **words, **ends}
 
 
 def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
-    NaN if the metric can be negative, a constant reaches a value above 0 where higher is better (AUC: 0.5), the second
-    value is not above 0, the values are of different units, or the interval of the lift has no end; and where two
-    systems divide units between them, for there a gain of the one is a loss of the other.
+    NaN if the metric can be negative, a constant reaches a value above 0 where higher is better
+    (AUC: 0.5), the second value is not above 0, the values are of different units, or the interval
+    of the lift has no end; and where two systems divide units between them, for there a gain of the
+    one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
     if first.layout is statistic.Layout.DIVIDED:
@@ -293,7 +353,9 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
         bounded = math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
         return row["lift"] if bounded and b > 0 else float("nan")
     metric = study.primary.metric
-    from_zero = metric.low >= 0 and not (metric.best == "high" and study.constant(study.primary) > 0)
+    from_zero = metric.low >= 0 and not (
+        metric.best == "high" and study.constant(study.primary) > 0
+    )
     return float(a / b - 1) if from_zero and b > 0 and not apart(study, row) else float("nan")
 
 
@@ -302,7 +364,7 @@ def apart(study: Study, row: Mapping[str, Any]) -> bool:
     return bool(row["n"] < max(deciding(study, row[side])["n"] for side in ("first", "second")))
 
 
-# Ranks of systems -----------------------------------------------------------------------------------------------------
+# Ranks of systems ---------------------------------------------------------------------------------
 
 
 SYSTEMS = 200  # whose pairs are tested together: 19,900 pairs of 50 units take five seconds
@@ -312,33 +374,56 @@ ROUNDING = 1e-9  # a mean difference below it, in standard deviations, is none
 
 @cached
 def rank_tiers(study: Study) -> pd.DataFrame:
-    """Rank intervals of three systems or more by the primary metric: system, value, rank_low, rank_high, tier, needed.
+    """Rank intervals of three systems or more by the primary metric: system, value, rank_low,
+    rank_high, tier, needed.
 
-    needed: the units with which a paired t-test would tell the system from the next one with 80% power, if the true
-    difference is the observed one, at the level of the first step of all pairs; NaN for the last and for equal ones.
-    Empty if units are not shared, the metric has no better direction or is a ratio of sums, or there are too many.
+    needed: the units with which a paired t-test would tell the system from the next one with 80%
+    power, if the true difference is the observed one, at the level of the first step of all pairs;
+    NaN for the last and for equal ones. Empty if units are not shared, the metric has no better
+    direction or is a ratio of sums, or there are too many.
     """
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
     pairs = len(study.order) * (len(study.order) - 1) // 2
-    values = _table(study) if 3 <= len(study.order) <= SYSTEMS and study.primary.metric.best != "neither" else None
+    values = (
+        _table(study)
+        if 3 <= len(study.order) <= SYSTEMS and study.primary.metric.best != "neither"
+        else None
+    )
     if values is None or len(values) < 2 or len(values) * pairs > VALUES:
         return pd.DataFrame(columns=columns)
-    r = multiplicity.ranks(study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7))
+    r = multiplicity.ranks(
+        study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
+    )
     means = [study.estimate(study.primary, name).value for name in study.order]
     level = 1 - (1 - study.settings.level) / pairs
-    needed = [*(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)), np.nan]
-    return pd.DataFrame(dict(zip(columns, (study.order, means, r.low, r.high, r.tier, needed), strict=True)))
+    needed = [
+        *(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)),
+        np.nan,
+    ]
+    return pd.DataFrame(
+        dict(zip(columns, (study.order, means, r.low, r.high, r.tier, needed), strict=True))
+    )
 
 
 def _needed(differences: Floats, level: float) -> float:
-    """The units, whole, that show the mean of these differences with 80% power; NaN if it is 0 or has no spread."""
+    """The units, whole, that show the mean of these differences with 80% power; NaN if it is 0 or
+    has no spread.
+    """
     mean, sd = float(differences.mean()), float(differences.std(ddof=1))
-    return math.ceil(power.required_n(mean, sd, level=level)) if sd > 0 and abs(mean) > ROUNDING * sd else np.nan
+    return (
+        math.ceil(power.required_n(mean, sd, level=level))
+        if sd > 0 and abs(mean) > ROUNDING * sd
+        else np.nan
+    )
 
 
 def _table(study: Study) -> Floats | None:
-    """Units × systems of the primary metric, the units that all systems have; None if there are no such units."""
-    sides = [side for name in study.order for side in study.measure(study.primary, name).shared_means()]
+    """Units × systems of the primary metric, the units that all systems have; None if there are no
+    such units.
+    """
+    sides = [
+        side for name in study.order for side in study.measure(study.primary, name).shared_means()
+    ]
     return complete(sides) if len(sides) == len(study.order) else None
 
 
@@ -366,19 +451,25 @@ def rough_ranks(systems: int, units: int) -> bool:
 
 
 def other_scales(study: Study) -> list[tuple[str, str, str, float]]:
-    """Metrics whose values could have two units: metric, the systems with larger and smaller values, how many times.
+    """Metrics whose values could have two units: metric, the systems with larger and smaller
+    values, how many times.
 
-    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems differ too. Both
-    means and root mean squares have to: means alone differ by any factor where they are near 0, or where a system hits
-    a few units alone. Where no values are above 1, nothing is taken for per cent.
+    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems
+    differ too. Both means and root mean squares have to: means alone differ by any factor where
+    they are near 0, or where a system hits a few units alone. Where no values are above 1, nothing
+    is taken for per cent.
     """
     scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
-    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby("metric", sort=False):
+    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby(
+        "metric", sort=False
+    ):
         size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
         deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
         root = np.hypot(size, deviation)
         large, small = int(size.argmax()), int(size.argmin())
         if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
             systems = rows["system"].tolist()
-            scales.append((str(metric), systems[large], systems[small], float(size[large] / size[small])))
+            scales.append(
+                (str(metric), systems[large], systems[small], float(size[large] / size[small]))
+            )
     return scales

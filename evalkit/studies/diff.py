@@ -1,4 +1,6 @@
-"""The diff of two reports: every metric of every system on the units of both, and where its change comes from."""
+"""The diff of two reports: every metric of every system on the units of both, and where its change
+comes from.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,32 +23,64 @@ from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.studies import diagnostics, study, unit_files, units
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, estimate_columns, frame, once, with_limits
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    Study,
+    Tested,
+    estimate_columns,
+    frame,
+    once,
+    with_limits,
+)
 from evalkit.studies.unit_files import Joined, UnitFile
 
-SAMPLE: dict[str, Any] = {side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")}
+SAMPLE: dict[str, Any] = {
+    side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")
+}
 OLD_REPORT = "the old report"
 EACH = 4  # systems of which the first screen has both sides
 MOST = 500  # units that moved, as a page lists them
 UNHASHED = "unknown"  # what is not a file
-UNREAD = ("title", "note", "data_date", "gate", "units")  # parameters of a report that change no number of its units
+# parameters of a report that change no number of its units
+UNREAD = (
+    "title",
+    "note",
+    "data_date",
+    "gate",
+    "units",
+)
 
 
 def study_of(p: reports.Diff, limits: Limits = USUAL) -> "Diff":
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
-    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
-    Raises ParameterError for an invalid parameter, InputError for a report that is missing or of another kind.
+    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the
+    bundled sample is read. Raises ParameterError for an invalid parameter, InputError for a report
+    that is missing or of another kind.
 
     >>> import evalkit as ek
-    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict("records")
+    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict(
+    ...     "records"
+    ... )
     [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
     """
     p = p.filled(SAMPLE) if p.old is None and p.new is None else p
     if p.old is None or p.new is None:
-        raise ParameterError(f"old and new: both must be given, got only {'new' if p.old is None else 'old'}")
-    earlier = p.earlier if isinstance(p.earlier, list | tuple) else [] if p.earlier is None else [p.earlier]
-    return Diff.of(*unit_files.read([located(given) for given in (*earlier, p.old, p.new)]), p, limits)
+        raise ParameterError(
+            f"old and new: both must be given, got only {'new' if p.old is None else 'old'}"
+        )
+    earlier = (
+        p.earlier
+        if isinstance(p.earlier, list | tuple)
+        else []
+        if p.earlier is None
+        else [p.earlier]
+    )
+    return Diff.of(
+        *unit_files.read([located(given) for given in (*earlier, p.old, p.new)]), p, limits
+    )
 
 
 read = reports.reader(reports.Diff)(study_of)
@@ -59,13 +93,19 @@ def located(given: Any) -> Path:
     """
     path = Path(given).expanduser()
     every = path.is_dir()
-    files = sorted(path.glob(f"*{report.UNITS}")) if every else [path.with_name(f"{report.stem(path)}{report.UNITS}")]
+    files = (
+        sorted(path.glob(f"*{report.UNITS}"))
+        if every
+        else [path.with_name(f"{report.stem(path)}{report.UNITS}")]
+    )
     if len(files) > 1:
         got = ", ".join(file.name for file in files)
         raise InputError(f"{path}: must hold one report, got {got}; name one of them")
     if not files or not files[0].is_file():
         wanted = f"*{report.UNITS}" if every else files[0].name
-        raise InputError(f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes")
+        raise InputError(
+            f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes"
+        )
     return files[0]
 
 
@@ -73,8 +113,8 @@ def located(given: Any) -> Path:
 class Diff(Shown, Study):
     """The study of two reports.
 
-    files: the earlier reports, then the old and the new one. names: of all units, by their number. joined: metric ->
-    new and old side of each system that has it -> both.
+    files: the earlier reports, then the old and the new one. names: of all units, by their number.
+    joined: metric -> new and old side of each system that has it -> both.
     """
 
     report: ClassVar[str] = "diff"
@@ -85,26 +125,45 @@ class Diff(Shown, Study):
     joined: Mapping[str, Mapping[tuple[str, str], Joined]]
 
     @classmethod
-    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits) -> "Diff":
+    def of(
+        cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits
+    ) -> "Diff":
         """The study of files; raises InputError where they have no metric of a system in common."""
         old, new = files[-2:]
         for file in files:
             if file.about["report"] != new.about["report"]:
                 kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
-                raise InputError(f"{shown(file)} and {shown(new)} must be of one report, got {kinds}")
+                raise InputError(
+                    f"{shown(file)} and {shown(new)} must be of one report, got {kinds}"
+                )
         partner = partners(old.words["system"], new.words["system"])
         of = {(f"new {name}", f"old {was}"): (was, name) for name, was in partner.items()}
         shared = [label for label in new.metrics if label in old.metrics]
-        labels = [str(choice("metrics that both reports have", name, shared)) for name in p.metrics] or shared
-        every = {label: {pair: Joined.of(files[-2:], label, names) for pair, names in of.items()} for label in labels}
-        told = {label: {pair: both for pair, both in pairs.items() if both} for label, pairs in every.items()}
+        labels = [
+            str(choice("metrics that both reports have", name, shared)) for name in p.metrics
+        ] or shared
+        every = {
+            label: {pair: Joined.of(files[-2:], label, names) for pair, names in of.items()}
+            for label in labels
+        }
+        told = {
+            label: {pair: both for pair, both in pairs.items() if both}
+            for label, pairs in every.items()
+        }
         joined = {label: pairs for label, pairs in told.items() if pairs}
         if not joined:
-            raise InputError(f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell")
+            raise InputError(
+                f"{shown(old)} and {shown(new)} must share a metric and a system that their units "
+                f"tell"
+            )
         metrics = (unit_files.chosen(new.metrics[label]) for label in joined)
         systems = tuple(side for pair in of for side in pair)
-        settings = study.settings(replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits)
-        sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
+        settings = study.settings(
+            replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
+        )
+        sources = tuple(
+            Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files
+        )
         return cls(settings, systems, {}, p, sources, files, names, joined)
 
     @cached_property
@@ -120,7 +179,15 @@ class Diff(Shown, Study):
 
     def __dir__(self) -> list[str]:
         """The documented names of a study, and those of a diff."""
-        return [*super().__dir__(), "account", "segments", "most_changed", "moved", "series", "changes"]
+        return [
+            *super().__dir__(),
+            "account",
+            "segments",
+            "most_changed",
+            "moved",
+            "series",
+            "changes",
+        ]
 
     @property
     def old(self) -> UnitFile:
@@ -163,7 +230,9 @@ class Diff(Shown, Study):
         return of if member is EVERY else of.within(*member)
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
+    def compare(
+        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> significance.Comparison:
         """New less old."""
         return self._joined(chosen, pair, member).comparison(self.inference_options(2))
 
@@ -174,24 +243,41 @@ class Diff(Shown, Study):
 
     @property
     def order(self) -> list[str]:  # type: ignore[override]
-        """The sides of these systems; of many the new ones, so that each has a row of the first screen."""
-        return [name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])]
+        """The sides of these systems; of many the new ones, so that each has a row of the first
+        screen.
+        """
+        return [
+            name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])
+        ]
 
     def having(self, chosen: Chosen) -> list[str]:
         """The sides of the systems that have a metric."""
         return [name for pair in self.joined[chosen.label] for name in pair]
 
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
-        """The new and the old side of each system that has a metric; raises ParameterError for any other pair."""
+        """The new and the old side of each system that has a metric; raises ParameterError for any
+        other pair.
+        """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
         return [*self.joined[chosen.label]]
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
-        columns = {column: name for column, name in self.new.segments.items() if column in self.old.segments}
-        words = {name: dict.fromkeys(self.new.words[name] + self.old.words[name]) for name in columns.values()}
-        return [Slice(column, label, (name, label)) for column, name in columns.items() for label in words[name]]
+        columns = {
+            column: name
+            for column, name in self.new.segments.items()
+            if column in self.old.segments
+        }
+        words = {
+            name: dict.fromkeys(self.new.words[name] + self.old.words[name])
+            for name in columns.values()
+        }
+        return [
+            Slice(column, label, (name, label))
+            for column, name in columns.items()
+            for label in words[name]
+        ]
 
     @property
     def families(self) -> list[list[Tested]]:
@@ -213,32 +299,59 @@ class Diff(Shown, Study):
 
     @frame
     def account(self) -> Iterator[Row]:
-        """The change of each metric over all units, and its terms, which add up to it; NaN without common units.
+        """The change of each metric over all units, and its terms, which add up to it; NaN without
+        common units.
 
-        changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) − M_old(all).
-        came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
+        changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) −
+        M_old(all). came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
         """
         rows = self.comparisons.to_dict("records")
         words = {(row["metric"], row["first"]): diagnostics.verdict_of(row) for row in rows}
         for chosen in self.settings.metrics:
             for pair, of in self.joined[chosen.label].items():
                 old, new = of.old.value, of.new.value
-                a, b = (of.paired.old.value, of.paired.new.value) if of.common.size else (np.nan, np.nan)
-                e, verdict = self.compare(chosen, pair).difference, words.get((chosen.label, pair[0]), "")
-                whole = {"metric": chosen.label, "system": of.new.system, "old": old, "new": new, "change": new - old}
-                parts = {"changed": b - a, "low": e.low, "high": e.high, "left": a - old, "came": new - b}
+                a, b = (
+                    (of.paired.old.value, of.paired.new.value)
+                    if of.common.size
+                    else (np.nan, np.nan)
+                )
+                e, verdict = (
+                    self.compare(chosen, pair).difference,
+                    words.get((chosen.label, pair[0]), ""),
+                )
+                whole = {
+                    "metric": chosen.label,
+                    "system": of.new.system,
+                    "old": old,
+                    "new": new,
+                    "change": new - old,
+                }
+                parts = {
+                    "changed": b - a,
+                    "low": e.low,
+                    "high": e.high,
+                    "left": a - old,
+                    "came": new - b,
+                }
                 yield whole | parts | of.sizes | {"verdict": verdict}
 
     @frame
     def segments(self) -> Iterator[Row]:
-        """The metric that decides in each slice that both reports have a column for: values, and the paired difference.
+        """The metric that decides in each slice that both reports have a column for: values, and
+        the paired difference.
 
-        mix, within: what the changes of the slice's share and of its value add to the change of the whole, each at the
-        mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
+        mix, within: what the changes of the slice's share and of its value add to the change of the
+        whole, each at the mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299);
+        NaN unless it is a mean or ratio.
         """
-        every = (self._in_slice_of(of, part) for part in self.divisions() for of in self.deciding.values())
+        every = (
+            self._in_slice_of(of, part)
+            for part in self.divisions()
+            for of in self.deciding.values()
+        )
         held = (row for row in every if row["common"] + row["only_old"] + row["only_new"])
-        rows = sorted(held, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
+        # least p first, none last
+        rows = sorted(held, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)
         for row, p in zip(rows, significance.holm([row["p"] for row in rows]), strict=True):
             yield row | {"adjusted": float(p)}
 
@@ -248,21 +361,31 @@ class Diff(Shown, Study):
         c = part.comparison(o) if part.common.size > 1 else inference.undefined(o.level, o.unit)
         place = {"segment": where.column, "slice": where.label, "system": of.new.system}
         values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
-        return place | values | with_limits({"difference": c.difference}) | _split(of, part) | part.sizes
+        return (
+            place
+            | values
+            | with_limits({"difference": c.difference})
+            | _split(of, part)
+            | part.sizes
+        )
 
     @property
     def most_changed(self) -> Row | None:
-        """The slice with the largest difference of those that show one after adjustment; None where none does."""
+        """The slice with the largest difference of those that show one after adjustment; None where
+        none does.
+        """
         rows = self.segments.to_dict("records")
         shown = [row for row in rows if significance.rejected(row["adjusted"], self.settings.level)]
         return max(shown, key=lambda row: abs(row["difference"]), default=None)
 
     @frame
     def moved(self) -> Iterator[Row]:
-        """The common units that the metric that decides moved most on: old and new value, difference, slices.
+        """The common units that the metric that decides moved most on: old and new value,
+        difference, slices.
 
         entered, left: of ranked lists the items that the first ranks gained and lost.
-        difference: new − old of a mean; of any other metric how far the unit moves the difference, to first order.
+        difference: new − old of a mean; of any other metric how far the unit moves the difference,
+        to first order.
         """
         every = [self._moved(of.paired) for of in self.deciding.values() if of.common.size]
         if every:
@@ -276,23 +399,40 @@ class Diff(Shown, Study):
         place = {"unit": self.names.take(pa.array(of.common)).to_pylist(), "system": of.new.system}
         first = of.new.at[np.unique(of.new.unit, return_index=True)[1]]
         columns = self.new.segments.items()
-        slices = {to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]] for to, name in columns}
+        slices = {
+            to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]]
+            for to, name in columns
+        }
         lists = [side.file.lists(side.system) for side in (of.old, of.new)]
         rows = self.new.row[first].tolist()
-        entered, left = ([_beyond(b.get(row, []), a.get(row, [])) for row in rows] for a, b in (lists, lists[::-1]))
+        entered, left = (
+            [_beyond(b.get(row, []), a.get(row, [])) for row in rows]
+            for a, b in (lists, lists[::-1])
+        )
         items = {"entered": entered, "left": left} if all(lists) else {}
         return pd.DataFrame(place | sides | {"difference": by} | items | slices)
 
     @frame
     def series(self) -> Iterator[Row]:
-        """The metric that decides of every report and system, on all units of each; empty of two reports."""
-        label, names = self.primary.label, dict.fromkeys(of.new.system for of in self.deciding.values())
+        """The metric that decides of every report and system, on all units of each; empty of two
+        reports.
+        """
+        label, names = (
+            self.primary.label,
+            dict.fromkeys(of.new.system for of in self.deciding.values()),
+        )
         names |= dict.fromkeys(of.old.system for of in self.deciding.values())
         for file in self.files if len(self.files) > 2 else ():
             for name in names if label in file.metrics else ():
                 if side := file.side(label, name):
-                    e = inference.estimate(side.statistic(mean=side.averaged), self.inference_options(1))
-                    yield {"date": date_of(file), "report": shown(file), "system": name} | estimate_columns(e)
+                    e = inference.estimate(
+                        side.statistic(mean=side.averaged), self.inference_options(1)
+                    )
+                    yield {
+                        "date": date_of(file),
+                        "report": shown(file),
+                        "system": name,
+                    } | estimate_columns(e)
 
     # What the files prove
 
@@ -303,8 +443,15 @@ class Diff(Shown, Study):
 
     @cached_property
     def alone(self) -> list[str]:
-        """Metrics and systems that are not compared, as one report lacks them or its units do not tell them."""
-        sides = [side for pairs in self.joined.values() for of in pairs.values() for side in (of.old, of.new)]
+        """Metrics and systems that are not compared, as one report lacks them or its units do not
+        tell them.
+        """
+        sides = [
+            side
+            for pairs in self.joined.values()
+            for of in pairs.values()
+            for side in (of.old, of.new)
+        ]
         told = {*self.joined, *(side.system for side in sides)}
         every = [*self.new.metrics, *self.old.metrics] if not self.p.metrics else []
         every += self.new.words["system"] + self.old.words["system"]
@@ -312,7 +459,9 @@ class Diff(Shown, Study):
 
     @frame
     def changes(self) -> Iterator[Row]:
-        """What made both reports: its kind (input, parameter, definition, unit, version), what it is, old and new."""
+        """What made both reports: its kind (input, parameter, definition, unit, version), what it
+        is, old and new.
+        """
         old, new = (_facts(file) for file in (self.old, self.new))
         for kind, what in {**old, **new}:
             sides = [side.get((kind, what), "none") for side in (old, new)]
@@ -357,8 +506,9 @@ def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
 
 
 def _split(of: Joined, part: Joined) -> dict[str, float]:
-    """What a slice adds to the change of a mean or ratio by its share and by its value, which is that of both where one
-    report has no such units."""
+    """What a slice adds to the change of a mean or ratio by its share and by its value, which is
+    that of both where one report has no such units.
+    """
     if not of.old.termed:
         return {"mix": np.nan, "within": np.nan}
     sides = [(of.old, part.old), (of.new, part.new)]
@@ -367,21 +517,36 @@ def _split(of: Joined, part: Joined) -> dict[str, float]:
     old, new = (new if np.isnan(old) else old, old if np.isnan(new) else new)
     if np.isnan(old):
         return {"mix": 0.0, "within": 0.0}
-    return {"mix": (b - a) * (old + new - of.old.value - of.new.value) / 2, "within": (a + b) / 2 * (new - old)}
+    return {
+        "mix": (b - a) * (old + new - of.old.value - of.new.value) / 2,
+        "within": (a + b) / 2 * (new - old),
+    }
 
 
 def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
     """What a report says of itself: (kind, what) -> text."""
     about, given = file.about, file.about.get("parameters", {})
-    tables = [name for name, entry in reports.REPORTS[about["report"]].options().items() if entry.kind is DATA]
+    tables = [
+        name
+        for name, entry in reports.REPORTS[about["report"]].options().items()
+        if entry.kind is DATA
+    ]
     facts = {("unit", "unit"): ", ".join(about["unit"].values())}
     for source in about.get("inputs", []):
         own = PurePath(source["name"]).name
-        role = next((name for name in tables if PurePath(str(given.get(name, ""))).name == own), tables[0])
+        role = next(
+            (name for name in tables if PurePath(str(given.get(name, ""))).name == own), tables[0]
+        )
         number = sum(what.startswith(role) for kind, what in facts if kind == "input") + 1
         text = f"{own}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
         facts["input", f"{role} {number}" if number > 1 else role] = text
-    facts |= {("parameter", name): str(value) for name, value in given.items() if name not in (*tables, *UNREAD)}
+    facts |= {
+        ("parameter", name): str(value)
+        for name, value in given.items()
+        if name not in (*tables, *UNREAD)
+    }
     for label, of in file.metrics.items():
-        facts["definition", label] = ", ".join(str(of[key]) for key in ("structure", "best", "sha256") if of.get(key))
+        facts["definition", label] = ", ".join(
+            str(of[key]) for key in ("structure", "best", "sha256") if of.get(key)
+        )
     return facts | {("version", name): text for name, text in about.get("versions", {}).items()}

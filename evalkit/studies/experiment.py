@@ -1,4 +1,6 @@
-"""The A/B part of the interleaving study: each arm's metrics, the lift, and the effect of CUPED, strata and caps."""
+"""The A/B part of the interleaving study: each arm's metrics, the lift, and the effect of CUPED,
+strata and caps.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,16 +30,20 @@ SAMPLE = "data/interleaving/health_plans.parquet"
 CAPS = (0.999, 0.99, 0.95, 0.9)
 LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOPS = (0.01, 0.1)
-TOP_HEAVY = 0.2  # of the total: from here on, if the first of `TOPS` has it, limits of a mean fall short
-FEW_OTHERS = 10  # users of an arm with a value other than the usual one, of fewer the interval of its mean is too short
+TOP_HEAVY = (
+    0.2  # of the total: from here on, if the first of `TOPS` has it, limits of a mean fall short
+)
+# users of an arm with a value other than the usual one, of fewer the interval of its mean is too
+# short
+FEW_OTHERS = 10
 BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
 MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt
 
 
 @dataclass(frozen=True)
 class Control:
-    """The control arm of the headline: mean and standard deviation of the unadjusted metric, and its correlation with
-    the column from before the experiment (0 without one).
+    """The control arm of the headline: mean and standard deviation of the unadjusted metric, and
+    its correlation with the column from before the experiment (0 without one).
     """
 
     mean: float
@@ -60,28 +66,39 @@ class Experiment(Study):
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the row if there is no such column."""
-        return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
+        return (
+            unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
+        )
 
     def adjusted_for(self, chosen: lookup.Chosen) -> str:
         """The column from before the experiment by which a mean can be adjusted."""
         return self.p.before or "" if chosen == self.plain else ""
 
-    def compared(self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[OfUnits, OfUnits]:
-        """The metric in two arms, adjusted by a column from before the experiment if one is named (CUPED).
+    def compared(
+        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> tuple[OfUnits, OfUnits]:
+        """The metric in two arms, adjusted by a column from before the experiment if one is named
+        (CUPED).
 
-        The same mean of that column is subtracted in both arms, so that the level of the values, and with it the lift,
-        is kept.
+        The same mean of that column is subtracted in both arms, so that the level of the values,
+        and with it the lift, is kept.
         """
         first, second = super().compared(chosen, pair, member)
         if not (name := self.adjusted_for(chosen)) or min(first.n, second.n) < 2:
             return first, second
-        before = [self._members(Sums(self.table.numbers[name]), arm, member).numerator for arm in pair]
+        before = [
+            self._members(Sums(self.table.numbers[name]), arm, member).numerator for arm in pair
+        ]
         centre = np.concatenate(before).mean()
-        left = experiments.adjusted(first.sums.numerator, second.sums.numerator, *(x - centre for x in before))
+        left = experiments.adjusted(
+            first.sums.numerator, second.sums.numerator, *(x - centre for x in before)
+        )
         return replace(first, sums=Sums(left[0])), replace(second, sums=Sums(left[1]))
 
     @study.once
-    def compare(self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
+    def compare(
+        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
@@ -90,22 +107,32 @@ class Experiment(Study):
     def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first / second − 1, with its interval, and the detectable difference."""
         c = inference.lift(*self.compared(chosen, pair), self.inference_options(2))
-        return study.with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
+        return study.with_limits({"lift": c.difference}) | {
+            "detectable": self.would_show(chosen, pair)
+        }
 
     # What variance reduction and heavy users do to the answer
 
     @cached_property
     def plain(self) -> lookup.Chosen | None:
-        """The first mean that is no proportion, or else the first proportion, before capping and adjustment."""
-        means = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)]
-        return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
+        """The first mean that is no proportion, or else the first proportion, before capping and
+        adjustment.
+        """
+        means = [
+            chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)
+        ]
+        return next(
+            (mean for mean in means if not isinstance(mean.metric.kind, Proportion)),
+            next(iter(means), None),
+        )
 
     @frame
     def adjustments(self) -> Iterator[Row]:
-        """The headline pair's difference, unadjusted, with CUPED, stratified and capped; one row per method.
+        """The headline pair's difference, unadjusted, with CUPED, stratified and capped; one row
+        per method.
 
-        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval of
-        the same width without the adjustment).
+        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would
+        give an interval of the same width without the adjustment).
         """
         if self.plain is None:
             return
@@ -128,10 +155,16 @@ class Experiment(Study):
 
     @frame
     def caps(self) -> Iterator[Row]:
-        """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
+        """The headline pair's difference with values above each quantile set to it: name, value,
+        low, high.
+        """
         for share in (None, *CAPS) if self.plain else ():
             e = self.means(share).difference
-            name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
+            name = (
+                "not capped"
+                if share is None
+                else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
+            )
             yield {"name": name} | study.estimate_columns(e)
 
     # The design
@@ -147,7 +180,9 @@ class Experiment(Study):
 
     @frame
     def users_for(self) -> Iterator[Row]:
-        """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw, cuped."""
+        """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw,
+        cuped.
+        """
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
             return
@@ -160,7 +195,9 @@ class Experiment(Study):
 
     @cached_property
     def looks(self) -> dict[str, float] | None:
-        """What interim analyses cost: the false positive rate without correction, and the p that the last one needs."""
+        """What interim analyses cost: the false positive rate without correction, and the p that
+        the last one needs.
+        """
         n, level = self.p.looks, self.settings.level
         if n == 1:
             return None
@@ -168,7 +205,10 @@ class Experiment(Study):
 
         bounds = {"pocock": multiplicity.pocock, "obrien_fleming": multiplicity.obrien_fleming}
         last = {name: float(2 * ndtr(-of(n, level=level)[-1])) for name, of in bounds.items()}
-        return {"looks": n, "false_positive_rate": multiplicity.false_positive_rate(n, level=level)} | last
+        return {
+            "looks": n,
+            "false_positive_rate": multiplicity.false_positive_rate(n, level=level),
+        } | last
 
     # The users
 
@@ -205,7 +245,9 @@ class Experiment(Study):
     def units_held(self) -> units.Units:
         """One value per user; each user's rows are those of the user's arm."""
         sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
-        blocks = units.of_arms(self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids))
+        blocks = units.of_arms(
+            self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids)
+        )
         return units.Units(self.users, blocks, self.settings.segments)
 
     @cached_property
@@ -221,7 +263,9 @@ class Experiment(Study):
 
     def _capped(self, share: float | None) -> list[Floats]:
         """The values of the headline pair."""
-        return self._sides(self._values if share is None else experiments.capped(self._values, share=share))
+        return self._sides(
+            self._values if share is None else experiments.capped(self._values, share=share)
+        )
 
     def _sides(self, values: Any) -> list[Any]:
         return [values[self._in[name]] for name in self.opponents]
@@ -231,19 +275,27 @@ class Experiment(Study):
         return float(np.quantile(self._values, share))
 
     def means(self, share: float | None) -> significance.Comparison:
-        """The headline pair's difference of means, of values capped at the quantile `share` if there is one."""
+        """The headline pair's difference of means, of values capped at the quantile `share` if
+        there is one.
+        """
         first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
         return methods.two_means(first, second, self.inference_options(2))
 
     def cuped(self, share: float | None) -> significance.Comparison:
-        """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and too different."""
-        left = experiments.adjusted(*self._capped(share), *self._sides(self.table.numbers[str(self.p.before)]))
+        """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and
+        too different.
+        """
+        left = experiments.adjusted(
+            *self._capped(share), *self._sides(self.table.numbers[str(self.p.before)])
+        )
         if independent.fits(*left):
             return self._permuted(*left)
         return experiments.of_adjusted(*left, level=self.settings.level)
 
     def stratified(self) -> significance.Comparison:
-        """Post-stratified t, or the studentised permutation within strata if the arms are skewed and too different."""
+        """Post-stratified t, or the studentised permutation within strata if the arms are skewed
+        and too different.
+        """
         arms, sides = ("treatment", "control"), self._capped(None)
         strata = self._sides(self.table.attributes[str(self.p.strata)].code)
         if independent.fits(*sides):
@@ -257,7 +309,9 @@ class Experiment(Study):
 
     @cached_property
     def concentration(self) -> dict[float, float]:
-        """The share of the total that the top users contribute, for each of `TOPS`; empty if a value is below 0."""
+        """The share of the total that the top users contribute, for each of `TOPS`; empty if a
+        value is below 0.
+        """
         values = np.sort(self._values)[::-1]
         whole = values.sum()
         if not self.plain or values[-1] < 0 or whole == 0:
@@ -266,7 +320,9 @@ class Experiment(Study):
 
     @cached_property
     def others(self) -> dict[str, int]:
-        """By arm the number of users without the most frequent value; empty if no value is that of more than half."""
+        """By arm the number of users without the most frequent value; empty if no value is that of
+        more than half.
+        """
         levels, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
             return {}
@@ -281,81 +337,120 @@ class Experiment(Study):
             return None
         correlation = 0.0
         if self.p.before:
-            correlation = experiments.correlation(values, self._sides(self.table.numbers[self.p.before])[1])
+            correlation = experiments.correlation(
+                values, self._sides(self.table.numbers[self.p.before])[1]
+            )
         return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
 
 
-# What the findings are measured by ------------------------------------------------------------------------------------
+# What the findings are measured by ----------------------------------------------------------------
 
 
 def few_others(study: Experiment) -> dict[str, int]:
-    """Arms in which few users have a value other than the most frequent one, and the number of these users."""
+    """Arms in which few users have a value other than the most frequent one, and the number of
+    these users.
+    """
     if study.plain is None:
         return {}
     return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
 
 
 def only_without_looks(study: Experiment) -> bool:
-    """True if the smallest p is below 1 − level, but not below the bound that accounts for the interim analyses."""
+    """True if the smallest p is below 1 − level, but not below the bound that accounts for the
+    interim analyses.
+    """
     p = float(study.headline["p"].min())
     return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level
 
 
-# Reading --------------------------------------------------------------------------------------------------------------
+# Reading ------------------------------------------------------------------------------------------
 
 
-def read(data: list[Part], shared: Settings, o: reports.Interleaving, budget: backends.Budget) -> Experiment:
+def read(
+    data: list[Part], shared: Settings, o: reports.Interleaving, budget: backends.Budget
+) -> Experiment:
     """The study of a table of users."""
     o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
     check_metrics(data, o)
     with backends.needed(data, budget) as engine:
         table = users(data, o, shared.segments, shared.limits.held, engine)
-    binary = {name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()}
+    binary = {
+        name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()
+    }
     metrics = _metrics(o, binary)
     for chosen in metrics:
         if missing := int((~chosen.sums(table.numbers).defined).sum()):
             why = "an A/B test compares all of an arm"
-            raise ParameterError(f"metrics: {chosen.label} has no value for {missing:,} users; {why}")
-    settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
+            raise ParameterError(
+                f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
+            )
+    settings = replace(
+        own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics
+    )
     arms, read = table.assigned.arms, table.sources
     return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
 
 
 def check_metrics(data: list[Part], o: reports.Interleaving) -> None:
-    """Raise ParameterError if no metrics of users are named, or one is of a column that is not there."""
+    """Raise ParameterError if no metrics of users are named, or one is of a column that is not
+    there.
+    """
     if not o.metrics:
-        raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
+        raise ParameterError(
+            "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
+        )
     study.check_columns(o.metrics, data)
 
 
 def _numbers(o: reports.Interleaving) -> list[str]:
     """The columns of numbers that are read."""
-    return logs.distinct(logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics))
+    return logs.distinct(
+        logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics)
+    )
 
 
 def users(
-    data: list[Part], o: reports.Interleaving, segments: Collection[str], most: int, engine: base.Engine | None = None
+    data: list[Part],
+    o: reports.Interleaving,
+    segments: Collection[str],
+    most: int,
+    engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
+    """The users of the arms. segments: columns for segments, of this table or of another. most:
+    rows to hold.
+    """
     there = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
     table = logs.read_users(data, o, engine, _numbers(o), attributes, most)
     if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assigned.arms):
-        raise ParameterError(f"shares: must name the arms {', '.join(table.assigned.arms)}, got {', '.join(o.shares)}")
+        raise ParameterError(
+            f"shares: must name the arms {', '.join(table.assigned.arms)}, got "
+            f"{', '.join(o.shares)}"
+        )
     return table
 
 
 def _metrics(o: reports.Interleaving, binary: Collection[str]) -> tuple[lookup.Chosen, ...]:
-    """The metrics of columns, and own ones of the table. binary: columns of zeros and ones alone."""
-    columns = {name: lookup.Chosen(_metric(name, o.best, binary)) for name in filter(lookup.of_catalogue, o.metrics)}
-    return lookup.apart(tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics))
+    """The metrics of columns, and own ones of the table. binary: columns of zeros and ones
+    alone.
+    """
+    columns = {
+        name: lookup.Chosen(_metric(name, o.best, binary))
+        for name in filter(lookup.of_catalogue, o.metrics)
+    }
+    return lookup.apart(
+        tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics)
+    )
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
-    """The settings that one of the inputs can take: its segment columns, and a baseline that is one of its arms."""
+    """The settings that one of the inputs can take: its segment columns, and a baseline that is one
+    of its arms.
+    """
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in there)
-    return replace(shared, segments=segments, baseline=baseline, gate=None)  # the gate is that of log and table
+    # the gate is that of log and table
+    return replace(shared, segments=segments, baseline=baseline, gate=None)
 
 
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
@@ -363,12 +458,36 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     parts = logs.measured(name)
     best = best or lookup.direction(parts[0])
     alone = len(parts) == 1
-    what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
-    plain = f"the mean of {name} in each arm" if alone else f"all {parts[0]} of an arm divided by all its {parts[1]}"
+    what = (
+        f"mean of {name} over users"
+        if alone
+        else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
+    )
+    plain = (
+        f"the mean of {name} in each arm"
+        if alone
+        else f"all {parts[0]} of an arm divided by all its {parts[1]}"
+    )
     equals = "numpy mean of an arm" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
-    about: dict[str, Any] = {"best": best or "high", "assumed": not best, "plain": plain, "unit": name}
-    return Metric(name, "users", _kind(parts, binary), what, undefined, equals, "never", -np.inf, np.inf, **about)
+    about: dict[str, Any] = {
+        "best": best or "high",
+        "assumed": not best,
+        "plain": plain,
+        "unit": name,
+    }
+    return Metric(
+        name,
+        "users",
+        _kind(parts, binary),
+        what,
+        undefined,
+        equals,
+        "never",
+        -np.inf,
+        np.inf,
+        **about,
+    )
 
 
 def _kind(parts: Sequence[str], binary: Collection[str]) -> Kind:

@@ -1,7 +1,9 @@
-"""Inspection: how a report would read an input (roles of columns, systems, rows), or why it would reject it.
+"""Inspection: how a report would read an input (roles of columns, systems, rows), or why it would
+reject it.
 
-The headers are checked before a report starts; the report checks the rows. `evalkit inspect` also reads the rows of a
-small input, so that it finds invalid values, but no row of a larger one. No metric is computed.
+The headers are checked before a report starts; the report checks the rows. `evalkit inspect` also
+reads the rows of a small input, so that it finds invalid values, but no row of a larger one. No
+metric is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +29,9 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """How a report reads an input. columns: role -> column. size: the number of units, "" if rows were not read."""
+    """How a report reads an input. columns: role -> column. size: the number of units, "" if rows
+    were not read.
+    """
 
     what: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +46,9 @@ class Inspection:
 
 @sources.naming_files
 def check_headers(p: reports.Parameters) -> None:
-    """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that parameters name."""
+    """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that
+    parameters name.
+    """
     KINDS[type(p)](p, sources.headers)
 
 
@@ -68,9 +74,11 @@ def small(parts: Sequence[Part]) -> bool:
     return sum(part.rows for part in parts) <= SMALL
 
 
-# Each report: its columns, and where all of a small input is opened its rows ------------------------------------------
+# Each report: its columns, and where all of a small input is opened its rows ----------------------
 
-Opened = Callable[[Any, str | None], list[Part]]  # the parts of a parameter, or none where a header does not tell them
+Opened = Callable[
+    [Any, str | None], list[Part]
+]  # the parts of a parameter, or none where a header does not tell them
 
 
 def _opened(p: Any, of: Opened, *names: str) -> list[list[Part]]:
@@ -88,11 +96,18 @@ def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
         lists.plan_stock(part, p.columns)
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
-    ranked = Ranked(run, judged or None, queries or None, ListOptions.of(p, columns=lists.other_columns(p.columns)))
+    ranked = Ranked(
+        run,
+        judged or None,
+        queries or None,
+        ListOptions.of(p, columns=lists.other_columns(p.columns)),
+    )
     first = ranked.pieces[0]
     if _read(of, run):
         read = runs.of(ranked)
-        return Inspection("ranked lists", first.printed, read.systems, counted(len(read.query), "query"))
+        return Inspection(
+            "ranked lists", first.printed, read.systems, counted(len(read.query), "query")
+        )
     named = [name for name in first.scores if name is not None]
     return Inspection("ranked lists", first.printed, named or rows.names(run))
 
@@ -100,8 +115,15 @@ def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
 def _classification(p: reports.Classification, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
-    asked: dict[str, Any] = {"asked": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
-    predicted = outcomes.Predicted(parts, **asked, attributes=reports.attributes(p.segments, p.unit))
+    asked: dict[str, Any] = {
+        "asked": p.kind,
+        "positive": p.positive,
+        "columns": p.columns,
+        "systems": p.systems,
+    }
+    predicted = outcomes.Predicted(
+        parts, **asked, attributes=reports.attributes(p.segments, p.unit)
+    )
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
@@ -110,9 +132,13 @@ def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
-    given = aligned.Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes)
+    given = aligned.Given(
+        parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes
+    )
     what, layout = "actual values and forecasts", given.layouts[0]
-    return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
+    return _of_rows(
+        what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None
+    )
 
 
 def _of_rows(what: str, layout: aligned.Layout, read: aligned.Aligned | None) -> Inspection:
@@ -161,7 +187,9 @@ def _validation(p: reports.Validation, of: Opened) -> Inspection:
     read = folds.predictions(parts, p)
     assert read.fold is not None
     splits.read(read.fold, read.repeat)
-    return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
+    return Inspection(
+        "out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row")
+    )
 
 
 def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
@@ -175,7 +203,10 @@ def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
     if of is sources.parts and not sessions:
         return _users(p, users)
     if not _read(of, sessions):
-        return Inspection("interleaved sessions", {role: each.column for of in fields[:1] for role, each in of.items()})
+        return Inspection(
+            "interleaved sessions",
+            {role: each.column for of in fields[:1] for role, each in of.items()},
+        )
     read = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
     items = counted(int(read.kept.shown.sum()), "item")
     return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
@@ -189,12 +220,18 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
         experiment.check_metrics(parts, p)
         return Inspection(what)
     if not p.metrics:
-        numbers = [column.name for column in unit_roles.Columns.of(Cells.of(parts)).numbers if not column.no_value]
+        numbers = [
+            column.name
+            for column in unit_roles.Columns.of(Cells.of(parts)).numbers
+            if not column.no_value
+        ]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
         p = replace(p, metrics=tuple(numbers))
     experiment.check_metrics(parts, p)
     table = experiment.users(parts, p, p.segments, USUAL.held)
-    return Inspection(what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user"))
+    return Inspection(
+        what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user")
+    )
 
 
 KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opened], Inspection]] = {

@@ -1,4 +1,6 @@
-"""The interleaving study: a log of interleaved sessions, an A/B test of users, and the planning of either."""
+"""The interleaving study: a log of interleaved sessions, an A/B test of users, and the planning of
+either.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -27,7 +29,16 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import intervals, methods, multiplicity, statistic
 from evalkit.studies import experiment, planning, policy, study, units
 from evalkit.studies.planning import Planning
-from evalkit.studies.study import EVERY, Member, Row, Settings, Study, estimate_columns, frame, limits
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    Settings,
+    Study,
+    estimate_columns,
+    frame,
+    limits,
+)
 from evalkit.studies.units import Listed, Units
 
 SAMPLE = {
@@ -37,7 +48,10 @@ SAMPLE = {
     "segments": ("device",),
 }
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
-OWN = {"log": ("preference", "neutral"), "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks")}
+OWN = {
+    "log": ("preference", "neutral"),
+    "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks"),
+}
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 HEAVY = 10  # one in so many users is heavy
 MANY_UNEVEN = 0.01  # the share of sessions with uneven teams from which the draft is in doubt
@@ -46,7 +60,9 @@ UNEVEN = "sessions with uneven teams"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interleaving(Study):
-    """The study of interleaved sessions: the systems are the arms, the units are users, and slices are of sessions."""
+    """The study of interleaved sessions: the systems are the arms, the units are users, and slices
+    are of sessions.
+    """
 
     table: logs.SessionLog
     simulated: bool
@@ -71,17 +87,24 @@ class Interleaving(Study):
         return int(self.kept.shown.sum())
 
     def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests. Both use the same signs of users, because one follows from the other."""
+        """The options of intervals and tests. Both use the same signs of users, because one follows
+        from the other.
+        """
         return super().inference_options(2)
 
-    def estimate_extras(self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
+    def estimate_extras(
+        self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate
+    ) -> dict[str, Any]:
         """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
     def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The numbers of users for the first arm, undecided, and for the second; and the detectable difference."""
+        """The numbers of users for the first arm, undecided, and for the second; and the detectable
+        difference.
+        """
         first, second = self.compared(chosen, pair)
-        counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
+        # where users weigh by their credit, those without any do not count
+        counted = first.sums.size > 0
         wins, ties, losses = first.sums.take(counted).wins(second.sums.take(counted))
         detectable = methods.paired(first, second).detectable(self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
@@ -90,7 +113,8 @@ class Interleaving(Study):
 
     @cached_property
     def balance(self) -> pd.DataFrame:
-        """Each arm's share of the items with a team at each position; p that a fair coin drew them, adjusted by Holm.
+        """Each arm's share of the items with a team at each position; p that a fair coin drew them,
+        adjusted by Holm.
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
@@ -103,12 +127,20 @@ class Interleaving(Study):
                 place = {"position": int(position), "system": system, "count": count, "n": e.n}
                 rows.append(place | limits(e, "share"))
         k = len(self.systems)
-        return pd.DataFrame(rows).assign(p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k))
+        return pd.DataFrame(rows).assign(
+            p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k)
+        )
 
     @property
     def coins(self) -> pd.DataFrame:
-        """The rows of `balance` to show; with two arms those of the first, since the second has the rest."""
-        return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
+        """The rows of `balance` to show; with two arms those of the first, since the second has the
+        rest.
+        """
+        return (
+            self.balance
+            if len(self.systems) > 2
+            else self.balance[self.balance["system"] == self.systems[0]]
+        )
 
     @frame
     def by_position(self) -> Iterator[Row]:
@@ -118,12 +150,18 @@ class Interleaving(Study):
         for position in range(1, len(self.kept.shown)):
             for arm, system in enumerate(self.systems):
                 e = self.kept.outcomes.per_item(position * arms + arm, most, level)
-                place = {"system": system, "position": position, "shown": int(self.kept.shown[position, arm])}
+                place = {
+                    "system": system,
+                    "position": position,
+                    "shown": int(self.kept.shown[position, arm]),
+                }
                 yield place | estimate_columns(e)
 
     @cached_property
     def session_p(self) -> float:
-        """The p-value of the first pair's sign test with sessions as units: shown as a warning, not for the verdict."""
+        """The p-value of the first pair's sign test with sessions as units: shown as a warning, not
+        for the verdict.
+        """
         from evalkit.statistics.signflip import fair_coin
 
         first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
@@ -163,46 +201,71 @@ class Interleaving(Study):
             return self.kept.sides
         return sessions.sides(self.kept.user[member], self.kept.credit[member])
 
-    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> statistic.OfUnits:
+    def measure(
+        self, chosen: lookup.Chosen, system: str, member: Member = EVERY
+    ) -> statistic.OfUnits:
         """One value per user."""
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
-        return statistic.OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+        return statistic.OfUnits(
+            chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design
+        )
 
     def of_first(self, name: str) -> float:
         """A metric of the first arm, by its name."""
         return float(self.measure(lookup.find(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
-        """One value per user, and the sessions with the credit of each arm, from which slices are computed."""
-        users, listed = Listed(self.kept.users), Listed.of(self.kept.names, self.kept.owners, self.slices)
-        blocks = chain(units.of_credit(self.systems, self.kept.credit, listed), units.of_each(self, users).blocks)
+        """One value per user, and the sessions with the credit of each arm, from which slices are
+        computed.
+        """
+        users, listed = (
+            Listed(self.kept.users),
+            Listed.of(self.kept.names, self.kept.owners, self.slices),
+        )
+        blocks = chain(
+            units.of_credit(self.systems, self.kept.credit, listed),
+            units.of_each(self, users).blocks,
+        )
         return Units(self.sessions, blocks, self.settings.segments)
 
     @cached_property
     def checks(self) -> pd.DataFrame:
         """The checks to read before the verdict, one per row: check, count, of, share."""
         count, of = self.kept.counted.T
-        return pd.DataFrame({"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)})
+        return pd.DataFrame(
+            {"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)}
+        )
 
     @cached_property
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
         credit = np.sort(self.kept.sides[0].whole)[::-1]
-        return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum()) if credit.sum() else float("nan")
+        return (
+            float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
+            if credit.sum()
+            else float("nan")
+        )
 
 
-# What the findings are measured by ------------------------------------------------------------------------------------
+# What the findings are measured by ----------------------------------------------------------------
 
 
 def estimands(study: Interleaving) -> tuple[float, float, bool]:
-    """The first arm's share as a mean over users, and as a share of all credit; True if their winners differ."""
-    even, by_user, of_credit = 1 / len(study.systems), *map(study.of_first, ("user_share", "credit_share"))
+    """The first arm's share as a mean over users, and as a share of all credit; True if their
+    winners differ.
+    """
+    even, by_user, of_credit = (
+        1 / len(study.systems),
+        *map(study.of_first, ("user_share", "credit_share")),
+    )
     return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
 def less_even(study: Interleaving) -> pd.DataFrame:
     """The shares of `coins` minus those of a fair coin, with limits: value, low, high."""
-    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
+    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(
+        study.systems
+    )
 
 
 def uneven(study: Interleaving) -> tuple[int, float]:
@@ -216,7 +279,7 @@ def delta_ab(study: Interleaving) -> float | None:
     return study.of_first("session_wins") - 0.5 if len(study.systems) == 2 else None
 
 
-# The page -------------------------------------------------------------------------------------------------------------
+# The page -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,7 +305,11 @@ class Online(Shown):
     @property
     def tables_of(self) -> dict[str, Study]:
         """These studies by the name of the parameter that gives the input."""
-        return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
+        return {
+            name: study
+            for name, study in (("log", self.log), ("users", self.users))
+            if study is not None
+        }
 
     @property
     def slices(self) -> list[Slice]:
@@ -251,13 +318,17 @@ class Online(Shown):
 
     def sliced(self, part: Slice, p: Any) -> "Online":
         """The study of a slice, from the log and the table read again if they have it."""
-        budget = backends.budget(p.memory, p.threads, p.spill, self.studies[0].settings.limits.reading)
+        budget = backends.budget(
+            p.memory, p.threads, p.spill, self.studies[0].settings.limits.reading
+        )
         read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
         made = dict[str, Any]()
         for name, of in self.tables_of.items():
             data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
             for own in (own for own in of.slices if own.name == part.name):
-                made[name] = read[name](of.only(own, data), of.settings, replace(of.p, segment=part.name), budget)
+                made[name] = read[name](
+                    of.only(own, data), of.settings, replace(of.p, segment=part.name), budget
+                )
         return Online(made.get("log"), made.get("users"), None, p)
 
     def write_units(self, path: Path) -> None:
@@ -276,7 +347,9 @@ class Online(Shown):
 
     @property
     def comparisons(self) -> pd.DataFrame:
-        """Every pair of arms on every metric, of both: table, metric, first, second, difference, …"""
+        """Every pair of arms on every metric, of both: table, metric, first, second, difference,
+        …
+        """
         return self._of_both("comparisons")
 
     @property
@@ -302,25 +375,44 @@ class Online(Shown):
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
-        return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records")) if rules else None
+        return (
+            policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
+            if rules
+            else None
+        )
 
 
 @sources.naming_files
 def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
-    """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
+    """Read a log of interleaved sessions or the users of an A/B test, and measure which system
+    users prefer.
 
-    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
-    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
+    >>> rows = {
+    ...     "user": ["u1", "u2", "u3", "u4"],
+    ...     "arm": ["a", "b", "a", "b"],
+    ...     "orders": [1, 3, 2, 4],
+    ... }
+    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates[
+    ...     "value"
+    ... ].tolist()
     [3.5, 1.5]
     """
-    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments, limits=limits)
+    shared = study.settings(
+        p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments, limits=limits
+    )
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
-    sessions_of, users_of = (sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users))
-    inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
+    sessions_of, users_of = (
+        sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users)
+    )
+    inputs = {
+        name: parts
+        for name, parts in (("log", sessions_of), ("users", users_of))
+        if parts is not None
+    }
     asked = list(inputs) or ["log"]
     _check_meant(asked, p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
@@ -329,7 +421,9 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     by_user = experiment.read(users_of, shared, p, budget) if users_of is not None else None
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p)
-    shared = replace(shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics))
+    shared = replace(
+        shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics)
+    )
     shared.checked(tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
 
@@ -338,7 +432,9 @@ read = reports.reader(reports.Interleaving)(study_of)
 
 
 def _check_meant(asked: list[str], p: reports.Interleaving) -> None:
-    """Raise ParameterError for a parameter of an input that is missing, and for arms that are ambiguous."""
+    """Raise ParameterError for a parameter of an input that is missing, and for arms that are
+    ambiguous.
+    """
     for of, names in OWN.items():
         for name in names if of not in asked else ():
             if name in p.given:
@@ -350,15 +446,27 @@ def _check_meant(asked: list[str], p: reports.Interleaving) -> None:
         raise ParameterError(f"neutral must not be one of the arms, got {p.neutral!r}")
 
 
-def _read_log(data: list[Part] | None, shared: Settings, p: reports.Interleaving, budget: Budget) -> Interleaving:
+def _read_log(
+    data: list[Part] | None, shared: Settings, p: reports.Interleaving, budget: Budget
+) -> Interleaving:
     """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:
-        data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
-        shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
+        data, p = (
+            sources.parts(SAMPLE["log"]),
+            replace(p, neutral=p.neutral or str(SAMPLE["neutral"])),
+        )
+        shared = replace(
+            shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current"
+        )
     with backends.needed(data, budget) as engine:
         table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
     if not table.kept.credit.any():
-        raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
+        raise InputError(
+            f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on "
+            f"all"
+        )
     own = experiment.own_settings(shared, logs.column_names(data), table.kept.arms)
     simulated = logs.holds(table.sources, str(SAMPLE["log"]))
-    return Interleaving(own, table.kept.arms, table.kept.attributes, p, table.sources, table, simulated)
+    return Interleaving(
+        own, table.kept.arms, table.kept.attributes, p, table.sources, table, simulated
+    )

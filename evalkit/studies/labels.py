@@ -1,7 +1,9 @@
-"""The study of several labels per row, each true or false, with a score for each label by every system.
+"""The study of several labels per row, each true or false, with a score for each label by every
+system.
 
-A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count confusion cells
-and scores by label, then to add up the influence of the rows on means over the labels, also along the threshold.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to
+count confusion cells and scores by label, then to add up the influence of the rows on means over
+the labels, also along the threshold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,16 @@ from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE
-from evalkit.measured.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
+from evalkit.measured.labels import (
+    STEPS,
+    TOP,
+    HeldLabels,
+    SummedLabels,
+    second,
+    terms_of,
+    thresholds_of,
+    top_hits,
+)
 from evalkit.measured.readings import ByLabel, Hits, label_rows
 from evalkit.metrics import counts, curves, kept
 from evalkit.metrics.rows import Rows
@@ -34,15 +45,19 @@ from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, 
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
-BESIDE_LABELS = 7  # numbers at a threshold: a weight, and both terms of three metrics over all labels
+BESIDE_LABELS = (
+    7  # numbers at a threshold: a weight, and both terms of three metrics over all labels
+)
 FEW = 16  # cells of a label by what two systems predict
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LabelsStudy(EachStudy):
-    """The study of a multi-label table; the units are rows, or those that the parameter `unit` names.
+    """The study of a multi-label table; the units are rows, or those that the parameter `unit`
+    names.
 
-    names: the labels, in the order of their columns. precision: system -> the float type of each label's scores.
+    names: the labels, in the order of their columns. precision: system -> the float type of each
+    label's scores.
     """
 
     noun: ClassVar[str] = "label"
@@ -68,20 +83,41 @@ class LabelsStudy(EachStudy):
         return float(self.shares.mean())
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of scoring each label by its share of rows; NaN if combinations of labels are unknown."""
-        return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
+        """The metric of scoring each label by its share of rows; NaN if combinations of labels are
+        unknown.
+        """
+        return (
+            chosen.value(self.measured.constant(self.leader))
+            if self.measured.together
+            else float("nan")
+        )
 
     @frame
     def by_label(self) -> Iterator[Row]:
-        """The four counts of each label and system; precision, recall, F1, AUC and average precision with limits."""
+        """The four counts of each label and system; precision, recall, F1, AUC and average
+        precision with limits.
+        """
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
-        several = {"f1": tables.F1, "auc": tables.ROC_AUC, "average_precision": tables.AVERAGE_PRECISION}
+        several = {
+            "f1": tables.F1,
+            "auc": tables.ROC_AUC,
+            "average_precision": tables.AVERAGE_PRECISION,
+        }
         for name, (j, label) in product(self.order, enumerate(self.names)):
-            counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
-            of = {metric: self.measured.derived(SHARE, name, change, j) for metric, change in shares.items()}
+            counted = dict(
+                zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True)
+            )
+            of = {
+                metric: self.measured.derived(SHARE, name, change, j)
+                for metric, change in shares.items()
+            }
             of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
             row = {"system": name, "label": label, "n": int(self.sizes[j])}
-            yield row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
+            yield (
+                row
+                | counted
+                | with_limits({metric: self.estimated(one) for metric, one in of.items()})
+            )
 
     @property
     def weakest(self) -> Weakest | None:
@@ -98,7 +134,9 @@ class LabelsStudy(EachStudy):
 
     @cached_property
     def thresholds(self) -> Floats:
-        """Common thresholds for all labels: the leader's scores, or quantiles of them, and the one of best micro F1."""
+        """Common thresholds for all labels: the leader's scores, or quantiles of them, and the one
+        of best micro F1.
+        """
         return thresholds_of(self.measured, self.leader)
 
     @frame
@@ -111,12 +149,16 @@ class LabelsStudy(EachStudy):
 
     def at_step(self, chosen: Chosen, number: int) -> Statistic:
         """A metric of the leader at one of the common thresholds."""
-        of: Statistic = self.measured.swept(chosen, self.leader, number, float(self.thresholds[number]))
+        of: Statistic = self.measured.swept(
+            chosen, self.leader, number, float(self.thresholds[number])
+        )
         return of
 
     @cached_property
     def best(self) -> tuple[float, float]:
-        """The leader's common threshold with the highest micro F1 among all its scores, and that F1."""
+        """The leader's common threshold with the highest micro F1 among all its scores, and that
+        F1.
+        """
         at = curves.best_f(self.pooled)
         return at, float(counts.f_score(counts.at(self.pooled, at))) if np.isfinite(at) else np.nan
 
@@ -128,11 +170,15 @@ class LabelsStudy(EachStudy):
 
     @frame
     def mean_scores(self) -> Iterator[Row]:
-        """For each label the leader's mean score, the share of rows that have it, and the difference with limits."""
+        """For each label the leader's mean score, the share of rows that have it, and the
+        difference with limits.
+        """
         for j, label in enumerate(self.names):
             e = self.estimated(self.measured.off(self.leader, j))
             score = float(e.value + self.shares[j])
-            yield {"label": label, "score": score, "share": self.shares[j]} | limits(e, "difference")
+            yield {"label": label, "score": score, "share": self.shares[j]} | limits(
+                e, "difference"
+            )
 
 
 def _true(rows: Rows) -> np.ndarray:
@@ -146,17 +192,23 @@ def _predicted(rows: Rows) -> np.ndarray:
 def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
-    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(systems)
+    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
+        systems
+    )
 
 
 def threshold_of(p: Classification, *, probabilities: bool) -> float:
-    """The common threshold of all labels. Raises ParameterError if it is not a number, or if there is no default."""
+    """The common threshold of all labels. Raises ParameterError if it is not a number, or if there
+    is no default.
+    """
     if isinstance(p.threshold, float):
         return p.threshold
     if p.threshold is not None:
         raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
     if not probabilities:
-        raise ParameterError("threshold: scores outside 0 to 1 have no default threshold; set threshold to a number")
+        raise ParameterError(
+            "threshold: scores outside 0 to 1 have no default threshold; set threshold to a number"
+        )
     return 0.5
 
 
@@ -165,49 +217,72 @@ def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
     return np.array([rules.rounded(threshold, to) for to in stored])
 
 
-# Rows at hand ---------------------------------------------------------------------------------------------------------
+# Rows at hand -------------------------------------------------------------------------------------
 
 
 def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
     rows, settings = data.rows, asked(p, data.rows.systems, limits)
     sure = data.sure
-    stored = {name: [rows.precision[name][f"p {label}"] for label in data.names] for name in rows.systems}
+    stored = {
+        name: [rows.precision[name][f"p {label}"] for label in data.names] for name in rows.systems
+    }
     threshold = threshold_of(p, probabilities=sure)
     cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
     fields, shared = row_study.of_rows(data, settings, p)
-    fields |= {"names": data.names, "probabilities": sure, "threshold": threshold, "precision": stored}
-    held = {name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()}
+    fields |= {
+        "names": data.names,
+        "probabilities": sure,
+        "threshold": threshold,
+        "precision": stored,
+    }
+    held = {
+        name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()
+    }
     return LabelsStudy(**fields, measured=HeldLabels(held, lambda: rows.id))
 
 
-# Blocks ---------------------------------------------------------------------------------------------------------------
+# Blocks -------------------------------------------------------------------------------------------
 
 
 def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
-    """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in memory."""
+    """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in
+    memory.
+    """
     t = of.table
     settings = asked(p, t.systems, limits)
     for chosen in settings.metrics:
         if not _summed(chosen):
-            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
+            raise ParameterError(
+                f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows"
+            )
     sure = not of.outside
     threshold = threshold_of(p, probabilities=sure)
     each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
-    first, design = _first(of, settings, threshold), layout_of(units=t.schema.unit, weights=of.scale is not None)
+    first, design = (
+        _first(of, settings, threshold),
+        layout_of(units=t.schema.unit, weights=of.scale is not None),
+    )
     counted = row_study.counted(t, first)
     rows = int(counted.facts.sums[0])
     measured = SummedLabels(t.systems, first, counted, design)
     metrics, primary = settings.metrics, settings.metrics[0]
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
-    leader = study.leading(study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline)
+    leader = study.leading(
+        study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline
+    )
     asked_again = second(measured, metrics, leader, sure=sure)
     measured = replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again))
     stored = {name: of.precision(name) for name in t.systems}
     fields = row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None)
-    fields |= {"names": of.names, "probabilities": sure, "threshold": threshold, "precision": stored}
+    fields |= {
+        "names": of.names,
+        "probabilities": sure,
+        "threshold": threshold,
+        "precision": stored,
+    }
     return LabelsStudy(**fields, measured=measured)
 
 
@@ -215,16 +290,25 @@ def _summed(chosen: Chosen) -> bool:
     """True if a metric can be computed from sums over rows."""
     metric = chosen.base.metric
     known = metric.kind.totalled or isinstance(metric.kind, (Combined, Share))
-    return known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)
+    return (
+        known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)
+    )
 
 
 def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
-    k, s, limits, primary = len(of.names), len(of.table.systems), settings.limits, settings.metrics[0].base
+    k, s, limits, primary = (
+        len(of.names),
+        len(of.table.systems),
+        settings.limits,
+        settings.metrics[0].base,
+    )
     cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
     few = row_study.few_units(of.table, limits)
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
     kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
-    hits: dict[str, Hits] = {name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)}
+    hits: dict[str, Hits] = {
+        name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)
+    }
     kind = primary.metric.kind
     return ByLabel(
         cuts=cuts,
@@ -241,7 +325,7 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     )
 
 
-# What the findings are measured by ------------------------------------------------------------------------------------
+# What the findings are measured by ----------------------------------------------------------------
 
 
 def stored(study: LabelsStudy) -> dict[str, rules.Precision]:

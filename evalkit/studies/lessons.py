@@ -1,4 +1,6 @@
-"""The teaching part of the significance page, simulated live: coin tosses, 100 intervals, wrong methods."""
+"""The teaching part of the significance page, simulated live: coin tosses, 100 intervals, wrong
+methods.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -25,7 +27,8 @@ SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chance
 
 @framed
 def coin(flips: int = FLIPS) -> Iterator[Row]:
-    """Heads of a fair coin: the probability of each number, p for "more heads" and p for "not fair".
+    """Heads of a fair coin: the probability of each number, p for "more heads" and p for "not
+    fair".
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
     [0.0547, 0.0107]
@@ -39,11 +42,15 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
 
 @framed
 def hundred(n: int = FEW) -> Iterator[Row]:
-    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s, and which of them miss it."""
+    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s, and which
+    of them miss it.
+    """
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     for i, sample in enumerate(samples, start=1):
         error = float(sample.std(ddof=1) / np.sqrt(n))
-        z = intervals.t_interval(sample.mean(), error, n=n, level=0.95, method="z with s", freedom=np.inf)
+        z = intervals.t_interval(
+            sample.mean(), error, n=n, level=0.95, method="z with s", freedom=np.inf
+        )
         for name, e in (("t", intervals.mean_t(sample)), ("z with s", z)):
             yield {"method": name, "sample": i} | limits(e) | {"covers": e.low <= MEAN <= e.high}
 
@@ -55,11 +62,14 @@ def coverage() -> pd.DataFrame:
     [0.878, 0.918, 0.94]
     """
     z = intervals.normal_quantile(0.95)
-    return pd.DataFrame({"n": [5, 10, 30], "z_with_s": [1 - 2 * stdtr(n - 1, -z) for n in (5, 10, 30)]})
+    return pd.DataFrame(
+        {"n": [5, 10, 30], "z_with_s": [1 - 2 * stdtr(n - 1, -z) for n in (5, 10, 30)]}
+    )
 
 
 def replicate() -> float:
-    """The probability that the mean of a new sample lies in an earlier 95% interval: 2 Φ(1.96 / √2) − 1.
+    """The probability that the mean of a new sample lies in an earlier 95% interval: 2 Φ(1.96 / √2)
+    − 1.
 
     >>> round(replicate(), 3)
     0.834
@@ -69,11 +79,18 @@ def replicate() -> float:
 
 @framed
 def looks() -> Iterator[Row]:
-    """Error rates of 1, 2, 5, 10 and 20 interim analyses at 0.05, and the constant p that corrects them (Pocock)."""
+    """Error rates of 1, 2, 5, 10 and 20 interim analyses at 0.05, and the constant p that corrects
+    them (Pocock).
+    """
     for k in (1, 2, 5, 10, 20):
         bound = 2 * ndtr(-multiplicity.pocock(k)[0])
         last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
-        yield {"looks": k, "rate": multiplicity.false_positive_rate(k), "pocock": bound, "obrien_fleming": last}
+        yield {
+            "looks": k,
+            "rate": multiplicity.false_positive_rate(k),
+            "pocock": bound,
+            "obrien_fleming": last,
+        }
 
 
 def figures() -> dict[str, dict[str, list[Any]]]:
@@ -87,12 +104,16 @@ def noise() -> float:
     return float(200 * np.sqrt(0.25 / RUNS))
 
 
-# Wrong methods beside right ones, under a true null or at a nominal coverage of 95% ------------------------------
+# Wrong methods beside right ones, under a true null or at a nominal coverage of 95% ---------------
 
 
 def wrong() -> pd.DataFrame:
-    """Simulated error rates at a nominal 5%: setting, wrong method, its rate, right method, its rate."""
-    return pd.DataFrame(_measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"])
+    """Simulated error rates at a nominal 5%: setting, wrong method, its rate, right method, its
+    rate.
+    """
+    return pd.DataFrame(
+        _measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"]
+    )
 
 
 Mistake = tuple[str, str, float, str, float]
@@ -110,7 +131,9 @@ def _rate(errs: Callable[[], tuple[bool, bool]], runs: int = RUNS) -> tuple[floa
 
 
 def _rows_of_users() -> Mistake:
-    """Clicks of 1,000 users with a rate of their own, some of them very active: does the interval hold the rate?"""
+    """Clicks of 1,000 users with a rate of their own, some of them very active: does the interval
+    hold the rate?
+    """
     rng = np.random.default_rng(SEED + 1)
     truth = 2 / 20
 
@@ -127,7 +150,9 @@ def _rows_of_users() -> Mistake:
 
 
 def _folds(n: int = 200, repeats: int = 10) -> Mistake:
-    """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200 rows."""
+    """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200
+    rows.
+    """
     rng = np.random.default_rng(SEED + 2)
 
     def errs() -> tuple[bool, bool]:
@@ -144,8 +169,12 @@ def _folds(n: int = 200, repeats: int = 10) -> Mistake:
 
 
 def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
-    """Test accuracy of each fold of each repeat; the learner cuts one feature midway between the class means."""
-    member = (fold[:, None, :] == np.arange(10)[None, :, None]).reshape(-1, label.size).astype(float)
+    """Test accuracy of each fold of each repeat; the learner cuts one feature midway between the
+    class means.
+    """
+    member = (
+        (fold[:, None, :] == np.arange(10)[None, :, None]).reshape(-1, label.size).astype(float)
+    )
     means = []
     for side in (0, 1):
         of = (label == side).astype(float)
@@ -165,7 +194,9 @@ def _signed_ranks(n: int = 500) -> Mistake:
 
 
 def _sessions(users: int = 2_000) -> Mistake:
-    """Interleaving without a better side: users who lean one way or the other, some with many sessions."""
+    """Interleaving without a better side: users who lean one way or the other, some with many
+    sessions.
+    """
     rng = np.random.default_rng(SEED + 4)
 
     def errs() -> tuple[bool, bool]:

@@ -1,4 +1,6 @@
-"""The validation study: out-of-fold metrics with intervals, the folds, checks for leakage, and the verdict."""
+"""The validation study: out-of-fold metrics with intervals, the folds, checks for leakage, and the
+verdict.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +24,15 @@ from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
-from evalkit.statistics.significance import Comparison, adjust, cochran, holm, nadeau_bengio, paired_t, verdict
+from evalkit.statistics.significance import (
+    Comparison,
+    adjust,
+    cochran,
+    holm,
+    nadeau_bengio,
+    paired_t,
+    verdict,
+)
 from evalkit.studies import resplits, units
 from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
@@ -30,7 +40,8 @@ from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
-FEW_POOLED = 1000  # rows tested, below which what is pooled depends on the folds' models more than its test knows
+# rows tested, below which what is pooled depends on the folds' models more than its test knows
+FEW_POOLED = 1000
 POOLED = "pooled out of fold"
 HELD_OUT = "on the test rows"
 REPEATED = "pooled out of fold, ids with all their repeats"
@@ -44,29 +55,46 @@ INSIDE = "selected anew, in each fold"
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"
-SIDES = ("id", "group", "time", "fold", "features", "candidates")  # of the examples, which may be there
+# of the examples, which may be there
+SIDES = (
+    "id",
+    "group",
+    "time",
+    "fold",
+    "features",
+    "candidates",
+)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the audit: the kind of its findings. lacks: what was missing to run it, empty if it was run."""
+    """A check of the audit: the kind of its findings. lacks: what was missing to run it, empty if
+    it was run.
+    """
 
     kind: Kind
     lacks: str = ""
 
 
-OF_FEATURES = (kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE)
+OF_FEATURES = (
+    kinds.NEAR_DUPLICATES,
+    kinds.DRIFT,
+    kinds.UNSEEN_CATEGORY,
+    kinds.ID_LIKE,
+    kinds.SINGLE_FEATURE,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation(Shown, Study):
     """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
-    described: the estimators that are fitted, empty for predictions. threshold: the score from which a row of the input
-    is predicted as class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained:
-    system -> its predictions on the training rows of each fold, if there are any. refit: makes the fits on other
-    splits. If features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each
-    fold (INSIDE).
+    described: the estimators that are fitted, empty for predictions. threshold: the score from
+    which a row of the input is predicted as class 1. split: the folds. scored: system -> its
+    out-of-fold rows, aligned with `rows`. trained: system -> its predictions on the training rows
+    of each fold, if there are any. refit: makes the fits on other splits. If features were
+    selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each fold
+    (INSIDE).
     """
 
     report: ClassVar[str] = "validation"
@@ -105,36 +133,54 @@ class Validation(Shown, Study):
     def folds(self) -> Folds:
         """The folds with the rows that trained each.
 
-        If the folds of predictions are blocks of time, each is trained on the earlier ones, and the first is left out.
+        If the folds of predictions are blocks of time, each is trained on the earlier ones, and the
+        first is left out.
         """
-        time, one_column = self.examples.time, not (self.fitted or self.holdout or self.examples.repeats > 1)
+        time, one_column = (
+            self.examples.time,
+            not (self.fitted or self.holdout or self.examples.repeats > 1),
+        )
         return self.split.in_time(time) if one_column and time is not None else self.split
 
     @property
     def known(self) -> frozenset[str]:
-        """Which of id, group, time, fold, features and candidates (columns to select from) the input has."""
+        """Which of id, group, time, fold, features and candidates (columns to select from) the
+        input has.
+        """
         return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
 
     @cached_property
     def distinct(self) -> int:
-        """The number of rows that a fold tests; each id counts once, however often the folds were drawn."""
+        """The number of rows that a fold tests; each id counts once, however often the folds were
+        drawn.
+        """
         e = self.examples
-        return self.rows.size if e.repeats == 1 or e.id is None else len(np.unique(e.id.code[self.rows]))
+        return (
+            self.rows.size
+            if e.repeats == 1 or e.id is None
+            else len(np.unique(e.id.code[self.rows]))
+        )
 
     def corrected(self, values: Floats) -> Comparison:
-        """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of training and test rows."""
+        """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
+        training and test rows.
+        """
         train, test = (float(side.mean()) for side in self.folds.sizes)
         return nadeau_bengio(values, train=train, test=test, level=self.settings.level)
 
     @cached_property
     def _pairs(self) -> list[int | None]:
-        """Which pair of `folds` has each of the test sides; None of the first of blocks in time, which none trains."""
+        """Which pair of `folds` has each of the test sides; None of the first of blocks in time,
+        which none trains.
+        """
         by_first = {int(test[0]): pair for pair, test in enumerate(self.folds.tests)}
         return [by_first.get(int(test[0])) for test in self.split.tests]
 
     @property
     def unit_name(self) -> str:
-        """The noun for the unit that varies: the group if there is one, the id if ids repeat, else the row."""
+        """The noun for the unit that varies: the group if there is one, the id if ids repeat, else
+        the row.
+        """
         return self.settings.unit or "row"
 
     @property
@@ -144,7 +190,9 @@ class Validation(Shown, Study):
 
     @property
     def measured_on(self) -> str:
-        """The rows of the estimates as text: the test rows of a holdout, or all rows pooled out of fold."""
+        """The rows of the estimates as text: the test rows of a holdout, or all rows pooled out of
+        fold.
+        """
         return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
 
     @property
@@ -159,7 +207,9 @@ class Validation(Shown, Study):
 
     @property
     def subject(self) -> str:
-        """The estimator that is evaluated; with predictions the best system by the primary metric."""
+        """The estimator that is evaluated; with predictions the best system by the primary
+        metric.
+        """
         if self.fitted:
             return self.systems[0]
         return next(name for name in self.order if name != self.baseline)
@@ -176,7 +226,9 @@ class Validation(Shown, Study):
         """The rows of each system with their units; the table of a score is counted once."""
         return {name: replace(rows, unit=self.unit) for name, rows in self.scored.items()}
 
-    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> statistic.OfRows:
+    def measure(
+        self, chosen: Chosen, system: str, member: Member | Ints = EVERY
+    ) -> statistic.OfRows:
         """The metric of a system's out-of-fold rows."""
         rows = self.pooled[system]
         return statistic.OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
@@ -188,7 +240,9 @@ class Validation(Shown, Study):
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""
         e = self.examples
-        listed = Listed.of(e.named(self.rows), None if e.unit is None else e.units_named(self.rows), self.tests)
+        listed = Listed.of(
+            e.named(self.rows), None if e.unit is None else e.units_named(self.rows), self.tests
+        )
         labels = e.classes if len(e.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
@@ -198,7 +252,9 @@ class Validation(Shown, Study):
 
     @frame
     def by_fold(self) -> Iterator[Row]:
-        """One row per system and fold: training and test rows, the label's mean or share of class 1, every metric."""
+        """One row per system and fold: training and test rows, the label's mean or share of class
+        1, every metric.
+        """
         train, done = self.folds.sizes[0], count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
@@ -206,23 +262,35 @@ class Validation(Shown, Study):
                     draw(next(done))
                     own = self.scored[name].take(fold.member)
                     trained = 0 if (pair := self._pairs[i]) is None else int(train[pair])
-                    row: Row = {"system": name, "fold": fold.label, "train": trained, "test": len(own)}
-                    row["label"] = float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
+                    row: Row = {
+                        "system": name,
+                        "fold": fold.label,
+                        "train": trained,
+                        "test": len(own),
+                    }
+                    row["label"] = (
+                        float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
+                    )
                     row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
                     sides = self.trained.get(name)
                     yield row | ({"on_train": self.primary.value(sides[i])} if sides else {})
 
     @cached_property
     def gap(self) -> Floats | None:
-        """By how much the subject's primary metric is better on each fold's training rows; None without fits."""
+        """By how much the subject's primary metric is better on each fold's training rows; None
+        without fits.
+        """
         rows = self.by_fold[self.by_fold["system"] == self.subject]
         if "on_train" not in rows:
             return None
-        return self.primary.metric.sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+        return self.primary.metric.sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(
+            float
+        )
 
     @cached_property
     def training_gap(self) -> Estimate | None:
-        """The subject's primary metric on the training rows of a holdout minus on its test rows; None for folds.
+        """The subject's primary metric on the training rows of a holdout minus on its test rows;
+        None for folds.
 
         The interval joins those of the two values, whose rows are independent (MOVER).
         """
@@ -230,11 +298,16 @@ class Validation(Shown, Study):
             return None
         side, group = self.trained[self.subject][0], self.examples.group_number
         unit = None if group is None else group[self.folds.pairs[0][0]]
-        return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
+        return mover(
+            self.interval(self.primary, replace(side, unit=unit)),
+            self.estimate(self.primary, self.subject),
+        )
 
     def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
         """A metric on each fold; by default the primary one."""
-        return self.by_fold[self.by_fold["system"] == system][(chosen or self.primary).label].to_numpy(float)
+        return self.by_fold[self.by_fold["system"] == system][
+            (chosen or self.primary).label
+        ].to_numpy(float)
 
     def fold_range(self, system: str) -> tuple[float, float]:
         """The lowest and the highest value of the primary metric on a fold."""
@@ -249,10 +322,11 @@ class Validation(Shown, Study):
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
-        If the folds are repeated, only the first repeat counts, because the others hold the same ids. The variance of a
-        fold is pooled over all folds and scaled by its size: a fold's own variance is correlated with its value, which
-        would make Q too large. If the variances are not those of a mean over rows, p is that of Welch's F, which allows
-        for their uncertainty; doi:10.1093/biomet/38.3-4.330.
+        If the folds are repeated, only the first repeat counts, because the others hold the same
+        ids. The variance of a fold is pooled over all folds and scaled by its size: a fold's own
+        variance is correlated with its value, which would make Q too large. If the variances are
+        not those of a mean over rows, p is that of Welch's F, which allows for their uncertainty;
+        doi:10.1093/biomet/38.3-4.330.
         """
         of = self.primary.base  # a transformed metric has the test of its original
         means = self.settings.unit is None and of.metric.kind.of_rows
@@ -261,12 +335,19 @@ class Validation(Shown, Study):
             part = self.measure(of, self.subject, fold.member)
             if np.isfinite(part.value):
                 values.append(part.value)
-                moved.append([part.sums.take(part.sums.size > 0).per_unit] if means else part.moved_by_group())
+                moved.append(
+                    [part.sums.take(part.sums.size > 0).per_unit]
+                    if means
+                    else part.moved_by_group()
+                )
         value, units = np.array(values), np.inf
         if not values:
             precise = value
         elif means:
-            precise = ratio([rows.size for (rows,) in moved], np.concatenate([rows for (rows,) in moved]).var(ddof=1))
+            precise = ratio(
+                [rows.size for (rows,) in moved],
+                np.concatenate([rows for (rows,) in moved]).var(ddof=1),
+            )
         else:
             variance, units = statistic.pooled_variances(moved)
             precise = ratio(1.0, variance)
@@ -280,7 +361,9 @@ class Validation(Shown, Study):
 
     @frame
     def intervals(self) -> Iterator[Row]:
-        """The subject's primary metric with honest and naive intervals: what, honest, unit and an `Estimate`."""
+        """The subject's primary metric with honest and naive intervals: what, honest, unit and an
+        `Estimate`.
+        """
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
         yield self.of_rows
@@ -289,14 +372,16 @@ class Validation(Shown, Study):
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
-            yield self._row(what, self.interval(self.primary, self.scored[self.subject]), "row", honest=False)
+            yield self._row(
+                what, self.interval(self.primary, self.scored[self.subject]), "row", honest=False
+            )
 
     @cached_property
     def of_rows(self) -> dict[str, Any]:
         """The first of `intervals` over rows or units, which needs no other splits.
 
-        If folds are of different kinds, or a fold's model scores few rows, the variation between folds counts, not that
-        of the rows within them.
+        If folds are of different kinds, or a fold's model scores few rows, the variation between
+        folds counts, not that of the rows within them.
         """
         pooled = self.estimate(self.primary, self.subject)
         by_fold = self.folds_differ or (self.few_pooled and not self.primary.decided)
@@ -304,7 +389,9 @@ class Validation(Shown, Study):
 
     @property
     def few_pooled(self) -> bool:
-        """True if so few rows are pooled over several models that the interval must be over folds, not over rows."""
+        """True if so few rows are pooled over several models that the interval must be over folds,
+        not over rows.
+        """
         return not self.holdout and self.distinct < FEW_POOLED
 
     @property
@@ -337,7 +424,9 @@ class Validation(Shown, Study):
 
     @property
     def pooled_of_folds(self) -> bool:
-        """True if rows are pooled over several models and too few for tests on pooled rows to be valid anyway."""
+        """True if rows are pooled over several models and too few for tests on pooled rows to be
+        valid anyway.
+        """
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
@@ -356,14 +445,18 @@ class Validation(Shown, Study):
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
-        return self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
+        return (
+            self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
+        )
 
     def compare_pooled(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""
         return super().compare(chosen, pair)
 
     def compare_folds(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
-        """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's corrected t."""
+        """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
+        corrected t.
+        """
         first, second = (self.fold_values(name, chosen) for name in pair)
         apart = (first - second)[~np.isnan(first - second)]
         if not apart.size:
@@ -372,11 +465,15 @@ class Validation(Shown, Study):
 
     @frame
     def paired(self) -> Iterator[Row]:
-        """The subject against each other system on the same folds: by fold, corrected and naive, and pooled.
+        """The subject against each other system on the same folds: by fold, corrected and naive,
+        and pooled.
 
-        adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if few rows are pooled.
+        adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if
+        few rows are pooled.
         """
-        apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
+        apart = {
+            name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems
+        }
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
         others = [name for name, d in apart.items() if d.size]
         pooled = [self.compare_pooled(self.primary, (self.subject, name)) for name in others]
@@ -384,23 +481,33 @@ class Validation(Shown, Study):
         deciding = adjust(by_fold if self.few_pooled else pooled, holm)
         for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
             d = apart[name]
-            row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(nb.difference, "by_fold")
+            row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(
+                nb.difference, "by_fold"
+            )
             row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
             row |= with_limits({"pooled": c.difference})
             word = verdict(decides, margin=self.settings.margin, direction=self.primary.metric.sign)
-            row |= {"p_pooled": np.nan if self.few_pooled else c.p_value, "adjusted": decides.adjusted, "verdict": word}
+            row |= {
+                "p_pooled": np.nan if self.few_pooled else c.p_value,
+                "adjusted": decides.adjusted,
+                "verdict": word,
+            }
             yield row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit}
 
     @property
     def mean_of_folds(self) -> dict[str, float]:
-        """The mean over the folds of each metric of the subject, and on_train and gap where models were fitted."""
+        """The mean over the folds of each metric of the subject, and on_train and gap where models
+        were fitted.
+        """
         own = self.by_fold[self.by_fold["system"] == self.subject]
         own = own if self.gap is None else own.assign(gap=self.gap)
         return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
 
     @property
     def reversed_by_one_out(self) -> float | None:
-        """The share of correct rows in leave-one-out, if it is far below that of the larger class."""
+        """The share of correct rows in leave-one-out, if it is far below that of the larger
+        class.
+        """
         kind, metric = self.primary.metric.kind, self.primary.metric
         if self.other is None or not (kind.of_rows and kind.decided and metric.best == "high"):
             return None
@@ -414,14 +521,26 @@ class Validation(Shown, Study):
     @property
     def axis(self) -> str:
         """The axis of the map of folds: time, group or row."""
-        return "time" if self.examples.time is not None else "row" if self.examples.group is None else "group"
+        return (
+            "time"
+            if self.examples.time is not None
+            else "row"
+            if self.examples.group is None
+            else "group"
+        )
 
     def stretches(self, bins: int) -> pd.DataFrame:
-        """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind, start, width."""
+        """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind,
+        start, width.
+        """
         e, split = self.examples, self.split
         place = resplits.places(len(e), e.time, e.group_number, split.tests)
-        trains = (self.rows[:0] if pair is None else self.folds.pairs[pair][0] for pair in self._pairs)
-        return resplits.stretches(place, zip(split.labels, split.tests, trains, strict=True), bins, axis=self.axis)
+        trains = (
+            self.rows[:0] if pair is None else self.folds.pairs[pair][0] for pair in self._pairs
+        )
+        return resplits.stretches(
+            place, zip(split.labels, split.tests, trains, strict=True), bins, axis=self.axis
+        )
 
     # What leaks
 
@@ -439,46 +558,80 @@ class Validation(Shown, Study):
 
     @frame
     def selection(self) -> Iterator[Row]:
-        """The subject with its given columns, and with as many columns selected anew on all rows and in each fold.
+        """The subject with its given columns, and with as many columns selected anew on all rows
+        and in each fold.
 
-        Each `Estimate` comes with its excess over INSIDE, p adjusted by Holm and the verdict. Empty without a
-        selection.
+        Each `Estimate` comes with its excess over INSIDE, p adjusted by Holm and the verdict. Empty
+        without a selection.
         """
         if INSIDE not in self.scored:
             return
         names = [self.subject, OUTSIDE]
-        adjusted = adjust([self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm)
+        adjusted = adjust(
+            [self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm
+        )
         for name, c in zip([*names, INSIDE], [*adjusted, None], strict=True):
             row = {"columns": name} | vars(self.estimate(self.primary, name))
             if c is not None:
-                row |= with_limits({"difference": c.difference}) | {"adjusted": c.adjusted, "test": c.method}
+                row |= with_limits({"difference": c.difference}) | {
+                    "adjusted": c.adjusted,
+                    "test": c.method,
+                }
                 row |= {"verdict": verdict(c, direction=self.primary.metric.sign)}
             yield row
 
     def _of_selection(self) -> list[Finding]:
-        """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
+        """Severe where the columns as given, and those selected on all rows, do clearly better than
+        selected inside.
+        """
         if not len(self.selection):
             return []
         (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
-        facts = {"kept": kept, "of": of, "metric": self.primary.label, "given": as_read, "inside": inside}
+        facts = {
+            "kept": kept,
+            "of": of,
+            "metric": self.primary.label,
+            "given": as_read,
+            "inside": inside,
+        }
         return [kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)]
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
         """All findings of the audit and of the folds' scores, severe ones first."""
         e = self.examples
-        target = e.label if e.features is None else e.names  # two classes or a number, which need no names
+        # two classes or a number, which need no names
+        target = e.label if e.features is None else e.names
         ids = None if e.id is None else e.id.code
-        columns = {"features": e.features, "label": target, "group": e.group_number, "time": e.time, "ids": ids}
+        columns = {
+            "features": e.features,
+            "label": target,
+            "group": e.group_number,
+            "time": e.time,
+            "ids": ids,
+        }
         listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
-        of_scores = [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
+        of_scores = [
+            finding
+            for name in self.systems
+            if name != self.baseline
+            for finding in self._of_scores(name)
+        ]
         every, metric = self._of_selection(), self.primary.label  # of all rows that were tested
         if self.folds_differ:
-            every.append(kinds.UNLIKE_FOLDS.warning(self.rows.size, metric=metric, subject=self.subject, **self.unlike))
+            every.append(
+                kinds.UNLIKE_FOLDS.warning(
+                    self.rows.size, metric=metric, subject=self.subject, **self.unlike
+                )
+            )
         if (n := self.distinct) < FEW:
-            every.append(kinds.FEW_TESTED.warning(self.rows.size, rows=f"{n} {plural(self.row_name, n)}"))
-        return ordered([*listed, *of_scores, *(replace(finding, of=self.rows.size) for finding in every)])
+            every.append(
+                kinds.FEW_TESTED.warning(self.rows.size, rows=f"{n} {plural(self.row_name, n)}")
+            )
+        return ordered(
+            [*listed, *of_scores, *(replace(finding, of=self.rows.size) for finding in every)]
+        )
 
     def _of_scores(self, name: str) -> list[Finding]:
         p = self.pooled[name]
@@ -489,17 +642,25 @@ class Validation(Shown, Study):
             listed.append(leakage.gives_away(p.counts))
         rows = [tuple(self.rows[list(finding.rows)].tolist()) for finding in listed if finding]
         found = zip(filter(None, listed), rows, strict=True)
-        return [replace(finding, message=f"{name}: {finding.message}", rows=own) for finding, own in found]
+        return [
+            replace(finding, message=f"{name}: {finding.message}", rows=own)
+            for finding, own in found
+        ]
 
     # The verdict
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """Every check that applies to this kind of label and folds, with what is missing if it could not be run.
+        """Every check that applies to this kind of label and folds, with what is missing if it
+        could not be run.
 
-        The check for copies does not count if features are so coarse that equal rows are common by coincidence.
+        The check for copies does not count if features are so coarse that equal rows are common by
+        coincidence.
         """
-        classes, lacks = self.examples.classes, {name: "" if name in self.known else f"no {name}" for name in SIDES}
+        classes, lacks = (
+            self.examples.classes,
+            {name: "" if name in self.known else f"no {name}" for name in SIDES},
+        )
         coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
         unselected = "" if "candidates" in self.known else UNSELECTED
         rows = [
@@ -528,12 +689,18 @@ class Validation(Shown, Study):
     @property
     def missing_checks(self) -> list[str]:
         """The checks that could not be run, grouped by what is missing."""
-        skipped = groupby((check for check in self.checks if check.lacks), key=lambda check: check.lacks)
-        return [f"{', '.join(check.kind.name for check in some)} ({lacks})" for lacks, some in skipped]
+        skipped = groupby(
+            (check for check in self.checks if check.lacks), key=lambda check: check.lacks
+        )
+        return [
+            f"{', '.join(check.kind.name for check in some)} ({lacks})" for lacks, some in skipped
+        ]
 
     @property
     def unseen(self) -> list[str]:
-        """The usual leaks that could not be checked: groups, time, and copies (which need ids or features)."""
+        """The usual leaks that could not be checked: groups, time, and copies (which need ids or
+        features).
+        """
         lacks = {check.kind: check.lacks for check in self.checks}
         copies = lacks[kinds.DUPLICATES]
         unseen = {kind: lacks[kind] for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL)}
@@ -542,7 +709,8 @@ class Validation(Shown, Study):
 
     @property
     def word(self) -> str:
-        """The verdict: fail if a finding is severe; pass if no finding warns and groups, time and copies were checked.
+        """The verdict: fail if a finding is severe; pass if no finding warns and groups, time and
+        copies were checked.
 
         Otherwise cannot tell, because problems may exist in what was not checked.
         """

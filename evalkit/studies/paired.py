@@ -1,4 +1,6 @@
-"""The significance study of paired values: several systems on the same units, and tests of their differences."""
+"""The significance study of paired values: several systems on the same units, and tests of their
+differences.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +21,15 @@ from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
-from evalkit.statistics import intervals, methods, multiplicity, power, proportions, signflip, significance
+from evalkit.statistics import (
+    intervals,
+    methods,
+    multiplicity,
+    power,
+    proportions,
+    signflip,
+    significance,
+)
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.spread import Spread, by_unit
@@ -41,7 +51,9 @@ SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(shown.Shown, Study):
-    """The study of paired values. p-values are adjusted for interim analyses, then over all pairs and metrics."""
+    """The study of paired values. p-values are adjusted for interim analyses, then over all pairs
+    and metrics.
+    """
 
     report: ClassVar[str] = "significance"
 
@@ -57,16 +69,25 @@ class Significance(shown.Shown, Study):
         """The study of values. Metrics without a named direction are taken as higher is better."""
         for name in p.lower_is_better:
             if name not in (labels := [metric.label for metric in chosen]):
-                raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
+                raise ParameterError(
+                    f"lower_is_better: there is no metric {name!r}, the input has "
+                    f"{', '.join(labels)}"
+                )
         if "lower_is_better" in p.given:
-            best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
-            chosen = tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
+            best = {
+                c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen
+            }
+            chosen = tuple(
+                Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen
+            )
         unit = None if data.cluster is None else data.name
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
         if p.claim == reports.THESE and not any(of.several for of in data.draws.values()):
-            raise ParameterError(f"claim: {reports.THESE!r} needs several draws of each, the input has one")
+            raise ParameterError(
+                f"claim: {reports.THESE!r} needs several draws of each, the input has one"
+            )
         return cls(shared, data.systems, {}, p, data.sources, data)
 
     # What the values tell
@@ -83,12 +104,16 @@ class Significance(shown.Shown, Study):
 
     @property
     def vary(self) -> bool:
-        """True if units are a sample: not folds, which share training rows, and not the fixed questions of a claim."""
+        """True if units are a sample: not folds, which share training rows, and not the fixed
+        questions of a claim.
+        """
         return not self.p.test_to_train and self.p.claim != reports.THESE
 
     @property
     def many(self) -> bool:
-        """True if there are too many units to list, resample or flip each; normal draws are used instead."""
+        """True if there are too many units to list, resample or flip each; normal draws are used
+        instead.
+        """
         return self.unit_count > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
@@ -100,14 +125,26 @@ class Significance(shown.Shown, Study):
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         repeated = (chosen.label, system) in self.data.repeated
-        return (OfRepeated if repeated and clusters is None else OfUnits)(chosen, sums, clusters, design)
+        return (OfRepeated if repeated and clusters is None else OfUnits)(
+            chosen, sums, clusters, design
+        )
 
     def units_held(self) -> units.Units:
-        """One value per row; for an earlier report, which holds only differences, the value of each system."""
+        """One value per row; for an earlier report, which holds only differences, the value of each
+        system.
+        """
         if self.data.known:
-            every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
-            of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
-            return units.Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
+            every = [
+                (system, chosen) for system in self.systems for chosen in self.settings.metrics
+            ]
+            of = {
+                (system, chosen.label): self.estimate(chosen, system).value
+                for system, chosen in every
+            }
+            return units.Units(
+                1,
+                [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every],
+            )
         listed = units.Listed.of(self.data.ids, self.data.of, self.slices)
         return replace(units.of_each(self, listed), named=self.data.id is not None)
 
@@ -127,7 +164,9 @@ class Significance(shown.Shown, Study):
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
         if known := self.data.known.get((chosen.label, system)):
-            return intervals.Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
+            return intervals.Estimate(
+                *(known[name] for name in ("value", "low", "high", "level", "n", "method"))
+            )
         return super().estimate(chosen, system, member)
 
     def paired(self, chosen: Chosen, pair: tuple[str, str]) -> methods.Paired:
@@ -139,20 +178,29 @@ class Significance(shown.Shown, Study):
         sides = self.sides(chosen, pair)
         keep = both(*sides)
         total, count = self.summed(pair, chosen)
-        return effect(total / count, np.zeros(total.size)), sides[0].take(keep).value - sides[1].take(keep).value
+        return effect(total / count, np.zeros(total.size)), sides[0].take(keep).value - sides[
+            1
+        ].take(keep).value
 
     def joint(self, every: list[Tested]) -> Floats | None:
         """Max-T over the family if all comparisons are defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
         same = all(np.array_equal(keep, both(*two)) for two in sides)
-        if len(every) < 2 or not self.vary or not same or any(self.is_ratio(chosen) for chosen, _ in every):
+        if (
+            len(every) < 2
+            or not self.vary
+            or not same
+            or any(self.is_ratio(chosen) for chosen, _ in every)
+        ):
             return None
         adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
     def _joined(self, every: list[Tested], keep: Bools) -> multiplicity.Pairs:
-        """The pairs of a family as pairs of columns, one per metric and system, over the units to keep."""
+        """The pairs of a family as pairs of columns, one per metric and system, over the units to
+        keep.
+        """
         keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
         place = {key: number for number, key in enumerate(keys)}
         sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])
@@ -165,7 +213,8 @@ class Significance(shown.Shown, Study):
         return multiplicity.Pairs.of(table, *sides.T, metric=metric, added=added)
 
     def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
-        """The bootstrap test of the mean, over units or whole clusters; none if there are too many units.
+        """The bootstrap test of the mean, over units or whole clusters; none if there are too many
+        units.
 
         Samples are drawn for several pairs at a time, which share them.
         """
@@ -177,7 +226,11 @@ class Significance(shown.Shown, Study):
             for start in range(0, len(self.pairs), some):
                 draw(start)
                 pairs = self.pairs[start : start + some]
-                p |= zip(pairs, self._bootstrap([self.summed(pair, chosen) for pair in pairs]), strict=True)
+                p |= zip(
+                    pairs,
+                    self._bootstrap([self.summed(pair, chosen) for pair in pairs]),
+                    strict=True,
+                )
         return p
 
     def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
@@ -189,7 +242,9 @@ class Significance(shown.Shown, Study):
         options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
         drawn = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
         pairs = zip(rows, drawn, strict=True)
-        return [significance.paired_bootstrap(*of.T, sums=sums, **options).p_value for of, sums in pairs]
+        return [
+            significance.paired_bootstrap(*of.T, sums=sums, **options).p_value for of, sums in pairs
+        ]
 
     @property
     def unit_name(self) -> str:
@@ -205,7 +260,9 @@ class Significance(shown.Shown, Study):
         if not len(self.headline):
             return every
         d, keep = self._apart(self.primary, self.opponents)
-        return sorted(every, key=lambda part: -d[part.member[keep]].sum() / max(part.member[keep].sum(), 1))
+        return sorted(
+            every, key=lambda part: -d[part.member[keep]].sum() / max(part.member[keep].sum(), 1)
+        )
 
     @property
     def family(self) -> str:
@@ -217,7 +274,9 @@ class Significance(shown.Shown, Study):
 
     @property
     def test_level(self) -> float:
-        """The level of each interim analysis at which they keep the requested level together (Pocock)."""
+        """The level of each interim analysis at which they keep the requested level together
+        (Pocock).
+        """
         if self.p.looks == 1:
             return self.settings.level
         from scipy.special import ndtr
@@ -230,13 +289,21 @@ class Significance(shown.Shown, Study):
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests."""
-        return replace(super().inference_options(key), test_to_train=self.p.test_to_train or 0.0, many=self.many)
+        return replace(
+            super().inference_options(key),
+            test_to_train=self.p.test_to_train or 0.0,
+            many=self.many,
+        )
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
-        """The comparison. With interim analyses, the interval keeps the requested level over all of them.
+    def compare(
+        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> significance.Comparison:
+        """The comparison. With interim analyses, the interval keeps the requested level over all of
+        them.
 
-        Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
+        Jennison and Turnbull's repeated confidence interval, JRSS B 1989,
+        doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
         c = super().compare(chosen, pair, member)
         if self.p.looks == 1:
@@ -245,7 +312,9 @@ class Significance(shown.Shown, Study):
         difference = replace(c.difference, level=level)
         inside = replace(c.equivalence, level=round(2 * level - 1, 12))
         method = f"{c.method}, at one of {self.p.looks} looks"
-        return replace(c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside)
+        return replace(
+            c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
+        )
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The smallest true difference that this many units detect."""
@@ -270,11 +339,15 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Every pair on every metric, adjusted over all of them by Holm, and by max-T if units are shared."""
+        """Every pair on every metric, adjusted over all of them by Holm, and by max-T if units are
+        shared.
+        """
         table = super().comparisons
         for family in self.families:
             for end in ("low", "high"):
-                table[f"equivalence_{end}"] = [getattr(self.compare(*of).equivalence, end) for of in family]
+                table[f"equivalence_{end}"] = [
+                    getattr(self.compare(*of).equivalence, end) for of in family
+                ]
             if (joint := self.joint(family)) is not None:
                 at = list(table.columns).index("adjusted") + 1
                 table.insert(at, "max_t", np.maximum(self.over_looks(joint), table["p"]))
@@ -285,28 +358,42 @@ class Significance(shown.Shown, Study):
     @property
     def mid_p(self) -> bool:
         """True if sign flips of the pair count ties half."""
-        return not self.many and all(self.measure(self.primary, name).mid_p for name in self.opponents)
+        return not self.many and all(
+            self.measure(self.primary, name).mid_p for name in self.opponents
+        )
 
     @property
     def flips(self) -> bool:
-        """True if sign flips fit the headline: it is no ratio of sums, units are not folds, and units vary."""
+        """True if sign flips fit the headline: it is no ratio of sums, units are not folds, and
+        units vary.
+        """
         return self.vary and not self.is_ratio(self.primary)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
-        """The p-value of each mean difference around the headline's; those with p ≥ α form the interval.
+        """The p-value of each mean difference around the headline's; those with p ≥ α form the
+        interval.
 
         Empty if it is unknown.
         """
         if not self.flips:
             return pd.DataFrame()
         row = self.headline.iloc[0]
-        ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
-        reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
+        ends = [
+            row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")
+        ]
+        reach = max(
+            1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]),
+            1.2 * abs(row["difference"]),
+        )
         theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
-    def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
-        """A metric of the first less that of the second, one per unit (the mean of its rows), smallest first."""
+    def differences(
+        self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None
+    ) -> pd.Series:
+        """A metric of the first less that of the second, one per unit (the mean of its rows),
+        smallest first.
+        """
         chosen, pair = chosen or self.primary, pair or self.opponents
         total, count = self.summed(pair, chosen)
         keep = both(*self.sides(chosen, pair))
@@ -327,7 +414,9 @@ class Significance(shown.Shown, Study):
         return (first.per_unit - second.per_unit)[keep], keep
 
     def null_draws(self) -> Floats:
-        """The mean difference of the headline under random signs of its units; with very many units, normal draws."""
+        """The mean difference of the headline under random signs of its units; with very many
+        units, normal draws.
+        """
         total, count = self.summed(self.opponents, self.primary)
         if self.many:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / count.sum(), DRAWN)
@@ -337,7 +426,9 @@ class Significance(shown.Shown, Study):
         return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
 
     def each_difference(self) -> dict[str, list[Any]]:
-        """The units and their differences in the headline, smallest first; empty if there are very many."""
+        """The units and their differences in the headline, smallest first; empty if there are very
+        many.
+        """
         if self.many:
             return {"units": [], "values": []}
         d = self.differences()
@@ -353,12 +444,16 @@ class Significance(shown.Shown, Study):
         if self.many:
             of = self.paired(self.primary, self.opponents)
             return np.array([replace(of, value=of.value - mean).p_value for mean in means])
-        drawn = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
+        drawn = signflip.ranges(
+            *self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN
+        )
         tied = signflip.HALF if self.mid_p else 1.0
         return np.array([drawn.share(float(null), tied) for null in means])
 
     def clusters(self) -> list[tuple[str, int, float]]:
-        """Columns that may name clusters: their values, and the factor by which clusters raise the standard error."""
+        """Columns that may name clusters: their values, and the factor by which clusters raise the
+        standard error.
+        """
         if not self.flips:
             return []
         (d, keep), columns = self._apart(self.primary, self.opponents), []
@@ -375,7 +470,8 @@ def _over_looks(p: float, looks: int) -> float:
     if np.isnan(p):
         return p
     if looks == 1 or not 1e-5 < p < 1:
-        return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
+        # Bonferroni, where the integral has too few digits
+        return min(1.0, p * looks) if looks > 1 else p
     return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
 
 
@@ -384,13 +480,15 @@ def _error(d: Floats, unit: np.ndarray | None) -> float:
     return Spread.of(by_unit(d - d.mean(), unit)).error / d.size
 
 
-# Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed ---------------------------
+# Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed -------
 
 
 @cached
 @framed
 def effects(study: Significance) -> Iterator[Row]:
-    """The effect sizes of each difference: relative, and by unit d_z and P(first > second) + ½ P(equal)."""
+    """The effect sizes of each difference: relative, and by unit d_z and P(first > second) + ½
+    P(equal).
+    """
     for chosen in study.directed:
         for pair in study.pairs:
             sizes, mean = study.effect(chosen, pair)
@@ -403,7 +501,8 @@ def effects(study: Significance) -> Iterator[Row]:
 @cached
 @framed
 def other_tests(study: Significance) -> Iterator[Row]:
-    """Every pair by every other test, including tests that are not about a mean; p unadjusted except for bh and tukey.
+    """Every pair by every other test, including tests that are not about a mean; p unadjusted
+    except for bh and tukey.
 
     Empty for ratios of sums and folds, which none of them fits.
     """
@@ -412,7 +511,9 @@ def other_tests(study: Significance) -> Iterator[Row]:
     for chosen in study.directed:
         if not study.is_ratio(chosen):
             rows = _other_tests(study, chosen)
-            for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
+            for row, adjusted in zip(
+                rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True
+            ):
                 yield row | {"bh": float(adjusted)}
 
 
@@ -423,7 +524,11 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
             draw(done)
             total, count = study.summed(pair, chosen)
             d = np.sort(total / count, kind="stable")
-            tests = {"t": study.paired(chosen, pair).p_value, "bh": np.nan, "bootstrap": bootstrap.get(pair, np.nan)}
+            tests = {
+                "t": study.paired(chosen, pair).p_value,
+                "bh": np.nan,
+                "bootstrap": bootstrap.get(pair, np.nan),
+            }
             tests |= {"tukey": tukey.get(pair, np.nan), "wilcoxon": multiplicity.wilcoxon(d)}
             tests |= {"sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0}
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
@@ -445,7 +550,9 @@ def _complete(study: Significance, chosen: Chosen) -> Floats:
 
 @cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
-    """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at least two units."""
+    """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at
+    least two units.
+    """
     if len(study.order) < 3 or not study.vary or study.primary.metric.best == "neither":
         return None
     values = _complete(study, study.primary)
@@ -461,7 +568,8 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
 def spread(study: Significance) -> methods.Paired | None:
     """The standard deviation of the headline's differences over units, as used by a t-test.
 
-    None for folds, whose differences are no sample, below two units, and if all differences are equal.
+    None for folds, whose differences are no sample, below two units, and if all differences are
+    equal.
     """
     of = study.paired(study.primary, study.opponents)
     return of if of.spread > 0 and study.vary else None
@@ -469,11 +577,15 @@ def spread(study: Significance) -> methods.Paired | None:
 
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
-    """The power of a paired t-test by true difference, for this number of units, a quarter of it and four times it."""
+    """The power of a paired t-test by true difference, for this number of units, a quarter of it
+    and four times it.
+    """
     if (of := spread(study)) is None:
         return
     n, fewest = of.n, max(of.n // 4, 3)
-    far = 1.4 * power.minimum_detectable(of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows)
+    far = 1.4 * power.minimum_detectable(
+        of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows
+    )
     for size in sorted({fewest, n, 4 * n}):
         for d in np.linspace(0, far, points):
             chance = power.paired_power(float(d), of.spread_at(d), size, level=study.family_level)
@@ -481,32 +593,47 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
-    """The bars of the null distribution: both ends of each, and its share of the draws; empty if unknown."""
+    """The bars of the null distribution: both ends of each, and its share of the draws; empty if
+    unknown.
+    """
     if not study.flips:
         return {}
     draws = study.null_draws()
     edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
-    return {"low": edges[:-1], "high": edges[1:], "share": np.histogram(draws, edges)[0] / draws.size}
+    return {
+        "low": edges[:-1],
+        "high": edges[1:],
+        "share": np.histogram(draws, edges)[0] / draws.size,
+    }
 
 
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
-    """The number of units that detect a difference with 80 and 90% power: the margin, the observed, the detectable."""
+    """The number of units that detect a difference with 80 and 90% power: the margin, the observed,
+    the detectable.
+    """
     if (of := spread(study)) is None:
         return
     seen = abs(float(study.headline.iloc[0]["difference"]))
     least = of.detectable(study.family_level)
-    wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
+    wanted = [
+        ("the margin", study.settings.margin or 0.0),
+        ("as large as observed", seen),
+        ("half of it", seen / 2),
+    ]
     wanted += [(f"detectable by {of.n:,} with 80% power", least), ("half of that", least / 2)]
     for name, d in wanted:
         if d > 0:
             sd = of.spread_at(d)
-            sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
+            sizes = {
+                f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100)
+                for p in (80, 90)
+            }
             yield {"which": name, "difference": d} | sizes
 
 
-# What the tests take for granted, measured ----------------------------------------------------------------------------
+# What the tests take for granted, measured --------------------------------------------------------
 
 
 TIED = 0.5  # share of equal units from which few of them decide
@@ -519,7 +646,9 @@ def estimated_tails(study: Significance) -> int:
 
 
 def false_positives(study: Significance) -> float:
-    """The probability that any interim analysis, each at the requested level, rejects a true null."""
+    """The probability that any interim analysis, each at the requested level, rejects a true
+    null.
+    """
     return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
 
 
@@ -527,7 +656,8 @@ RANKED = ("wilcoxon", "sign")
 
 
 def other_means(study: Significance) -> tuple[float, float] | None:
-    """The mean of the differences, and the difference of the two values, which may be means over different units.
+    """The mean of the differences, and the difference of the two values, which may be means over
+    different units.
 
     None if the two are equal.
     """
@@ -540,21 +670,29 @@ def other_means(study: Significance) -> tuple[float, float] | None:
 def undefined(study: Significance) -> dict[str, int]:
     """The number of rows without a value, by system and metric, without zeros."""
     several = ((chosen, name) for chosen in study.settings.metrics for name in study.order)
-    lacking = {f"{name} {chosen.label}": ~study.values(chosen, name).defined for chosen, name in several}
+    lacking = {
+        f"{name} {chosen.label}": ~study.values(chosen, name).defined for chosen, name in several
+    }
     return {name: int(rows.sum()) for name, rows in lacking.items() if rows.any()}
 
 
 def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
-    """The pairs equal by the primary metric on more than half of their units; True if all have as many units (`of`)."""
+    """The pairs equal by the primary metric on more than half of their units; True if all have as
+    many units (`of`).
+    """
     pairs = effects(study)
     pairs = pairs[pairs["metric"] == study.primary.label]
     pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
-    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs["of"].nunique() == 1
+    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs[
+        "of"
+    ].nunique() == 1
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many other tests disagree with the reported one: the t-test (`apart`), and each rank test (`otherwise`)."""
+    """How many other tests disagree with the reported one: the t-test (`apart`), and each rank test
+    (`otherwise`).
+    """
 
     compared: int
     apart: pd.DataFrame
@@ -563,20 +701,33 @@ class Agreement:
 
 
 def agreement(study: Significance) -> Agreement | None:
-    """The other tests compared with the deciding one, before Holm's correction; None if there are none."""
+    """The other tests compared with the deciding one, before Holm's correction; None if there are
+    none.
+    """
     tests = other_tests(study)
     if not len(tests):
         return None
     joined = study.comparisons.merge(tests, on=["metric", "first", "second"])
-    joined = joined.assign(**{name: study.over_looks(joined[name].to_numpy(float)) for name in ("t", *RANKED)})
+    joined = joined.assign(
+        **{name: study.over_looks(joined[name].to_numpy(float)) for name in ("t", *RANKED)}
+    )
     known = joined.dropna(subset=["p", "t"])
     apart = known[(known["p"] < alpha(study)) != (known["t"] < alpha(study))]
-    other = {name: int(((joined[name] < alpha(study)) != (joined["p"] < alpha(study))).sum()) for name in RANKED}
+    other = {
+        name: int(((joined[name] < alpha(study)) != (joined["p"] < alpha(study))).sum())
+        for name in RANKED
+    }
     return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(joined))
 
 
 def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
-    """True if the interval of the two one-sided tests lies within the margin, and above its worse end."""
-    margin, low, high = study.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    """True if the interval of the two one-sided tests lies within the margin, and above its worse
+    end.
+    """
+    margin, low, high = (
+        study.settings.margin or 0.0,
+        row["equivalence_low"],
+        row["equivalence_high"],
+    )
     worst = low if study.primary.metric.best == "high" else -high
     return -margin < low and high < margin, worst > -margin

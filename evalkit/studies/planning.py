@@ -1,4 +1,6 @@
-"""The planning part of the interleaving study: simulated users of two rankers in each experimental design."""
+"""The planning part of the interleaving study: simulated users of two rankers in each experimental
+design.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +19,11 @@ WORLDS = {
     "positions": simulation.World(leave=0.0),
     "positions, even users": simulation.World(leave=0.0, spread=0.0),
 }
-BAIT, KINDS = 0.5, 4  # where the families of rankers meet, what one play says differs from what a list is worth
+# where the families of rankers meet, what one play says differs from what a list is worth
+BAIT, KINDS = (
+    0.5,
+    4,
+)
 NONE = "none"
 PRODUCTION, CANDIDATE = 1.6, 1.45
 BEST, WORST = 1.2, 2.0
@@ -36,7 +42,9 @@ def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None
 
 @dataclass(frozen=True, eq=False)
 class Planning:
-    """Simulated experiments in one world (a set of assumptions about users), reproducible by the seed."""
+    """Simulated experiments in one world (a set of assumptions about users), reproducible by the
+    seed.
+    """
 
     name: str
     users: int
@@ -61,9 +69,11 @@ class Planning:
 
     @cached_property
     def needed(self) -> pd.DataFrame:
-        """The users that each design needs, their simulation error, and their ratio to those of the first design.
+        """The users that each design needs, their simulation error, and their ratio to those of the
+        first design.
 
-        error: the relative standard error of the numbers of users, twice that of the simulated effect.
+        error: the relative standard error of the numbers of users, twice that of the simulated
+        effect.
         """
         designs = simulation.users_needed(self.outcome)
         columns = [_effect_column(design) for design in designs["design"]]
@@ -73,20 +83,32 @@ class Planning:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Probability that an experiment prefers the worse ranker, by design and number of users."""
+        """Probability that an experiment prefers the worse ranker, by design and number of
+        users.
+        """
         rows = self.needed.set_index("design")
-        errors = {name: simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID) for name in DRAWN}
-        frames = [pd.DataFrame({"system": name, "users": GRID, "error": error}) for name, error in errors.items()]
+        errors = {
+            name: simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID)
+            for name in DRAWN
+        }
+        frames = [
+            pd.DataFrame({"system": name, "users": GRID, "error": error})
+            for name, error in errors.items()
+        ]
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """The same probability by counting: users are split into experiments of n; a tie counts half an error."""
+        """The same probability by counting: users are split into experiments of n; a tie counts
+        half an error.
+        """
         o = self.outcome
         rows = []
         for n in (n for n in GROUPS if self.users // n >= FEWEST_GROUPS):
             for name in ("win", "share"):
-                rows.append((f"interleaving, {name}", n, _wrong(_means(o[name], n)[0], o[name].mean())))
+                rows.append(
+                    (f"interleaving, {name}", n, _wrong(_means(o[name], n)[0], o[name].mean()))
+                )
             for metric in ("any_play", "plays", "streaming"):
                 a, b = (_means(o[f"{metric}_{arm}"], n, arms=2)[i] for i, arm in enumerate("ab"))
                 rows.append((f"A/B, {metric}", n, _wrong(b - a, o[f"{metric}_effect"].mean())))
@@ -94,14 +116,23 @@ class Planning:
 
     @frame
     def worlds(self) -> Iterator[Row]:
-        """Users for 95% agreement in each set of assumptions, and their ratios to interleaving by the user's win."""
+        """Users for 95% agreement in each set of assumptions, and their ratios to interleaving by
+        the user's win.
+        """
         for name, world in WORLDS.items():
-            designs = self.needed if name == self.name else simulation.users_needed(self._duel(world))
+            designs = (
+                self.needed if name == self.name else simulation.users_needed(self._duel(world))
+            )
             need = designs.set_index("design")["agree_95"]
             ab = need[need.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
             win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
-            row = {"world": name, "interleaving": win, "raw": best, "raw_metric": raw.idxmin().removeprefix("A/B, ")}
+            row = {
+                "world": name,
+                "interleaving": win,
+                "raw": best,
+                "raw_metric": raw.idxmin().removeprefix("A/B, "),
+            }
             row |= {"cuped": cuped, "cuped_metric": ab.idxmin().removeprefix("A/B, ")}
             yield row | {"raw_times": best / win, "cuped_times": cuped / win}
 
@@ -109,7 +140,9 @@ class Planning:
     def candidates(self) -> pd.DataFrame:
         """Many rankers against production; see `simulation.tournament`."""
         noises = np.linspace(BEST, WORST, self.rankers)
-        return simulation.tournament(self.world, noises, self.each, rng=self._rng(2), production=PRODUCTION)
+        return simulation.tournament(
+            self.world, noises, self.each, rng=self._rng(2), production=PRODUCTION
+        )
 
     @property
     def each(self) -> int:
@@ -117,24 +150,32 @@ class Planning:
         return max(self.users // 4, LEAST_USERS)
 
     def correlation(self, how: str) -> float:
-        """Pearson's r of the interleaving preference with the lift in plays: true, measured or cuped."""
+        """Pearson's r of the interleaving preference with the lift in plays: true, measured or
+        cuped.
+        """
         return float(self.candidates["share"].corr(self.candidates[f"plays_{how}"]))
 
     @cached_property
     def families(self) -> pd.DataFrame:
-        """Rankers by affinity, click-bait and diversity in this world, with wrapped items of several kinds."""
+        """Rankers by affinity, click-bait and diversity in this world, with wrapped items of
+        several kinds.
+        """
         world = replace(self.world, bait=BAIT, kinds=KINDS)
         return simulation.families(world, self.each, rng=self._rng(4), noise=PRODUCTION)
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design by number of survivors, with the users that the two rankers above need."""
+        """The two-stage design by number of survivors, with the users that the two rankers above
+        need.
+        """
         need = self.needed.set_index("design")
         first = _rounded(need.at["interleaving, share", "agree_95"])
         arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)
         keep = sorted({kept for kept in (1, 2, 3, 5, self.rankers) if kept <= self.rankers})
         users = {"users_interleaved": first, "users_arm": arm}
-        return simulation.two_stage(self.candidates, keep=keep, rng=self._rng(3), **users).assign(**users)
+        return simulation.two_stage(self.candidates, keep=keep, rng=self._rng(3), **users).assign(
+            **users
+        )
 
 
 def _effect_column(design: str) -> str:
@@ -155,7 +196,9 @@ def _rounded(users: float) -> int:
 
 
 def _means(values: pd.Series, n: int, arms: int = 1) -> np.ndarray:
-    """(arms, experiments): the means of the equal parts, one for each arm, of each group of n users."""
+    """(arms, experiments): the means of the equal parts, one for each arm, of each group of n
+    users.
+    """
     return values.to_numpy()[: values.size // n * n].reshape(-1, arms, n // arms).mean(axis=2).T
 
 

@@ -1,4 +1,6 @@
-"""Whether studies keep a policy: each statement of each rule with its limits at the level that all rules share."""
+"""Whether studies keep a policy: each statement of each rule with its limits at the level that all
+rules share.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,18 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup, metric
 from evalkit.numbers import percent
 from evalkit.parameters.kinds import choice
-from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS, Against, Bound, Claim, NoFinding, Policy, Rule, Trusted
+from evalkit.parameters.policy import (
+    CANNOT_TELL,
+    FAIL,
+    PASS,
+    Against,
+    Bound,
+    Claim,
+    NoFinding,
+    Policy,
+    Rule,
+    Trusted,
+)
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 
@@ -33,7 +46,9 @@ RESULTS = {
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What a rule claims of a system, or of a pair, on all units or in a slice. second: "" of a system alone."""
+    """What a rule claims of a system, or of a pair, on all units or in a slice. second: "" of a
+    system alone.
+    """
 
     claim: Any
     study: Study
@@ -48,7 +63,9 @@ class Statement:
         return bool(self.second or self.claim.end != "value")
 
     def evidence(self, study: Study) -> significance.Comparison:
-        """The comparison with the second system, not adjusted for others; of a system alone its number in its place."""
+        """The comparison with the second system, not adjusted for others; of a system alone its
+        number in its place.
+        """
         member: Any = {"member": self.part.member} if self.part else {}
         nothing = inference.undefined(study.settings.level, study.unit_name)
         if not self.second:
@@ -59,7 +76,9 @@ class Statement:
             return nothing
 
     def result(self, evidence: significance.Comparison) -> str:
-        """By the limits of a number, and where the rule says how much worse is not worse; else by the verdict."""
+        """By the limits of a number, and where the rule says how much worse is not worse; else by
+        the verdict.
+        """
         e, claim = evidence.difference, self.claim
         if not self.second:
             return str(claim.result(e.value, e.low, e.high))
@@ -70,23 +89,39 @@ class Statement:
             low, high = sorted((e.low * direction, e.high * direction))
             return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
         margin = claim.within or self.study.settings.margin
-        return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
+        return RESULTS[claim.words][
+            significance.verdict(evidence, margin=margin, direction=direction)
+        ]
 
-    def row(self, usual: significance.Comparison, decides: significance.Comparison, level: float) -> dict[str, Any]:
-        """The statement with the limits that the report prints and those that decide, which must be of a level."""
+    def row(
+        self, usual: significance.Comparison, decides: significance.Comparison, level: float
+    ) -> dict[str, Any]:
+        """The statement with the limits that the report prints and those that decide, which must be
+        of a level.
+        """
         e, printed = decides.difference, usual.difference
         why = self.study.doubt(self.chosen, self.system, self.second)
         if not why and self.tested and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
         row = {"metric": self.chosen.label, "system": self.system, "against": self.second}
-        row |= {"segment": self.part.column if self.part else "", "slice": self.part.label if self.part else ""}
-        limits = {"value": e.value, "low": printed.low, "high": printed.high, "rule_low": e.low, "rule_high": e.high}
+        row |= {
+            "segment": self.part.column if self.part else "",
+            "slice": self.part.label if self.part else "",
+        }
+        limits = {
+            "value": e.value,
+            "low": printed.low,
+            "high": printed.high,
+            "rule_low": e.low,
+            "rule_high": e.high,
+        }
         return row | limits | {"result": CANNOT_TELL if why else self.result(decides), "why": why}
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A policy and its statements, in rows. words: what was asked. tested: how many statements may err.
+    """A policy and its statements, in rows. words: what was asked. tested: how many statements may
+    err.
 
     level: of each of these; None: that of the report.
     """
@@ -110,7 +145,12 @@ class Judged:
         broken = [(rule, rows) for rule, result, rows in self.rules if not rule.kept(result)]
         if self.policy.level is not None:
             return [rule.that for rule, _ in broken]
-        return [name for rule, rows in broken for name in rows["system"][~rows["result"].map(rule.kept)] if name]
+        return [
+            name
+            for rule, rows in broken
+            for name in rows["system"][~rows["result"].map(rule.kept)]
+            if name
+        ]
 
     @property
     def passed(self) -> bool:
@@ -120,23 +160,38 @@ class Judged:
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
         rules = [
-            {"that": rule.that, "result": result, "on_cannot_tell": rule.on_cannot_tell, "kept": rule.kept(result)}
+            {
+                "that": rule.that,
+                "result": result,
+                "on_cannot_tell": rule.on_cannot_tell,
+                "kept": rule.kept(result),
+            }
             | {"statements": rows.drop(columns="rule").to_dict("records")}
             for rule, result, rows in self.rules
         ]
         levels = {"level": self.policy.level, "level_of_each": self.level}
-        return {"rule": self.words, "passed": self.passed, "failed": self.failed, **levels, "rules": rules}
+        return {
+            "rule": self.words,
+            "passed": self.passed,
+            "failed": self.failed,
+            **levels,
+            "rules": rules,
+        }
 
 
 def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judged:
-    """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that may err.
+    """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that
+    may err.
 
-    studies: of a report; a rule is about those that have its metric. findings: returns those of the report.
-    Bonferroni: whatever depends on what, the probability that a rule that holds fails is at most α.
-    Raises ParameterError for a rule that names what the report does not have.
+    studies: of a report; a rule is about those that have its metric. findings: returns those of the
+    report. Bonferroni: whatever depends on what, the probability that a rule that holds fails is at
+    most α. Raises ParameterError for a rule that names what the report does not have.
     """
     place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
-    rules = [sorted(some, key=lambda s: place.get((s.study, s.system), 0)) for some in asked(policy, studies)]
+    rules = [
+        sorted(some, key=lambda s: place.get((s.study, s.system), 0))
+        for some in asked(policy, studies)
+    ]
     tested = sum(statement.tested for several in rules for statement in several)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
     at = {study: study if level is None else study.at_level(level) for study in studies}
@@ -145,14 +200,21 @@ def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judge
         usual = [statement.evidence(statement.study) for statement in several]
         decides = [statement.evidence(at[statement.study]) for statement in several]
         decides = decides if level else _adjusted(several, usual)
-        of = [s.row(a, b, at[s.study].settings.level) for s, a, b in zip(several, usual, decides, strict=True)]
+        of = [
+            s.row(a, b, at[s.study].settings.level)
+            for s, a, b in zip(several, usual, decides, strict=True)
+        ]
         rows += [{"rule": number} | row for row in of or [_of_report(rule, studies, findings)]]
-    words = f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
+    words = (
+        f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
+    )
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
 
 
 def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statement]]:
-    """The statements of each rule. Raises ParameterError for a rule that names what the report does not have."""
+    """The statements of each rule. Raises ParameterError for a rule that names what the report does
+    not have.
+    """
     every = []
     for rule in policy.rules if policy else ():
         try:
@@ -165,7 +227,9 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
 
 
 def _adjusted(several: Sequence[Statement], evidence: list[Any]) -> list[Any]:
-    """The comparisons of a single rule, adjusted by Holm within each study, as the report adjusts them."""
+    """The comparisons of a single rule, adjusted by Holm within each study, as the report adjusts
+    them.
+    """
     for study in {statement.study for statement in several if statement.second}:
         own = [i for i, statement in enumerate(several) if statement.study is study]
         for i, c in zip(own, significance.adjust([evidence[i] for i in own]), strict=True):
@@ -178,8 +242,12 @@ def _words(rule: Rule, several: Sequence[Statement]) -> str:
     claim = rule.claim
     if not isinstance(claim, Against):
         return rule.that
-    seconds = dict.fromkeys((s.chosen.label, claim.second or s.study.settings.baseline) for s in several)
-    return "; ".join(f"{label}: every system {claim.words} against {second}" for label, second in seconds)
+    seconds = dict.fromkeys(
+        (s.chosen.label, claim.second or s.study.settings.baseline) for s in several
+    )
+    return "; ".join(
+        f"{label}: every system {claim.words} against {second}" for label, second in seconds
+    )
 
 
 def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
@@ -192,17 +260,25 @@ def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict
     return row | {"result": studies[0].word, "why": ""}
 
 
-# The statements of a rule ---------------------------------------------------------------------------------------------
+# The statements of a rule -------------------------------------------------------------------------
 
 
 def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about systems or pairs, of the studies that have its metric; none of another rule."""
+    """The statements of a rule about systems or pairs, of the studies that have its metric; none of
+    another rule.
+    """
     if not isinstance(claim, Bound | Against):
         return
     if isinstance(claim, Against):
-        studies = [study for study in studies if (claim.second or study.settings.baseline) in study.systems] or studies
+        studies = [
+            study for study in studies if (claim.second or study.settings.baseline) in study.systems
+        ] or studies
     for study, chosen in _measured(claim.metric, studies):
-        pairs = _pairs(claim, study, chosen) if isinstance(claim, Against) else dict.fromkeys(study.having(chosen), "")
+        pairs = (
+            _pairs(claim, study, chosen)
+            if isinstance(claim, Against)
+            else dict.fromkeys(study.having(chosen), "")
+        )
         parts, asked = _parts(claim.column, study), choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
@@ -222,8 +298,15 @@ def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, 
     if label is None:
         return [(study, study.primary) for study in studies]
     every = [(study, chosen) for study in studies for chosen in study.settings.metrics]
-    labels, (name, at, cut) = dict.fromkeys(chosen.label for _, chosen in every), label.partition("@")
-    asked = choice("the metric", label if label in labels else f"{lookup.ALIASES.get(name, name)}{at}{cut}", [*labels])
+    labels, (name, at, cut) = (
+        dict.fromkeys(chosen.label for _, chosen in every),
+        label.partition("@"),
+    )
+    asked = choice(
+        "the metric",
+        label if label in labels else f"{lookup.ALIASES.get(name, name)}{at}{cut}",
+        [*labels],
+    )
     return [(study, chosen) for study, chosen in every if chosen.label == asked]
 
 
@@ -233,5 +316,7 @@ def _parts(column: str | None, study: Study) -> Sequence[Slice | None]:
         return [None]
     parts = [part for part in study.divisions() if part.column == column]
     if not parts:
-        raise ParameterError(f"the report has no segments {column!r}; make it with segments={column}")
+        raise ParameterError(
+            f"the report has no segments {column!r}; make it with segments={column}"
+        )
     return parts

@@ -21,7 +21,9 @@ version = cache(metadata.version)  # a package's metadata are read once a proces
 
 def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
     """Name, rows and SHA-256 of each input."""
-    return [{"name": source.name, "rows": source.rows, "sha256": source.sha256} for source in sources]
+    return [
+        {"name": source.name, "rows": source.rows, "sha256": source.sha256} for source in sources
+    ]
 
 
 def versions() -> dict[str, str]:
@@ -40,7 +42,9 @@ def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _printable(value: Any) -> Any:
     if is_in_memory(value):
-        return f"<{type(value).__name__}{f' of {len(value):,}' if hasattr(value, '__len__') else ''}>"
+        return (
+            f"<{type(value).__name__}{f' of {len(value):,}' if hasattr(value, '__len__') else ''}>"
+        )
     if isinstance(value, Mapping):
         return {str(key): _printable(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -54,11 +58,19 @@ def is_in_memory(value: Any) -> bool:
     """True if this is a data frame, an array or a list of numbers that is too long to print."""
     if isinstance(value, list | tuple):
         return len(value) > WRITTEN and isinstance(value[0], int | float)
-    return hasattr(value, "__arrow_c_stream__") or (hasattr(value, "__array__") and hasattr(value, "__len__"))
+    return hasattr(value, "__arrow_c_stream__") or (
+        hasattr(value, "__array__") and hasattr(value, "__len__")
+    )
 
 
 def _holds_memory(value: Any) -> bool:
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    parts = (
+        value.values()
+        if isinstance(value, Mapping)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     return is_in_memory(value) or any(map(_holds_memory, parts))
 
 
@@ -74,13 +86,19 @@ def _call(value: Any) -> str:
 def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> str:
     """The command line that makes the same page; for data in memory or a slice, the call in Python.
 
-    >>> command("rating", {"preds": "a b.csv", "level": 0.9}), command("rating", {"y_true": [1.0] * 30, "level": 0.9})
-    ("evalkit report rating -p preds 'a b.csv' -p level 0.9", 'ek.rating(y_true=<list of 30>, level=0.9)')
+    >>> command("rating", {"preds": "a b.csv", "level": 0.9})
+    "evalkit report rating -p preds 'a b.csv' -p level 0.9"
+    >>> command("rating", {"y_true": [1.0] * 30, "level": 0.9})
+    'ek.rating(y_true=<list of 30>, level=0.9)'
     """
     if segment or any(map(_holds_memory, parameters.values())):
-        call = f"ek.{notebook}({', '.join(f'{name}={_call(value)}' for name, value in parameters.items())})"
+        arguments = ", ".join(f"{name}={_call(value)}" for name, value in parameters.items())
+        call = f"ek.{notebook}({arguments})"
         return f"{call}.segment({segment!r})" if segment else call
-    options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(parameters).items()]
+    options = [
+        f"-p {name} {shlex.quote(_argument(value))}"
+        for name, value in printable(parameters).items()
+    ]
     return " ".join([f"evalkit report {notebook}", *options])
 
 
@@ -98,18 +116,32 @@ def _argument(value: Any) -> str:
 
 
 def metric(chosen: Chosen) -> dict[str, Any]:
-    """What a reader of the JSON needs of a metric; best: whether high or low values are better, or neither."""
+    """What a reader of the JSON needs of a metric; best: whether high or low values are better, or
+    neither.
+    """
     own = chosen.metric
-    row = {"name": chosen.label, "best": own.best, "unit": own.unit, "low": own.low, "high": own.high}
+    row = {
+        "name": chosen.label,
+        "best": own.best,
+        "unit": own.unit,
+        "low": own.low,
+        "high": own.high,
+    }
     return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
 
 
 def table(study: Any, metrics: Iterable[Chosen]) -> list[tuple[str, str]]:
     """The rows of the page's last table: what the results were computed from."""
-    rows = [("command", command(study.report, study.p.given, study.p.segment)), ("seed", str(study.p.seed))]
+    rows = [
+        ("command", command(study.report, study.p.given, study.p.segment)),
+        ("seed", str(study.p.seed)),
+    ]
     rows += [("settings", origin)] if (origin := cells.settings()) else []
     rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
     rows += [(f"parameter {name}", str(value)) for name, value in printable(study.p.given).items()]
     hashes = ((source, source.sha256 or "none: not a file") for source in study.sources)
     rows += [(source.name, f"{source.rows:,} rows, SHA-256 {sha256}") for source, sha256 in hashes]
-    return [*rows, ("versions", ", ".join(f"{name} {number}" for name, number in versions().items()))]
+    return [
+        *rows,
+        ("versions", ", ".join(f"{name} {number}" for name, number in versions().items())),
+    ]

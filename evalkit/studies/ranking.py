@@ -42,18 +42,25 @@ KS = (1, 3, 5, 10, 20, 50, 100)
 RECALLS = np.arange(11) / 10
 EXAMPLES = 5
 TIES = rankings.worst_ties, rankings.best_ties
-UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
+UNJUDGED = (
+    10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
+)
 
 
 @sources.naming_files
 def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
-    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
-    invalid input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}
+    >>> rows = {
+    ...     "query": ["q1", "q1", "q2"],
+    ...     "item": ["a", "b", "a"],
+    ...     "score": [2, 1, 5],
+    ...     "grade": [0, 1, 1],
+    ... }
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
     """
@@ -61,16 +68,24 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     tables = (p.preds, p.qrels, p.queries, p.items)
-    run, judged, queries, items = (sources.given(table, p.header, limits.reading) for table in tables)
+    run, judged, queries, items = (
+        sources.given(table, p.header, limits.reading) for table in tables
+    )
     catalogue = listed.read_stock(items, p.columns)
-    relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns))
+    relevant = rules.rounded(
+        p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns)
+    )
     cuts = p.ks or KS
-    ranked = rows.Ranked(run or (), judged, queries, rows.ListOptions.of(p, columns=listed.other_columns(p.columns)))
+    ranked = rows.Ranked(
+        run or (), judged, queries, rows.ListOptions.of(p, columns=listed.other_columns(p.columns))
+    )
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
-    return _check_defined(Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue))
+    return _check_defined(
+        Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue)
+    )
 
 
 read = reports.reader(reports.Ranking)(study_of)
@@ -98,7 +113,9 @@ def _check_defined(ranking: "Ranking") -> "Ranking":
     if (estimates["n"][estimates["metric"] == primary.label] == 0).all():
         top, level = runs.top_grade, ranking.relevance_level
         why = f"{primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
-        raise InputError(f"{runs.sources[0].name}: {primary.label} is undefined on every query: {why}")
+        raise InputError(
+            f"{runs.sources[0].name}: {primary.label} is undefined on every query: {why}"
+        )
     return ranking
 
 
@@ -129,8 +146,15 @@ class Ranking(Shown, Study):
     @cached_property
     def per_query(self) -> Mapping[tuple[str, str], Sums]:
         """(metric label, system) -> one value per query, in the order of `runs.query`."""
-        asked = [(chosen.label, PerQuery(chosen, self.relevance_level)) for chosen in self.settings.metrics]
-        return {(label, name): self.runs.measure(name, ask) for label, ask in asked for name in self.systems}
+        asked = [
+            (chosen.label, PerQuery(chosen, self.relevance_level))
+            for chosen in self.settings.metrics
+        ]
+        return {
+            (label, name): self.runs.measure(name, ask)
+            for label, ask in asked
+            for name in self.systems
+        }
 
     @once
     def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> statistic.OfUnits:
@@ -139,23 +163,37 @@ class Ranking(Shown, Study):
         return statistic.OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
     def units_held(self) -> units.Units:
-        """One value per query, also for lists read shard by shard; the first items of each list if in memory."""
+        """One value per query, also for lists read shard by shard; the first items of each list if
+        in memory.
+        """
         listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
         values = units.of_each(self, listed)
         if retrieved is None:
             return values
-        lists = units.of_lists(self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed)
+        lists = units.of_lists(
+            self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed
+        )
         return replace(values, blocks=chain(values.blocks, lists))
 
     def _with_interval(self, chosen: Chosen, values: Sums) -> intervals.Estimate:
         """A number of every query with its interval."""
-        return inference.estimate(statistic.OfUnits(chosen, values, self.unit), self.inference_options(1))
+        return inference.estimate(
+            statistic.OfUnits(chosen, values, self.unit), self.inference_options(1)
+        )
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
-        """The number of undefined queries, and the metric with the worst and with the best order of tied items."""
+    def estimate_extras(
+        self, chosen: Chosen, system: str, estimate: intervals.Estimate
+    ) -> dict[str, Any]:
+        """The number of undefined queries, and the metric with the worst and with the best order of
+        tied items.
+        """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
-            return {"undefined": undefined, "worst_ties": estimate.value, "best_ties": estimate.value}
+            return {
+                "undefined": undefined,
+                "worst_ties": estimate.value,
+                "best_ties": estimate.value,
+            }
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
         kinds = (PerQuery(chosen, self.relevance_level, ties) for ties in TIES)
@@ -163,29 +201,43 @@ class Ranking(Shown, Study):
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The t-test beside the sign flips, units won, tied and lost, and the detectable difference."""
+        """The t-test beside the sign flips, units won, tied and lost, and the detectable
+        difference.
+        """
         first, second = self.compared(chosen, pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
         by_t = methods.paired(first, second)
         shows = by_t.detectable(self.family_level)
-        return {"p_t": by_t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
+        return {
+            "p_t": by_t.p_value,
+            "wins": wins,
+            "ties": ties,
+            "losses": losses,
+            "detectable": shows,
+        }
 
     # Query by query, along the list
 
     def values(self) -> pd.DataFrame:
-        """The primary metric of every query (rows) and system (columns); a pooled metric's ratio per query."""
+        """The primary metric of every query (rows) and system (columns); a pooled metric's ratio
+        per query.
+        """
         columns = {name: self.per_query[self.primary.label, name].per_unit for name in self.order}
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
-        """By query the primary metric of the headline's first system minus that of its second, smallest first."""
+        """By query the primary metric of the headline's first system minus that of its second,
+        smallest first.
+        """
         values, (first, second) = self.values(), self.opponents
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The queries that the headline's first system wins and loses by most; with one system its worst."""
+        """The queries that the headline's first system wins and loses by most; with one system its
+        worst.
+        """
         values = self.values()
         if not len(self.headline):
             low = self.primary.metric.best == "low"
@@ -194,21 +246,30 @@ class Ranking(Shown, Study):
         differences, (first, second) = self.differences(), self.opponents
         gains, losses = differences[::-1][:n], differences[:n]
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
-        sides = {"first": values[first][chosen.index].to_numpy(), "second": values[second][chosen.index].to_numpy()}
+        sides = {
+            "first": values[first][chosen.index].to_numpy(),
+            "second": values[second][chosen.index].to_numpy(),
+        }
         return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
 
     def moved(self, most: int) -> pd.DataFrame:
-        """The numbers of the queries that differ most between the headline's two systems; with one system its worst."""
+        """The numbers of the queries that differ most between the headline's two systems; with one
+        system its worst.
+        """
         values = self.values()
         first, last = (values[name].to_numpy() for name in (self.shown[0], self.shown[-1]))
         difference = first - last
         worst = -first if self.primary.metric.best == "low" else first
         order = np.argsort(worst if len(self.shown) == 1 else -np.abs(difference), kind="stable")
-        frame = pd.DataFrame({"number": order, "query": self.runs.query[order], "difference": difference[order]})
+        frame = pd.DataFrame(
+            {"number": order, "query": self.runs.query[order], "difference": difference[order]}
+        )
         return frame.head(most)
 
     def explored(self, queries: int, numbers: int) -> tuple[Chosen, ...]:
-        """The first metrics, at least one, that fit into `numbers` numbers for this many queries."""
+        """The first metrics, at least one, that fit into `numbers` numbers for this many
+        queries.
+        """
         return self.settings.metrics[: max(1, numbers // (len(self.shown) * queries))]
 
     @property
@@ -217,7 +278,9 @@ class Ranking(Shown, Study):
         return tuple(self.opponents) if len(self.headline) else (self.leader,)
 
     def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
-        """Item and grade of the first k rows of a list, NaN if not judged; empty if items are not kept."""
+        """Item and grade of the first k rows of a list, NaN if not judged; empty if items are not
+        kept.
+        """
         if self.runs.retrieved is None:
             return []
         lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
@@ -226,14 +289,19 @@ class Ranking(Shown, Study):
 
     @cached_property
     def likeness(self) -> pd.DataFrame:
-        """The likeness of the lists of the headline's two systems by query: `overlap` of the first `depth`, and `rbo`.
+        """The likeness of the lists of the headline's two systems by query: `overlap` of the first
+        `depth`, and `rbo`.
 
-        Empty if there is one system or the items are not in memory. RBO uses the rows that are kept: at most 100.
+        Empty if there is one system or the items are not in memory. RBO uses the rows that are
+        kept: at most 100.
         """
         if len(self.shown) < 2 or self.runs.retrieved is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])
         first, second = (self.runs.retrieved.lists[name] for name in self.shown)
-        shares = {"overlap": diversity.overlap(first, second, self.depth), "rbo": diversity.rbo(first, second)}
+        shares = {
+            "overlap": diversity.overlap(first, second, self.depth),
+            "rbo": diversity.rbo(first, second),
+        }
         return pd.DataFrame({"query": self.runs.query} | shares)
 
     @property
@@ -243,18 +311,26 @@ class Ranking(Shown, Study):
 
     @property
     def depth(self) -> int:
-        """The number of ranks that count if no metric says: the cut-off of the primary metric, or 10."""
+        """The number of ranks that count if no metric says: the cut-off of the primary metric, or
+        10.
+        """
         return min(self.primary.k or UNJUDGED, DEEPEST)
 
     @frame
     def curves(self) -> Iterator[Row]:
-        """The primary metric of each system at each cut-off that a list reaches; NDCG if it takes no cut-off."""
+        """The primary metric of each system at each cut-off that a list reaches; NDCG if it takes
+        no cut-off.
+        """
         metric = _curve_metric(self.primary)
-        longest = max(self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems)
+        longest = max(
+            self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems
+        )
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         for chosen in cuts:
             for name in self.order:
-                e = self._with_interval(chosen, self.runs.measure(name, PerQuery(chosen, self.relevance_level)))
+                e = self._with_interval(
+                    chosen, self.runs.measure(name, PerQuery(chosen, self.relevance_level))
+                )
                 yield {"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e)
 
     def unjudged(self, system: str) -> tuple[int, float]:
@@ -266,18 +342,23 @@ class Ranking(Shown, Study):
     def precision_recall(self) -> Iterator[Row]:
         """Mean interpolated precision of every system at the eleven recall levels, with intervals.
 
-        reached: the share of the lists that reach the level; the precision of the others there is 0.
+        reached: the share of the lists that reach the level; the precision of the others there is
+        0.
         """
         chosen = Chosen(lookup.TABLE["precision"])
         for name in self.order:
             for recall in RECALLS:
-                values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
+                values = self.runs.measure(
+                    name, InterpolatedPrecision(float(recall), self.relevance_level)
+                )
                 e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
                 reached = float(ratio((known > 0).sum(), known.size))
-                yield {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}
+                yield (
+                    {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}
+                )
 
 
-# What the findings are measured by ------------------------------------------------------------------------------------
+# What the findings are measured by ----------------------------------------------------------------
 
 
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
@@ -299,7 +380,9 @@ def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
 
 
 def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
-    """The metrics without a value on some queries, with the number of these by system; True if systems agree in it."""
+    """The metrics without a value on some queries, with the number of these by system; True if
+    systems agree in it.
+    """
     metrics = []
     for label, estimates in study.estimates.groupby("metric", sort=False):
         some = estimates[estimates["undefined"] > 0]
@@ -316,22 +399,31 @@ def without_segment(study: Ranking) -> dict[str, int]:
 
 
 def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
-    """k, the share of items without a judgement among the first k by system, and True if it may mislead.
+    """k, the share of items without a judgement among the first k by system, and True if it may
+    mislead.
 
     It does if the systems differ in it, or if hardly any item is judged.
     """
     shares = {name: study.unjudged(name)[1] for name in study.order}
-    return study.unjudged(study.order[0])[0], shares, max(shares.values()) > min(MOST, min(shares.values()) + UNEVEN)
+    return (
+        study.unjudged(study.order[0])[0],
+        shares,
+        max(shares.values()) > min(MOST, min(shares.values()) + UNEVEN),
+    )
 
 
 def beyond(study: Ranking) -> tuple[int, list[str]]:
     """The last rank of any list, and the metrics whose cut-off lies beyond it."""
-    last = max(int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems)
+    last = max(
+        int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems
+    )
     return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
 
 
 def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
-    """The estimates that the order of tied items visibly changes; True if one changes by half its interval's width."""
+    """The estimates that the order of tied items visibly changes; True if one changes by half its
+    interval's width.
+    """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     moved = rows[rows["best_ties"] - rows["worst_ties"] > diagnostics.VISIBLE]
     matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()

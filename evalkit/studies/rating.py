@@ -1,7 +1,8 @@
-"""The rating study: actual values and forecasts, errors with intervals, bias along the forecast, paired comparisons.
+"""The rating study: actual values and forecasts, errors with intervals, bias along the forecast,
+paired comparisons.
 
-A table is read once, in blocks, and every number comes from the sums and counts that are kept of them. A table that
-fits into memory is a single block, and its rows stay available.
+A table is read once, in blocks, and every number comes from the sums and counts that are kept of
+them. A table that fits into memory is a single block, and its rows stay available.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +32,24 @@ from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.study import Row, Settings, frame
 
-SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
+SAMPLE = {
+    "preds": "data/visit_forecasts/predictions.csv",
+    "unit": "person",
+    "segments": ["plan", "health"],
+}
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 BIAS = lookup.find("bias", "forecasts")
 IN_TENTH = metric.Chosen(
-    metric.Metric("number", "rows", kinds.Loss(lambda rows, k: rows.actual), "", "", "", low=-np.inf, high=np.inf)
+    metric.Metric(
+        "number",
+        "rows",
+        kinds.Loss(lambda rows, k: rows.actual),
+        "",
+        "",
+        "",
+        low=-np.inf,
+        high=np.inf,
+    )
 )
 TENTHS = 10
 EXAMPLES = 5
@@ -50,19 +64,27 @@ MEAN, MEDIAN = "mean", "median"  # of the actual values
 def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
-    InputError for invalid input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
+    parameter and InputError for invalid input.
 
     >>> import evalkit as ek
-    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
+    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates[
+    ...     "value"
+    ... ].tolist()
     [1.0]
     """
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns, p.unit)
+    parts, named = (
+        sources.parts(p.preds, p.header, limits.reading),
+        (settings.attributes, settings.columns, p.unit),
+    )
     given = aligned.Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
-    budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
+    budget, groups = (
+        backends.budget(p.memory, p.threads, p.spill, limits.reading),
+        (settings.segments, p.unit),
+    )
     with backends.needed(given.parts, budget) as engine:
         if engine:
             pieces = blocks.pieces_of(engine, given.parts, given.layouts)
@@ -76,15 +98,16 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
 read = reports.reader(reports.Rating)(study_of)
 
 
-# What is kept of a block ----------------------------------------------------------------------------------------------
+# What is kept of a block --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class KeptForecasts(Kept):
     """The summary of a block of forecasts, in addition to the terms of the metrics.
 
-    facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these sums by weight.
-    forecasts: of each system, with sums of forecasts and of errors. nearer: by pair, units that each misses less.
+    facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
+    sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: by
+    pair, units that each misses less.
     """
 
     facts: Total
@@ -111,10 +134,24 @@ class Asked:
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
         error, around = block.said - block.truth, block.truth - self.terms.centres[0][0]
-        w, systems, weight = block.weights, range(len(error)), [] if block.weight is None else [block.weight]
+        w, systems, weight = (
+            block.weights,
+            range(len(error)),
+            [] if block.weight is None else [block.weight],
+        )
         zeros = np.count_nonzero(block.truth == 0)
-        facts = [len(block), zeros, around.sum(), around @ around, w.sum(), w @ around, w @ (around * around)]
-        near = np.add.reduceat(w * off(block), block.starts, axis=1) if block.clustered else off(block)
+        facts = [
+            len(block),
+            zeros,
+            around.sum(),
+            around @ around,
+            w.sum(),
+            w @ around,
+            w @ (around * around),
+        ]
+        near = (
+            np.add.reduceat(w * off(block), block.starts, axis=1) if block.clustered else off(block)
+        )
         pairs = [] if block.parted else combinations(systems, 2)
         return KeptForecasts(
             **self.terms.kept(block, self.limits),
@@ -128,7 +165,8 @@ class Asked:
         )
 
     def _along(self, block: Block, i: int) -> Counts:
-        """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d around its centre.
+        """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
+        around its centre.
 
         Where all count alike, of f, d, d² and d³.
         """
@@ -142,12 +180,14 @@ class Asked:
         return self.terms.centres[i][1] - self.terms.centres[i][0]
 
 
-# The study ------------------------------------------------------------------------------------------------------------
+# The study ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Actual:
-    """The distribution of the actual values: mean, standard deviation, lowest, highest, share of zeros."""
+    """The distribution of the actual values: mean, standard deviation, lowest, highest, share of
+    zeros.
+    """
 
     mean: float
     deviation: float
@@ -158,7 +198,9 @@ class Actual:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rating(row_study.RowStudy):
-    """The study of numeric forecasts; the units are rows, or those that the parameter `unit` names."""
+    """The study of numeric forecasts; the units are rows, or those that the parameter `unit`
+    names.
+    """
 
     asked: Asked
     kept: KeptForecasts
@@ -199,14 +241,19 @@ class Rating(row_study.RowStudy):
     @cached_property
     def errors(self) -> dict[str, grid.Counted]:
         """The distribution of each system's errors, forecast − actual."""
-        return {name: self.kept.errors[0, i].counted(weighted=self.weighted) for i, name in enumerate(self.systems)}
+        return {
+            name: self.kept.errors[0, i].counted(weighted=self.weighted)
+            for i, name in enumerate(self.systems)
+        }
 
     @frame
     def spread(self) -> Iterator[Row]:
         """Quantiles of the error forecast − actual of every system."""
         columns = [f"{q:.0%}" for q in SHARES]
         for name in self.order:
-            yield {"system": name} | dict(zip(columns, self.errors[name].quantiles(SHARES), strict=True))
+            yield {"system": name} | dict(
+                zip(columns, self.errors[name].quantiles(SHARES), strict=True)
+            )
 
     @property
     def rows_drawn(self) -> int:
@@ -220,29 +267,51 @@ class Rating(row_study.RowStudy):
 
     @property
     def bound(self) -> float:
-        """The largest possible error of quantiles due to binning; 0 if all errors are counted exactly."""
-        return max(column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))
+        """The largest possible error of quantiles due to binning; 0 if all errors are counted
+        exactly.
+        """
+        return max(
+            column.bound(SHARES)
+            for error in self.errors.values()
+            for column in (error, error.sizes())
+        )
 
     @property
     def heavy(self) -> float:
-        """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is driven by a few rows."""
+        """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is
+        driven by a few rows.
+        """
         return self.errors[self.leader].heaviest()
 
     def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
-        """The share of rows, or of their weight, whose error lies in a bin: system, low, high, share."""
+        """The share of rows, or of their weight, whose error lies in a bin: system, low, high,
+        share.
+        """
         ends = edges([self.errors[name] for name in systems], BINS)
         bins = {"low": ends[:-1], "high": ends[1:]}
-        shares = {name: self.errors[name].histogram(ends) / self.errors[name].total for name in systems}
-        every = [pd.DataFrame({"system": name} | bins | {"share": share}) for name, share in shares.items()]
+        shares = {
+            name: self.errors[name].histogram(ends) / self.errors[name].total for name in systems
+        }
+        every = [
+            pd.DataFrame({"system": name} | bins | {"share": share})
+            for name, share in shares.items()
+        ]
         return pd.concat(every, ignore_index=True)
 
     def cells(self, systems: Sequence[str]) -> pd.DataFrame:
-        """The weight of rows in cells of forecast and actual value: x, y (lower ends), width, height, rows, system.
+        """The weight of rows in cells of forecast and actual value: x, y (lower ends), width,
+        height, rows, system.
 
         Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
         """
-        sides = edges([self.forecasts[name] for name in systems], CELLS), edges([self.target], CELLS)
-        every = [self._cells(name, self.kept.sample.rows.truth, sides).assign(system=name) for name in systems]
+        sides = (
+            edges([self.forecasts[name] for name in systems], CELLS),
+            edges([self.target], CELLS),
+        )
+        every = [
+            self._cells(name, self.kept.sample.rows.truth, sides).assign(system=name)
+            for name in systems
+        ]
         return pd.concat(every, ignore_index=True)
 
     @property
@@ -256,22 +325,31 @@ class Rating(row_study.RowStudy):
         """Of more rows than are drawn those drawn, each for as many as it stands for."""
         sample = self.kept.sample
         weight = sample.stands_for * sample.drawn.times[0] * sample.rows.weights
-        rows = np.histogram2d(sample.rows.said[self.systems.index(name)], y, sides, weights=weight)[0]
+        rows = np.histogram2d(sample.rows.said[self.systems.index(name)], y, sides, weights=weight)[
+            0
+        ]
         i, j = np.nonzero(rows)
-        size = {name: float(side[1] - side[0]) for name, side in zip(("width", "height"), sides, strict=True)}
+        size = {
+            name: float(side[1] - side[0])
+            for name, side in zip(("width", "height"), sides, strict=True)
+        }
         return pd.DataFrame({"x": sides[0][i], "y": sides[1][j]} | size | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The rows with the leader's largest errors, up to five."""
         far = self.kept.far[self.systems.index(self.leader)].rows[:n]
-        rows = [(self.data.rows.id[name] if self.data else str(name), *sides) for name, *sides in far]
+        rows = [
+            (self.data.rows.id[name] if self.data else str(name), *sides) for name, *sides in far
+        ]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
         return frame.assign(error=frame["forecast"] - frame["actual"])
 
     # Beside the metrics
 
     def comparison_extras(self, chosen: metric.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Units on which the first has the smaller absolute error, and the detectable difference."""
+        """Units on which the first has the smaller absolute error, and the detectable
+        difference.
+        """
         i, j = (self.systems.index(name) for name in pair)
         low, high = sorted((i, j))
         moments = self.kept.moments[0]
@@ -284,14 +362,22 @@ class Rating(row_study.RowStudy):
     @property
     def medians(self) -> list[metric.Chosen]:
         """The metrics that are medians."""
-        return [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, score_kinds.Quantile)]
+        return [
+            chosen
+            for chosen in self.settings.metrics
+            if isinstance(chosen.metric.kind, score_kinds.Quantile)
+        ]
 
     def constant(self, chosen: metric.Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
-        return self._of_constant(chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]]))))
+        return self._of_constant(
+            chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]])))
+        )
 
     def constant_median(self, chosen: metric.Chosen) -> float:
-        """The metric of forecasting the median of the actual values for every row, the constant with the least MAE."""
+        """The metric of forecasting the median of the actual values for every row, the constant
+        with the least MAE.
+        """
         return self._of_constant(chosen, self.target.weighted_median())
 
     @property
@@ -301,12 +387,16 @@ class Rating(row_study.RowStudy):
 
     @property
     def constant_wins(self) -> tuple[str, float] | None:
-        """The name and the metric of the constant, mean or median, that is better than every system, if one is."""
+        """The name and the metric of the constant, mean or median, that is better than every
+        system, if one is.
+        """
         chosen = self.primary
         sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
         every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
         name, best = min(every, key=lambda constant: sign * constant[1])
-        return (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
+        return (
+            (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
+        )
 
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
@@ -317,32 +407,53 @@ class Rating(row_study.RowStudy):
         if not chosen.metric.columns:
             return chosen.value(Rows(c.values, np.full(len(c.values), value), weight=c.weight))
         weight = drawn.weights * self.kept.sample.drawn.times[0]
-        return chosen.value(Rows(drawn.truth, np.full(len(drawn), value), weight=weight, beside=drawn.beside))
+        return chosen.value(
+            Rows(drawn.truth, np.full(len(drawn), value), weight=weight, beside=drawn.beside)
+        )
 
     # Along the forecast
 
     @frame
     def tenths(self) -> Iterator[Row]:
-        """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals, rows."""
+        """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals,
+        rows.
+        """
         for name in self.order:
             for tenth, n, forecast, bias in self._tenths(name):
                 e = inference.estimate(bias, self.inference_options(1))
                 means = {"forecast": forecast, "actual": forecast - e.value, "bias": e.value}
-                yield {"system": name, "tenth": tenth} | means | {"low": e.low, "high": e.high, "n": n}
+                yield (
+                    {"system": name, "tenth": tenth}
+                    | means
+                    | {"low": e.low, "high": e.high, "n": n}
+                )
 
     def _tenths(self, name: str) -> Iterator[tuple[int, int, float, Statistic]]:
-        """The number of each tenth that has rows of any weight, these, its mean forecast and its bias."""
+        """The number of each tenth that has rows of any weight, these, its mean forecast and its
+        bias.
+        """
         i, sample = self.systems.index(name), self.kept.sample
         edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
         place = np.searchsorted(edges, self.forecasts[name].values, side="right")
         sums = np.array([np.bincount(place, column, len(edges) + 1) for column in self._along(i)])
         drawn, rows = np.searchsorted(edges, sample.rows.said[i], side="right"), sample.rows
-        error = Rows(rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None)
+        error = Rows(
+            rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None
+        )
         for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
             if not w:
                 continue
-            of, forecast, mean, skew = self.asked.centre(i) + float(ratio(wd, w)), float(ratio(wf, w)), wd / w, 0.0
-            square, freedom, unsure = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1, 0.0
+            of, forecast, mean, skew = (
+                self.asked.centre(i) + float(ratio(wd, w)),
+                float(ratio(wf, w)),
+                wd / w,
+                0.0,
+            )
+            square, freedom, unsure = (
+                (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2,
+                w * w / ww - 1,
+                0.0,
+            )
             layout = self.measured.layout
             if sample.is_whole:
                 yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
@@ -352,11 +463,20 @@ class Rating(row_study.RowStudy):
                 square, unsure = sample.square(inside * (error.actual - of) / w)
                 freedom = float(ratio(w * w, sample.square(inside)[0])) - 1
             elif not self.weighted:
-                skew = float(ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5))
-            yield tenth + 1, int(n), forecast, OfSums(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure)
+                skew = float(
+                    ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5)
+                )
+            yield (
+                tenth + 1,
+                int(n),
+                forecast,
+                OfSums(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure),
+            )
 
     def _along(self, i: int) -> tuple[Floats, ...]:
-        """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count alike, d³."""
+        """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count
+        alike, d³.
+        """
         whole, *sums = self.kept.forecasts[i].whole.sums
         rows = whole.astype(float)
         if self.weighted:
@@ -371,10 +491,14 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def unsure(self) -> float:
-        """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row was used."""
+        """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row
+        was used.
+        """
         if self.kept.sample.is_whole:
             return 0.0
-        every: list[Any] = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
+        every: list[Any] = [
+            self.measure(chosen, name) for chosen in self.medians for name in self.systems
+        ]
         every += [bias for _, _, _, bias in self._tenths(self.leader)]
         return float(np.nanmax([statistic.unsure for statistic in every]))
 
@@ -388,7 +512,11 @@ class Rating(row_study.RowStudy):
         weighs: Any = slice(None) if w.all() else w > 0
         w, wf, wd = w[weighs], wf[weighs], wd[weighs]
         table = calibration.Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
-        drawn: Any = {"rng": self.rng(5), "draws": self.settings.limits.bands, "level": self.settings.level}
+        drawn: Any = {
+            "rng": self.rng(5),
+            "draws": self.settings.limits.bands,
+            "level": self.settings.level,
+        }
         band = None
         if not self.settings.unit:
             squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)[weighs]
@@ -402,15 +530,21 @@ class Rating(row_study.RowStudy):
 
     @frame
     def parts(self) -> Iterator[Row]:
-        """The CORP decomposition of each squared error: mse, miscalibration, discrimination, uncertainty, skill.
+        """The CORP decomposition of each squared error: mse, miscalibration, discrimination,
+        uncertainty, skill.
 
-        skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the actual values.
+        skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the
+        actual values.
         """
         for name, of_system in self.means.items():
             d = of_system.parts
             gained = d.discrimination - d.miscalibration
             skill = float(ratio(gained, d.uncertainty))
-            yield {"system": name, "mse": max(d.uncertainty - gained, 0.0)} | asdict(d) | {"skill": skill}
+            yield (
+                {"system": name, "mse": max(d.uncertainty - gained, 0.0)}
+                | asdict(d)
+                | {"skill": skill}
+            )
 
 
 def edges(columns: Sequence[grid.Counted], bins: int) -> Floats:
@@ -425,7 +559,7 @@ def edges(columns: Sequence[grid.Counted], bins: int) -> Floats:
     return np.arange(low - 0.5, high + width, width)
 
 
-# From rows at hand, and from blocks -----------------------------------------------------------------------------------
+# From rows at hand, and from blocks ---------------------------------------------------------------
 
 
 def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> Rating:
@@ -434,20 +568,34 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
     places, clustered = np.arange(n), unit is not None
-    key, said = (places if unit is None else unit).astype(np.uint64), np.array([*data.score.values()])
+    key, said = (
+        (places if unit is None else unit).astype(np.uint64),
+        np.array([*data.score.values()]),
+    )
     beside = shared["beside"]
     block = Block(
-        data.actual, said, data.weight, key, clustered=clustered, parted=clustered, beside=beside, names=places
+        data.actual,
+        said,
+        data.weight,
+        key,
+        clustered=clustered,
+        parted=clustered,
+        beside=beside,
+        names=places,
     )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))
     asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
-    return Rating(**fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block))
+    return Rating(
+        **fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block)
+    )
 
 
 def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Rating:
-    """The study of a table that is read once. Raises ParameterError for a metric that needs the rows themselves."""
+    """The study of a table that is read once. Raises ParameterError for a metric that needs the
+    rows themselves.
+    """
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
     terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
@@ -457,7 +605,9 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
-    summed = SummedForecasts(t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight)))
+    summed = SummedForecasts(
+        t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight))
+    )
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)

@@ -1,4 +1,6 @@
-"""Reliability diagrams without bins (CORP), for probabilities and forecasts: isotonic curves and consistency bands."""
+"""Reliability diagrams without bins (CORP), for probabilities and forecasts: isotonic curves and
+consistency bands.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ RECORDED = 40  # the same of what the JSON holds
 
 @dataclass(frozen=True)
 class Fine:
-    """The resolution of a figure: cells per side for its curve and its band, and the most distinct scores of a band.
+    """The resolution of a figure: cells per side for its curve and its band, and the most distinct
+    scores of a band.
 
     See `curves.drawn` and `consistency.band`.
     """
@@ -31,9 +34,11 @@ class Fine:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Frames by `system`. curve: x, y, joined by lines. bands: x, low, high. spread: low, high, rows of each bin.
+    """Frames by `system`. curve: x, y, joined by lines. bands: x, low, high. spread: low, high,
+    rows of each bin.
 
-    bands is None if rows are clustered or weighted, because then labels cannot be drawn independently.
+    bands is None if rows are clustered or weighted, because then labels cannot be drawn
+    independently.
     """
 
     curve: pd.DataFrame
@@ -42,7 +47,9 @@ class Reliability:
 
     def only(self, systems: Sequence[str]) -> "Reliability":
         """The reliability of some systems."""
-        curve, spread = (frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread))
+        curve, spread = (
+            frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread)
+        )
         bands = None if self.bands is None else self.bands[self.bands["system"].isin(systems)]
         return Reliability(curve, bands, spread)
 
@@ -54,14 +61,25 @@ class Reliability:
 
 
 def reliability(
-    tables: Mapping[str, Counts], rng: Callable[[], np.random.Generator], *, draws: int, level: float | None, fine: Fine
+    tables: Mapping[str, Counts],
+    rng: Callable[[], np.random.Generator],
+    *,
+    draws: int,
+    level: float | None,
+    fine: Fine,
 ) -> Reliability:
     """Return the reliability of each system from its table; level: of the bands, None for none."""
     every = [_curve(name, c, fine.curve) for name, c in tables.items()]
-    bands = None if level is None else [_band(name, c, rng(), draws, level, fine) for name, c in tables.items()]
+    bands = (
+        None
+        if level is None
+        else [_band(name, c, rng(), draws, level, fine) for name, c in tables.items()]
+    )
     spread = [_spread(name, c) for name, c in tables.items()]
     joined = None if bands is None else pd.concat(bands, ignore_index=True)
-    return Reliability(pd.concat(every, ignore_index=True), joined, pd.concat(spread, ignore_index=True))
+    return Reliability(
+        pd.concat(every, ignore_index=True), joined, pd.concat(spread, ignore_index=True)
+    )
 
 
 def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
@@ -69,9 +87,13 @@ def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
     return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), cells, "y")
 
 
-def _band(name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine) -> pd.DataFrame:
+def _band(
+    name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine
+) -> pd.DataFrame:
     x, low, high = consistency.band(c, rng=rng, draws=draws, level=level, most=fine.pooled)
-    return _drawn(pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high")
+    return _drawn(
+        pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high"
+    )
 
 
 def _spread(name: str, c: Counts) -> pd.DataFrame:
@@ -81,16 +103,20 @@ def _spread(name: str, c: Counts) -> pd.DataFrame:
 
 
 def _few(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    return pd.concat([_drawn(part, RECORDED, *columns) for _, part in frame.groupby("system", sort=False)])
+    return pd.concat(
+        [_drawn(part, RECORDED, *columns) for _, part in frame.groupby("system", sort=False)]
+    )
 
 
 def _drawn(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
     """The points that a picture of so many cells a side needs, of lines over x."""
-    keep = [curves.drawn(frame["x"].to_numpy(), frame[column].to_numpy(), cells) for column in columns]
+    keep = [
+        curves.drawn(frame["x"].to_numpy(), frame[column].to_numpy(), cells) for column in columns
+    ]
     return frame[np.any(keep, axis=0)]
 
 
-# Bins -----------------------------------------------------------------------------------------------------------------
+# Bins ---------------------------------------------------------------------------------------------
 
 
 TENTHS = 10
@@ -98,7 +124,9 @@ TENTHS = 10
 
 @framed
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
-    """Share of positives and mean score in about equal tenths of the rows; Wilson limits at a level, or none."""
+    """Share of positives and mean score in about equal tenths of the rows; Wilson limits at a
+    level, or none.
+    """
     for name, c in tables.items():
         parts = calibration.bins_quantile(c, TENTHS)
         for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
@@ -107,7 +135,7 @@ def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[
             yield {"system": name, "x": score / n, "y": e.value} | ends | {"n": n}
 
 
-# Of forecasts: whether they are right on average wherever they lie ----------------------------------------------------
+# Of forecasts: whether they are right on average wherever they lie --------------------------------
 
 
 BINS = 25  # bins of forecasts
@@ -117,7 +145,8 @@ POINTS = 256  # doubles that an axis must be wide
 
 @dataclass(frozen=True, eq=False)
 class MeanReliability:
-    """One system. curve: x, y, joined by lines. bands: x, low, high, or None. parts: the decomposed squared error.
+    """One system. curve: x, y, joined by lines. bands: x, low, high, or None. parts: the decomposed
+    squared error.
 
     forecasts: the distribution of the system's forecasts.
     """
@@ -129,26 +158,45 @@ class MeanReliability:
 
 
 def mean_reliability(
-    table: calibration.Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Counted
+    table: calibration.Means,
+    uncertainty: float,
+    band: tuple[Floats, Floats, Floats] | None,
+    forecasts: Counted,
 ) -> MeanReliability:
-    """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low, high."""
+    """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low,
+    high.
+    """
     x, y = calibration.means_curve(table)
-    bands = None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
-    return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, calibration.decomposed(table, uncertainty), forecasts)
+    bands = (
+        None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
+    )
+    return MeanReliability(
+        pd.DataFrame({"x": x, "y": y}), bands, calibration.decomposed(table, uncertainty), forecasts
+    )
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     """The parts of several systems' lines on a common axis: the central 99% of forecasts."""
     ends = window([system.forecasts for system in systems.values()])
     curve = [_cut(system.curve, ends).assign(system=name) for name, system in systems.items()]
-    bands = [_cut(own.bands, ends).assign(system=name) for name, own in systems.items() if own.bands is not None]
-    spread = [_forecast_spread(system.forecasts, ends).assign(system=name) for name, system in systems.items()]
+    bands = [
+        _cut(own.bands, ends).assign(system=name)
+        for name, own in systems.items()
+        if own.bands is not None
+    ]
+    spread = [
+        _forecast_spread(system.forecasts, ends).assign(system=name)
+        for name, system in systems.items()
+    ]
     band = pd.concat(bands, ignore_index=True) if bands else None
-    return Reliability(pd.concat(curve, ignore_index=True), band, pd.concat(spread, ignore_index=True))
+    return Reliability(
+        pd.concat(curve, ignore_index=True), band, pd.concat(spread, ignore_index=True)
+    )
 
 
 def window(columns: Sequence[Counted]) -> tuple[float, float]:
-    """The ends of an axis that holds the central 99% of each column; with fewer than 200 values, all of them.
+    """The ends of an axis that holds the central 99% of each column; with fewer than 200 values,
+    all of them.
 
     >>> from evalkit.metrics.grid import Counted
     >>> window([Counted.of(np.arange(5.0)), Counted.of(np.arange(1000.0))])
@@ -161,7 +209,9 @@ def window(columns: Sequence[Counted]) -> tuple[float, float]:
 
 
 def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
-    """The points that a square picture between these ends needs, with points at the ends where lines go on."""
+    """The points that a square picture between these ends needs, with points at the ends where
+    lines go on.
+    """
     x, near = frame["x"].to_numpy(), (2 * ends[0] - ends[1], 2 * ends[1] - ends[0])
     inside = x[(x > ends[0]) & (x < ends[1])]
     inside = np.unique(np.r_[np.clip(ends, x[0], x[-1]), inside])

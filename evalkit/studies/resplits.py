@@ -1,4 +1,6 @@
-"""Resplits: the map of the folds, and how the estimate depends on the split and the number of training rows."""
+"""Resplits: the map of the folds, and how the estimate depends on the split and the number of
+training rows.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +26,7 @@ TESTED, TRAINED = "on test rows", "on its training rows"
 Side = tuple[str, Ints, Ints]  # the name of a fold, its test rows and its training rows
 
 
-# The map: where along time, groups or rows each fold tests and where it trains --------------------------------------
+# The map: where along time, groups or rows each fold tests and where it trains --------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,12 @@ def of_places(part: Ints, place: Floats, bins: int) -> Bins:
     return Bins(np.bincount(part, minlength=bins), low, high)
 
 
-def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]) -> Floats:
-    """The place of each row: its time, the position of its group in the order of testing folds, or its number."""
+def places(
+    rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
+) -> Floats:
+    """The place of each row: its time, the position of its group in the order of testing folds, or
+    its number.
+    """
     if time is not None:
         return time
     if group is None:
@@ -62,7 +68,9 @@ def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequ
 
 
 def stretches(place: Floats, sides: Iterable[Side], most: int, *, axis: str) -> pd.DataFrame:
-    """Neighbouring bins of one kind, at most `most` and no more than places: fold, kind, start, width."""
+    """Neighbouring bins of one kind, at most `most` and no more than places: fold, kind, start,
+    width.
+    """
     last = place.max() + (0 if axis == "time" else 1)
     edges = np.linspace(place.min(), last, min(most, np.unique(place).size) + 1)
     bins = len(edges) - 1
@@ -73,27 +81,40 @@ def stretches(place: Floats, sides: Iterable[Side], most: int, *, axis: str) -> 
         kind = _kinds(*(of_places(part[side], exact[side], bins) for side in rows))
         cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(cuts[1:], bins)
-        drawn += [(name, kind[a], edges[a], edges[b] - edges[a]) for a, b in zip(cuts, ends, strict=True) if kind[a]]
+        drawn += [
+            (name, kind[a], edges[a], edges[b] - edges[a])
+            for a, b in zip(cuts, ends, strict=True)
+            if kind[a]
+        ]
     return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
 
 
 def _kinds(test: Bins, train: Bins) -> np.ndarray:
-    """What each bin holds; both only where test and training rows lie between each other, else what it has more of."""
-    mixed = (train.high >= test.low) & (test.high >= train.low)  # else the bin is only too wide to part them
+    """What each bin holds; both only where test and training rows lie between each other, else what
+    it has more of.
+    """
+    # else the bin is only too wide to part them
+    mixed = (train.high >= test.low) & (test.high >= train.low)
     tests, trains = test.count > 0, train.count > 0
     more = np.where(test.count >= train.count, "test", "training")
-    return np.where(tests & trains, np.where(mixed, "both", more), np.select([tests, trains], ["test", "training"], ""))
+    return np.where(
+        tests & trains,
+        np.where(mixed, "both", more),
+        np.select([tests, trains], ["test", "training"], ""),
+    )
 
 
-# Other splits --------------------------------------------------------------------------------------------------------
+# Other splits -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Resplits:
-    """Results of fits on other splits than the chosen folds; frames have one row per point, way of splitting or size.
+    """Results of fits on other splits than the chosen folds; frames have one row per point, way of
+    splitting or size.
 
-    folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split that ignores the group
-    or the time. unfitted: what was skipped because of the time or the size. warned: an estimator's warning -> its fits.
+    folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split
+    that ignores the group or the time. unfitted: what was skipped because of the time or the size.
+    warned: an estimator's warning -> its fits.
     """
 
     points: pd.DataFrame
@@ -107,11 +128,17 @@ class Resplits:
 
     @property
     def spread_ratios(self) -> tuple[str, dict[str, float]]:
-        """The name of a single holdout, "" without one, and how many times as much it varies as each k-fold."""
+        """The name of a single holdout, "" without one, and how many times as much it varies as
+        each k-fold.
+        """
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
         single = next((name for name in varying if name.startswith("one holdout")), "")
-        return single, {name: float(spread[single] / spread[name]) for name in varying if single and "-fold" in name}
+        return single, {
+            name: float(spread[single] / spread[name])
+            for name in varying
+            if single and "-fold" in name
+        }
 
 
 # Jobs
@@ -119,11 +146,15 @@ class Resplits:
 
 def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
     """One job per pair of training and test rows."""
-    return [Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)]
+    return [
+        Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)
+    ]
 
 
 def curve_jobs(setting: Setting, system: str) -> list[Job]:
-    """Parts of each fold's training rows, the smaller within the larger, tested on the fold's test rows."""
+    """Parts of each fold's training rows, the smaller within the larger, tested on the fold's test
+    rows.
+    """
     jobs = []
     for i, (train, test) in enumerate(setting.folds.pairs):
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
@@ -143,7 +174,9 @@ Fits = Mapping[str, list[tuple[Job, Fit]]]  # by the name of their part, as far 
 def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in fits[way.name]]
-    whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
+    whole = [
+        tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)
+    ]
     values = np.array([metric.value(Rows.join(some)) for some in whole])
     complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
@@ -155,13 +188,25 @@ def _summary(points: pd.DataFrame, chosen: list[Way], fits: Fits) -> Iterator[Ro
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
         spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
         lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
-        size = {"mean": float(ratio(values.sum(), values.size)), "sd": spread, "lowest": lowest, "highest": highest}
+        size = {
+            "mean": float(ratio(values.sum(), values.size)),
+            "sd": spread,
+            "lowest": lowest,
+            "highest": highest,
+        }
         yield {"way": way.name, "fits": len(fits[way.name]), "estimates": values.size} | size
 
 
-def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]) -> pd.DataFrame:
-    """Mean over the folds by the number of training rows, from the lowest to the highest fold as band."""
-    full = [(str(1.0), train.size, fit) for (train, _), fit in zip(setting.folds.pairs, own, strict=True)]
+def _curve(
+    setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]
+) -> pd.DataFrame:
+    """Mean over the folds by the number of training rows, from the lowest to the highest fold as
+    band.
+    """
+    full = [
+        (str(1.0), train.size, fit)
+        for (train, _), fit in zip(setting.folds.pairs, own, strict=True)
+    ]
     every = [(job.place, job.train.size, fit) for job, fit in pairs] + full
     rows = []
     for place in dict.fromkeys(place for place, _, _ in every):
@@ -178,7 +223,9 @@ def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: 
 
 
 def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
-    """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
+    """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the
+    samples without it.
+    """
     samples, on_its_own = fits.get(OUT_OF_BAG), fits[APPARENT]
     if not samples or not on_its_own:
         return None
@@ -187,7 +234,10 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
         wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
     all_rows = on_its_own[0][1].test
-    apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
+    apparent, oob = (
+        float((all_rows.predicted != all_rows.actual).mean()),
+        float(np.nanmean(ratio(wrong, tested))),
+    )
     gamma = fitting.no_information(setting.examples.label, all_rows.predicted)
     plus = fitting.error_632_plus(apparent, oob, gamma)
     return fitting.Bootstrap(apparent, oob, gamma, fitting.error_632(apparent, oob), plus)
@@ -195,16 +245,26 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
     """Every system on the chosen folds, without a time limit."""
-    sides, pairs = list(zip(setting.folds.labels, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
-    jobs = [Job(system, *rows, f"fold {name}", on_train=True) for system in systems for name, rows in sides]
-    done = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
+    sides, pairs = (
+        list(zip(setting.folds.labels, setting.folds.pairs, strict=True)),
+        len(setting.folds.pairs),
+    )
+    jobs = [
+        Job(system, *rows, f"fold {name}", on_train=True)
+        for system in systems
+        for name, rows in sides
+    ]
+    done = fitting.run(
+        learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth
+    )
     return {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
 
 
 def fit_others(
     setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
 ) -> Resplits:
-    """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits come first.
+    """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
+    come first.
 
     own: its fits of the chosen folds.
     """
@@ -214,10 +274,14 @@ def fit_others(
     parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
     jobs = [job for some in parts.values() for job in some]
     done = iter(fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth))
-    fits = {name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()}
+    fits = {
+        name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()
+    }
     cut = ((name, len(fits[name]), len(some)) for name, some in parts.items())
     unfitted = [Unfitted(name, made, wanted) for name, made, wanted in cut if made < wanted]
-    points = pd.DataFrame([row for way in chosen for row in _points(way, metric, fits)], columns=["way", "value"])
+    points = pd.DataFrame(
+        [row for way in chosen for row in _points(way, metric, fits)], columns=["way", "value"]
+    )
     repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
     folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
     folds = [fit for _, fit in fits.get(folded, ())] or own
@@ -240,10 +304,11 @@ def fit_others(
 
 
 def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
-    """The fits of the folds with as many columns selected anew: from all rows, and in each fold from its training rows.
+    """The fits of the folds with as many columns selected anew: from all rows, and in each fold
+    from its training rows.
 
-    The learner's features are the candidates. Both selections use `optimism.strongest`, so that they differ only in the
-    rows that they see.
+    The learner's features are the candidates. Both selections use `optimism.strongest`, so that
+    they differ only in the rows that they see.
     """
     e, table = setting.examples, learner.features
     assert e.features is not None
@@ -254,5 +319,7 @@ def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fi
         inside = fitting.strongest(table.iloc[rows], e.label[rows], size, e.kind)
         name = "a fold with columns selected anew"
         jobs += [Job(system, train, test, name, columns=selected) for selected in (outside, inside)]
-    fits = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
+    fits = fitting.run(
+        learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth
+    )
     return fits[::2], fits[1::2]

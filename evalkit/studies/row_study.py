@@ -1,6 +1,7 @@
 """The base of studies whose systems all predict the same rows (classification, rating).
 
-Also the account of the rows that were read, the rows for the units file, and the rows with the largest errors.
+Also the account of the rows that were read, the rows for the units file, and the rows with the
+largest errors.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +32,9 @@ from evalkit.studies.study import EVERY, Member, Settings, Study
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, used and unmatched; columns that were not read."""
+    """What was read: systems, columns by role, inputs, rows read, used and unmatched; columns that
+    were not read.
+    """
 
     systems: tuple[str, ...]
     columns: Mapping[str, str]
@@ -51,13 +54,23 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
     attributes = {name: rows.shared[f"attribute {name}"].texts for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
     beside = {name: rows.shared[f"beside {name}"] for name in settings.columns}
-    fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "p": p, "data": data}
-    account = Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
+    fields = {
+        "settings": settings,
+        "systems": rows.systems,
+        "attributes": attributes,
+        "p": p,
+        "data": data,
+    }
+    account = Account(
+        rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others
+    )
     fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}
 
 
-def of_blocks(t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool) -> dict[str, Any]:
+def of_blocks(
+    t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool
+) -> dict[str, Any]:
     """What all studies of a table read by blocks share; rows: the rows that all systems have."""
     alone = t.rows - rows * len(t.systems) if t.paired else 0
     account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
@@ -78,7 +91,9 @@ def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
 
 
 def few_units(t: Blocks, limits: Limits) -> int:
-    """The largest number of units whose sums are kept one by one, for methods that need each; 0 without units."""
+    """The largest number of units whose sums are kept one by one, for methods that need each; 0
+    without units.
+    """
     return limits.flipped if t.schema.unit else 0
 
 
@@ -89,9 +104,9 @@ DRAWN = 8  # curves that one picture can hold
 class RowStudy(Shown, Study):
     """A study of a table whose systems all predict the same rows.
 
-    measured: the rows or sums that metrics are computed from. weighted: True if rows have weights. data: the rows if
-    they are in memory, else None; blocks: the table if it was read in blocks. names: the classes or labels, if each has
-    scores or decisions of its own.
+    measured: the rows or sums that metrics are computed from. weighted: True if rows have weights.
+    data: the rows if they are in memory, else None; blocks: the table if it was read in blocks.
+    names: the classes or labels, if each has scores or decisions of its own.
     """
 
     account: Account
@@ -120,7 +135,9 @@ class RowStudy(Shown, Study):
         return made.study_of(replace(p, preds=self.only(part, p.preds)), self.settings.limits)
 
     def units_held(self) -> units.Units:
-        """The rows. Those that are not in memory are read again as they are used, one block at a time."""
+        """The rows. Those that are not in memory are read again as they are used, one block at a
+        time.
+        """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
             blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
@@ -134,20 +151,31 @@ class RowStudy(Shown, Study):
             starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
             columns = zip(table.slices.items(), block.slices, starts, strict=False)
             slices = {name: (labels, code - start) for (name, labels), code, start in columns}
-            rows = {name: replace(self.rows_in(block, i), unit=None) for i, name in enumerate(self.systems)}
+            rows = {
+                name: replace(self.rows_in(block, i), unit=None)
+                for i, name in enumerate(self.systems)
+            }
             listed = units.Listed(block.texts, block.units, slices)
             yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities
 
     def tenths_of(self, tables: Mapping[str, Counts]) -> pd.DataFrame:
-        """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are plain."""
+        """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are
+        plain.
+        """
         return reliability.by_tenths(tables, level=self.settings.level if self.plain else None)
 
-    def isotonic_of(self, tables: Mapping[str, Counts], key: int, fine: reliability.Fine) -> reliability.Reliability:
-        """The reliability of tables without bins. key: of the random numbers of bands, which only plain rows have."""
+    def isotonic_of(
+        self, tables: Mapping[str, Counts], key: int, fine: reliability.Fine
+    ) -> reliability.Reliability:
+        """The reliability of tables without bins. key: of the random numbers of bands, which only
+        plain rows have.
+        """
         draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
-        return reliability.reliability(tables, lambda: self.rng(key), draws=draws, level=level, fine=fine)
+        return reliability.reliability(
+            tables, lambda: self.rng(key), draws=draws, level=level, fine=fine
+        )
 
     def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> consistency.Perfect:
         """What perfect calibration would show, if rows are independent and unweighted."""
@@ -185,10 +213,12 @@ class RowStudy(Shown, Study):
     @property
     def intervals_are(self) -> str:
         """How intervals were computed, as text."""
-        return self.methods_are(self.settings.metrics, lambda method: method.interval_is) + self.over
+        return (
+            self.methods_are(self.settings.metrics, lambda method: method.interval_is) + self.over
+        )
 
 
-# The rows that systems miss by most, or that two of them miss most unlike ---------------------------------------------
+# The rows that systems miss by most, or that two of them miss most unlike -------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,10 +254,11 @@ def compared(study: RowStudy) -> Sequence[str]:
 
 
 def missed(study: Any, most: int) -> Missed:
-    """The rows with the leader's largest errors, over all and in each segment, and those most unlike its opponent's.
+    """The rows with the leader's largest errors, over all and in each segment, and those most
+    unlike its opponent's.
 
-    The same number of each, the largest errors first. If there are more than `most` rows, those on which neither system
-    errs are left out.
+    The same number of each, the largest errors first. If there are more than `most` rows, those on
+    which neither system errs are left out.
     """
     m, pair = study.data.misses, compared(study)
     first, last = m.off[pair[0]], m.off[pair[-1]]

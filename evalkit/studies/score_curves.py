@@ -1,4 +1,5 @@
-"""Curves over all thresholds: ROC, precision-recall, gain and decision curves, and histograms of the scores.
+"""Curves over all thresholds: ROC, precision-recall, gain and decision curves, and histograms of
+the scores.
 
 Also the counts and intervals at each threshold of the page's slider.
 """
@@ -37,7 +38,9 @@ CURVES: dict[str, Callable[[Counts], Curve]] = {
     "pr": curves.precision_steps,
     "gain": curves.gain_curve,
 }
-CROSSED: dict[str, tuple[Callable[[Counts], Curve], Callable[[Counts], float]]] = {  # with the area below
+CROSSED: dict[
+    str, tuple[Callable[[Counts], Curve], Callable[[Counts], float]]
+] = {  # with the area below
     "roc": (curves.roc_curve, counts.auc),
     "pr": (curves.precision_recall_curve, counts.average_precision),
 }
@@ -47,21 +50,29 @@ GRID = np.linspace(0, 1, 41)  # where bands are known
 
 
 def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of a curve that its figure needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
+    """The points of a curve that its figure needs: x, y, threshold, and the name as `system`; see
+    `curves.drawn`.
+    """
     keep = curves.drawn(curve.x, curve.y, cells)
     columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
     return pd.DataFrame({"system": name} | columns)
 
 
 def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of one kind of curve for every table, by system or class. cells: the resolution of `curves.drawn`."""
-    return pd.concat([points(name, CURVES[kind](c), cells) for name, c in tables.items()], ignore_index=True)
+    """The points of one kind of curve for every table, by system or class. cells: the resolution of
+    `curves.drawn`.
+    """
+    return pd.concat(
+        [points(name, CURVES[kind](c), cells) for name, c in tables.items()], ignore_index=True
+    )
 
 
 def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """For each pair the x at which its curves of a kind cross: curve, first, second, crossings, above.
+    """For each pair the x at which its curves of a kind cross: curve, first, second, crossings,
+    above.
 
-    first: the system with the larger area; above: the share of x at which its curve lies above the other.
+    first: the system with the larger area; above: the share of x at which its curve lies above the
+    other.
     """
     rows = list[dict[str, Any]]()
     with progress("curves crossed", len(CROSSED) * len(pairs), "curves") as draw:
@@ -74,7 +85,9 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) ->
     return pd.DataFrame(rows, columns=["curve", "first", "second", "crossings", "above"])
 
 
-def _crossing(pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]) -> dict[str, Any]:
+def _crossing(
+    pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]
+) -> dict[str, Any]:
     first, second = sorted(pair, key=lambda name: areas[name], reverse=True)
     high, low = lines[first], lines[second]
     share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
@@ -83,7 +96,9 @@ def _crossing(pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[
 
 
 def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
-    """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name as `system`."""
+    """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name
+    as `system`.
+    """
     low, high = bootstrap.band(resampled, READ[kind], level=level)
     return pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high})
 
@@ -104,7 +119,7 @@ def _precision(c: Counts) -> Floats:
 READ: dict[str, Callable[[Counts], Floats]] = {"roc": _recall, "pr": _precision}
 
 
-# How scores are spread ------------------------------------------------------------------------------------------------
+# How scores are spread ----------------------------------------------------------------------------
 
 BINS = 30
 
@@ -129,7 +144,9 @@ def edges(study: BinaryStudy | EachStudy, tables: Mapping[str, Counts], bins: in
 def _binned(name: str, c: Counts, edges: Floats) -> pd.DataFrame:
     bins = len(edges) - 1
     place = np.clip(np.searchsorted(edges, c.threshold, side="right") - 1, 0, bins - 1)
-    positive, negative = (np.bincount(place, rows, bins) / rows.sum() for rows in (c.positive, c.negative))
+    positive, negative = (
+        np.bincount(place, rows, bins) / rows.sum() for rows in (c.positive, c.negative)
+    )
     sides = {"positive": positive, "negative": negative}
     return pd.DataFrame({"system": name, "low": edges[:-1], "high": edges[1:]} | sides)
 
@@ -139,26 +156,40 @@ def distribution(name: str, c: Counts, cells: int = curves.CELLS) -> pd.DataFram
 
     Columns: system, x, positive, negative. cells: see `curves.drawn`.
     """
-    above = np.array([np.append(0, c.tp[:-1]), np.append(0, c.fp[:-1])]) / [[c.positives], [c.negatives]]
-    frame = pd.DataFrame({"system": name, "x": c.threshold, "positive": 1 - above[0], "negative": 1 - above[1]})[::-1]
-    keep = [curves.drawn(frame["x"].to_numpy(), frame[side].to_numpy(), cells) for side in ("positive", "negative")]
+    above = np.array([np.append(0, c.tp[:-1]), np.append(0, c.fp[:-1])]) / [
+        [c.positives],
+        [c.negatives],
+    ]
+    frame = pd.DataFrame(
+        {"system": name, "x": c.threshold, "positive": 1 - above[0], "negative": 1 - above[1]}
+    )[::-1]
+    keep = [
+        curves.drawn(frame["x"].to_numpy(), frame[side].to_numpy(), cells)
+        for side in ("positive", "negative")
+    ]
     return frame[keep[0] | keep[1]]
 
 
 @framed
 def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
-    """The largest distance of the two distribution functions (KS): system, x, share of each class below x, value."""
+    """The largest distance of the two distribution functions (KS): system, x, share of each class
+    below x, value.
+    """
     for name, c in tables.items():
         place, _ = influence.widest(c)
-        sides = [1 - float(ratio(c.tp[place], c.positives)), 1 - float(ratio(c.fp[place], c.negatives))]
+        sides = [
+            1 - float(ratio(c.tp[place], c.positives)),
+            1 - float(ratio(c.fp[place], c.negatives)),
+        ]
         shares = {"positive": sides[0], "negative": sides[1], "value": abs(sides[0] - sides[1])}
         yield {"system": name, "x": float(c.threshold[place])} | shares
 
 
-# Decision curves ------------------------------------------------------------------------------------------------------
+# Decision curves ----------------------------------------------------------------------------------
 
 ALL = "predict all positive"
-CHANCES = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))  # of the picture: t / (1 − t) bends
+# of the picture: t / (1 − t) bends
+CHANCES = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))
 COARSE = np.arange(1, 50) / 50  # those of differences and of the JSON
 SIDE = 600  # cells of a side of the picture
 LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
@@ -166,7 +197,9 @@ PAIRS = 3  # differences that one picture holds
 
 
 def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
-    """Net benefit of every table and of predicting all rows positive at these probabilities: system, x, y."""
+    """Net benefit of every table and of predicting all rows positive at these probabilities:
+    system, x, y.
+    """
     lines = {name: net_benefit(c, chance) for name, c in tables.items()}
     lines[ALL] = treat_all(next(iter(tables.values())), chance)
     frames = [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()]
@@ -174,7 +207,8 @@ def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
 
 
 def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataFrame:
-    """The points of the lines of these tables, and of predicting all rows positive, that a picture needs: system, x, y.
+    """The points of the lines of these tables, and of predicting all rows positive, that a picture
+    needs: system, x, y.
 
     Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
     """
@@ -182,12 +216,15 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataF
     lines = {name: decision_curve(c, CHANCES) for name, c in tables.items()}
     lines[ALL] = (CHANCES, treat_all(first, CHANCES))
     lowest = LOWEST * counts.base_rate(first)
-    return pd.concat([_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()])
+    return pd.concat(
+        [_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()]
+    )
 
 
 def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
     """The points of a line that a picture needs, down to a height; NaN if the line breaks."""
-    turn = np.flatnonzero(np.diff(y < lowest)) + 1  # where the line comes from the other side of that height
+    # where the line comes from the other side of that height
+    turn = np.flatnonzero(np.diff(y < lowest)) + 1
     share = (lowest - y[turn - 1]) / (y[turn] - y[turn - 1])
     x = np.insert(x, turn, x[turn - 1] + share * (x[turn] - x[turn - 1]))
     y = np.insert(y, turn, lowest)
@@ -199,18 +236,27 @@ def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
 
 
 def at_costs(study: BinaryStudy) -> pd.DataFrame:
-    """Net benefit of each line at the threshold probability that the costs imply: system, threshold, value."""
+    """Net benefit of each line at the threshold probability that the costs imply: system,
+    threshold, value.
+    """
     chance = study.costs.fp / (study.costs.fp + study.costs.fn)
-    return benefits(study.counts_by_system, np.array([chance])).rename(columns={"x": "threshold", "y": "value"})
+    return benefits(study.counts_by_system, np.array([chance])).rename(
+        columns={"x": "threshold", "y": "value"}
+    )
 
 
 @cached
 def apart(study: BinaryStudy) -> pd.DataFrame:
-    """Differences in net benefit of the first pairs of the first screen: first, second, x, value, low, high.
+    """Differences in net benefit of the first pairs of the first screen: first, second, x, value,
+    low, high.
 
     Limits are NaN if the rows are not in memory.
     """
-    pairs = list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS] if len(study.headline) else []
+    pairs = (
+        list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS]
+        if len(study.headline)
+        else []
+    )
     columns = ["first", "second", "x", "value", "low", "high"]
     lines = [({"first": a, "second": b, "x": COARSE}, _of_pair(study, a, b)) for a, b in pairs]
     frames = [pd.DataFrame(place | vars(d)) for place, d in lines]
@@ -218,9 +264,13 @@ def apart(study: BinaryStudy) -> pd.DataFrame:
 
 
 def excluding(differences: pd.DataFrame) -> pd.DataFrame:
-    """For each pair, in order: at how many thresholds the interval lies above 0, below 0, and of how many."""
+    """For each pair, in order: at how many thresholds the interval lies above 0, below 0, and of
+    how many.
+    """
     sides = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0, of=True)
-    return sides.groupby(["first", "second"], sort=False)[["above", "below", "of"]].sum().reset_index()
+    return (
+        sides.groupby(["first", "second"], sort=False)[["above", "below", "of"]].sum().reset_index()
+    )
 
 
 def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
@@ -244,13 +294,17 @@ class Differences:
 
 
 def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> Differences:
-    """Net benefit of the first minus that of the second at each probability, with t limits from the paired rows.
+    """Net benefit of the first minus that of the second at each probability, with t limits from the
+    paired rows.
 
-    Clustered by unit if rows have units, weighted if they have weights. In each class one more row on which the
-    decisions differ is added to the variance, so that a few such rows do not give intervals without width (after
-    Agresti and Min 2005, doi:10.1002/sim.1781).
+    Clustered by unit if rows have units, weighted if they have weights. In each class one more row
+    on which the decisions differ is added to the variance, so that a few such rows do not give
+    intervals without width (after Agresti and Min 2005, doi:10.1002/sim.1781).
 
-    >>> rows = [Rows(np.array([1, 0, 1, 0]), np.array(s)) for s in ([0.9, 0.2, 0.8, 0.1], [0.9, 0.6, 0.2, 0.1])]
+    >>> rows = [
+    ...     Rows(np.array([1, 0, 1, 0]), np.array(s))
+    ...     for s in ([0.9, 0.2, 0.8, 0.1], [0.9, 0.6, 0.2, 0.1])
+    ... ]
     >>> d = differences(*rows, np.array([0.5]), level=0.95)
     >>> float(d.value[0]), bool(d.low[0] < 0 < d.high[0])
     (0.5, True)
@@ -268,23 +322,32 @@ def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> D
         sums = np.bincount(of[apart], moved, len(size))
         value[i] = moved.sum() / total
         added = ONE_ROW * (1 + cost**2) * (total / len(weight)) ** 2
-        error[i] = np.sqrt((np.sum((sums - value[i] * size) ** 2) + added) * (freedom + 1) / freedom) / total
+        error[i] = (
+            np.sqrt((np.sum((sums - value[i] * size) ** 2) + added) * (freedom + 1) / freedom)
+            / total
+        )
     half = stdtrit(freedom, (1 + level) / 2) * error
     return Differences(value, value - half, value + half)
 
 
-# A moving threshold ---------------------------------------------------------------------------------------------------
+# A moving threshold -------------------------------------------------------------------------------
 
 MOST = 240  # thresholds of all systems together, beside those of least cost
 VARIED = 240  # of them times the systems, where each has intervals of its own
-SYSTEMS, FEW = 8, 4  # more than a reader compares while a slider moves; of these where each has intervals of its own
+# more than a reader compares while a slider moves; of these where each has intervals of its own
+SYSTEMS, FEW = (
+    8,
+    4,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """The counts of all systems at the thresholds of the slider; at the first, no row is predicted positive.
+    """The counts of all systems at the thresholds of the slider; at the first, no row is predicted
+    positive.
 
-    threshold: descending; each is the shortest decimal number that gives the same decisions as the score above it.
+    threshold: descending; each is the shortest decimal number that gives the same decisions as the
+    score above it.
     """
 
     threshold: Floats
@@ -296,14 +359,22 @@ class Moving:
         return len(self.threshold) - 1
 
     def named(self, threshold: float) -> str:
-        """The shortest number that gives the same decisions as a threshold chosen on these scores."""
+        """The shortest number that gives the same decisions as a threshold chosen on these
+        scores.
+        """
         at = self.threshold[self.place(threshold) :][:1]
         return (
-            "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
+            "–"
+            if not at.size
+            else "∞"
+            if np.isinf(at[0])
+            else repr(float(at[0])).removesuffix(".0").replace("-", "−")
         )
 
     def place(self, threshold: float) -> int:
-        """The index of the threshold that gives the same decisions as one chosen on these scores."""
+        """The index of the threshold that gives the same decisions as one chosen on these
+        scores.
+        """
         return int(np.sum(~(self.threshold <= threshold)))
 
 
@@ -332,7 +403,8 @@ def _thresholds(c: Counts, most: int) -> Floats:
 
 
 def corners(c: Counts) -> Ints:
-    """The indices of the thresholds that are cheapest for some pair of costs: the corners of the ROC curve's hull.
+    """The indices of the thresholds that are cheapest for some pair of costs: the corners of the
+    ROC curve's hull.
 
     >>> from evalkit.metrics.counts import count
     >>> corners(count([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
@@ -350,7 +422,12 @@ def _shortened(thresholds: Floats, scores: Floats) -> Floats:
 def shortest(low: float, high: float) -> float:
     """The number with the fewest digits above `low` and at most `high`.
 
-    >>> shortest(0.7311, 0.73549), shortest(-2.0, -1.25), shortest(0.2, 0.2000001), shortest(-0.5, 0.0)
+    >>> (
+    ...     shortest(0.7311, 0.73549),
+    ...     shortest(-2.0, -1.25),
+    ...     shortest(0.2, 0.2000001),
+    ...     shortest(-0.5, 0.0),
+    ... )
     (0.735, -1.3, 0.2000001, 0.0)
     >>> shortest(0.0, 3e-310)
     3e-310
@@ -358,7 +435,9 @@ def shortest(low: float, high: float) -> float:
     if high == 0:
         return 0.0
     top = math.floor(math.log10(abs(high)))
-    for places in range(-top, min(17 - top, 309)):  # 10.0**309 is infinite: numbers so small keep all their digits
+    for places in range(
+        -top, min(17 - top, 309)
+    ):  # 10.0**309 is infinite: numbers so small keep all their digits
         number = float(f"{math.floor(high * 10.0**places) / 10.0**places:.{max(places, 0)}f}")
         if low < number <= high:
             return number
@@ -378,17 +457,25 @@ class Plain:
     level: float | None
 
     def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics of the counts at one threshold; the mean cost is a mean of 0 and the costs of the two errors."""
+        """The metrics of the counts at one threshold; the mean cost is a mean of 0 and the costs of
+        the two errors.
+        """
         tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
         at = self.level or 0.95
         of = {"precision": wilson(tp, tp + fp, level=at), "recall": wilson(tp, tp + fn, level=at)}
         of |= {"f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at)}
         of |= {"predicted_rate": wilson(tp + fp, float(c.total), level=at)}
         of |= {"cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at)}
-        return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+        return (
+            of
+            if self.level
+            else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+        )
 
     def quantiles(self) -> dict[str, float | str]:
-        """The quantile z of the normal distribution, from which intervals at any threshold are computed, or none."""
+        """The quantile z of the normal distribution, from which intervals at any threshold are
+        computed, or none.
+        """
         return {"z": normal_quantile(self.level) if self.level else NONE}
 
     def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
@@ -416,23 +503,40 @@ class Varied:
     def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
         """The metrics of a system's counts at one of the thresholds."""
         place = self.moves.place(float(c.threshold))
-        variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
+        variance = float(
+            self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
+        )
         most = max(costs.fp, costs.fn)
-        of: Any = {"freedom": self.units - 1, "n": int(self.units), "level": self.level, "ends": (0, most)}
+        of: Any = {
+            "freedom": self.units - 1,
+            "n": int(self.units),
+            "level": self.level,
+            "ends": (0, most),
+        }
         cost = closed_forms.ranged_t(float(curves.cost(c, costs.fp, costs.fn)), variance**0.5, **of)
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
-        """The quantiles of the normal distribution and, times the unit of each `spread`, of t; the number of units."""
+        """The quantiles of the normal distribution and, times the unit of each `spread`, of t; the
+        number of units.
+        """
         from scipy.special import stdtrit
 
         t = float(stdtrit(self.units - 1, (1 + self.level) / 2))
-        return {"z": normal_quantile(self.level), "q": t * (self._largest / WHOLE) ** 0.5, "units": self.units}
+        return {
+            "z": normal_quantile(self.level),
+            "q": t * (self._largest / WHOLE) ** 0.5,
+            "units": self.units,
+        }
 
     def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
-        """By threshold the limits of each of `METRICS`, rounded to a number of decimals, and the spread of costs."""
+        """By threshold the limits of each of `METRICS`, rounded to a number of decimals, and the
+        spread of costs.
+        """
         spread = np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist()
-        limits = [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]]
+        limits = [
+            [_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]
+        ]
         return {"spread": spread, "limits": limits}
 
     @property
@@ -441,17 +545,25 @@ class Varied:
 
 
 def _limits(e: Estimate, places: int) -> list[float]:
-    return [UNDEFINED if math.isnan(limit) else float(f"{limit:.{places}f}") for limit in (e.low, e.high)]
+    return [
+        UNDEFINED if math.isnan(limit) else float(f"{limit:.{places}f}")
+        for limit in (e.low, e.high)
+    ]
 
 
 def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
-    """The intervals of the decisions of a study; none of sums over rows that vary by unit or weight."""
+    """The intervals of the decisions of a study; none of sums over rows that vary by unit or
+    weight.
+    """
     if study.plain or not isinstance(study.measured, HeldRows):
         return Plain(study.settings.level if study.plain else None)
     options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
     cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
     limits = {
-        name: [[inference.estimate(of_system(metric, at, 0), options) for metric in chosen] for at in cut.groups]
+        name: [
+            [inference.estimate(of_system(metric, at, 0), options) for metric in chosen]
+            for at in cut.groups
+        ]
         for name, cut in cuts.items()
     }
     return Varied(moves, cuts, limits, study.settings.level)

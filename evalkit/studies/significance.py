@@ -1,6 +1,8 @@
-"""The significance study: reads values of several systems on the same units, or successes and trials.
+"""The significance study: reads values of several systems on the same units, or successes and
+trials.
 
-Of evaluations with repeated draws, tasks and logs also what varies, and what the logs themselves say.
+Of evaluations with repeated draws, tasks and logs also what varies, and what the logs themselves
+say.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,10 +40,11 @@ SAMPLE: dict[str, Any] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 @sources.naming_files
 def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance | Shares":
-    """Read values of several systems on the same units, and test which differences are statistically significant.
+    """Read values of several systems on the same units, and test which differences are
+    statistically significant.
 
-    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
-    invalid input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
@@ -51,22 +54,46 @@ def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance |
     """
     p = p.filled(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
-        data, metrics = of_lists(given.cells.parts, p) if given.name == "ranking" else given.values(p, limits.reading)
-    return Shares.of(data, p) if isinstance(data, Trials) else Significance.of(data, metrics, p, limits)
+        data, metrics = (
+            of_lists(given.cells.parts, p)
+            if given.name == "ranking"
+            else given.values(p, limits.reading)
+        )
+    return (
+        Shares.of(data, p)
+        if isinstance(data, Trials)
+        else Significance.of(data, metrics, p, limits)
+    )
 
 
 read = reports.reader(reports.Significance)(study_of)
 
 
-# Kinds of input -------------------------------------------------------------------------------------------------------
+# Kinds of input -----------------------------------------------------------------------------------
 
 
-def of_lists(parts: Sequence[Part], p: reports.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
+def of_lists(
+    parts: Sequence[Part], p: reports.Significance
+) -> tuple[UnitValues, tuple[Chosen, ...]]:
     """The values per query of ranked lists, and their metrics."""
-    asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
+    asked = (
+        "columns",
+        "systems",
+        "metrics",
+        "unit",
+        "ranks",
+        "header",
+        "memory",
+        "threads",
+        "spill",
+    )
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     runs, metrics = lists.runs, lists.settings.metrics
-    id, cluster = (runs.query, None) if lists.unit is None else reading_units.clustered(runs.query, lists.unit)
+    id, cluster = (
+        (runs.query, None)
+        if lists.unit is None
+        else reading_units.clustered(runs.query, lists.unit)
+    )
     data = UnitValues(
         id,
         cluster=cluster,
@@ -81,12 +108,14 @@ def of_lists(parts: Sequence[Part], p: reports.Significance) -> tuple[UnitValues
     return data, metrics
 
 
-# Successes of trials --------------------------------------------------------------------------------------------------
+# Successes of trials ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NullShares:
-    """The null distribution of successes: k, its probability, whether p includes it; the observed k; the step of k."""
+    """The null distribution of successes: k, its probability, whether p includes it; the observed
+    k; the step of k.
+    """
 
     k: Floats
     probability: Floats
@@ -97,7 +126,9 @@ class NullShares:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares(Shown, Study):
-    """The study of shares of successes. A null share is a further system, known exactly, and the baseline."""
+    """The study of shares of successes. A null share is a further system, known exactly, and the
+    baseline.
+    """
 
     report: ClassVar[str] = "significance"
 
@@ -109,15 +140,21 @@ class Shares(Shown, Study):
 
     @classmethod
     def of(cls, data: Trials, p: reports.Significance) -> "Shares":
-        """The study of a table. Raises ParameterError for parameters that do not go together, or an unknown metric."""
+        """The study of a table. Raises ParameterError for parameters that do not go together, or an
+        unknown metric.
+        """
         null = p.null
         if null is None and p.alternative != "two-sided":
-            raise ParameterError(f"alternative: {p.alternative!r} needs a null share, such as null=0.5")
+            raise ParameterError(
+                f"alternative: {p.alternative!r} needs a null share, such as null=0.5"
+            )
         if null is not None and p.baseline:
             every = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {every}; set only one of the two")
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
-            raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
+            raise ParameterError(
+                f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}"
+            )
         best = "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"
         metric = replace(
             lookup.named(SHARE, best),
@@ -128,7 +165,15 @@ class Shares(Shown, Study):
         )
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
-        return cls(study.settings(p, [Chosen(metric)]).checked(systems), systems, {}, p, data.sources, data, null)
+        return cls(
+            study.settings(p, [Chosen(metric)]).checked(systems),
+            systems,
+            {},
+            p,
+            data.sources,
+            data,
+            null,
+        )
 
     @staticmethod
     def label(null: float | None) -> str:
@@ -162,11 +207,16 @@ class Shares(Shown, Study):
             return statistic.Hits(chosen, *self.counts(system))
         assert self.null is not None
         most, level = int(self.data.trials.max()), self.settings.level
-        return statistic.Known(chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given"))
+        return statistic.Known(
+            chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given")
+        )
 
     def units_held(self) -> units.Units:
         """Successes and trials of each system; for the null share its value."""
-        blocks = [units.known(name, self.primary, *map(float, self.counts(name))) for name in self.data.systems]
+        blocks = [
+            units.known(name, self.primary, *map(float, self.counts(name)))
+            for name in self.data.systems
+        ]
         if self.null is not None:
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
@@ -179,13 +229,16 @@ class Shares(Shown, Study):
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
-        return {"p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value}
+        return {
+            "p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value
+        }
 
     def null_shares(self) -> NullShares | None:
-        """The null distribution around the observed number; None for so many trials that p is from the score test.
+        """The null distribution around the observed number; None for so many trials that p is from
+        the score test.
 
-        All numbers of successes with a probability that counts, or if there are more than `DRAWN`, some in equal steps
-        from the observed one.
+        All numbers of successes with a probability that counts, or if there are more than `DRAWN`,
+        some in equal steps from the observed one.
         """
         assert self.null is not None
         seen, n = self.counts(self.opponents[0])
@@ -197,7 +250,9 @@ class Shares(Shown, Study):
         probability = np.exp(proportions.log_binomial(k, n, self.null))
         either = probability <= probability[k == seen] * (1 + 1e-7)
         added = {"greater": k >= seen, "less": k <= seen}.get(self.p.alternative, either)
-        return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
+        return NullShares(
+            k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1
+        )
 
     @property
     def trials(self) -> int:
@@ -207,11 +262,17 @@ class Shares(Shown, Study):
     @property
     def small(self) -> list[str]:
         """The systems with few trials."""
-        return [name for name, n in zip(self.data.systems, self.data.trials, strict=True) if n < diagnostics.FEW]
+        return [
+            name
+            for name, n in zip(self.data.systems, self.data.trials, strict=True)
+            if n < diagnostics.FEW
+        ]
 
     @property
     def two_answers(self) -> pd.DataFrame:
-        """The comparisons whose test and interval disagree on significance; each uses the method that suits it best."""
+        """The comparisons whose test and interval disagree on significance; each uses the method
+        that suits it best.
+        """
         if not len(self.comparisons):
             return self.comparisons
         outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
@@ -224,16 +285,23 @@ class Shares(Shown, Study):
 
     @property
     def beyond_exact(self) -> list[str]:
-        """The comparisons with so many trials that the score test replaces the exact two-sided test."""
-        many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
+        """The comparisons with so many trials that the score test replaces the exact two-sided
+        test.
+        """
+        many = {
+            pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems)
+            for pair in self.pairs
+        }
         return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
 
 
-# Evaluations ----------------------------------------------------------------------------------------------------------
+# Evaluations --------------------------------------------------------------------------------------
 
 
 def question(study: Significance) -> str:
-    """What has a value of its own, as a noun: the unit, or what lies in it where that is a cluster."""
+    """What has a value of its own, as a noun: the unit, or what lies in it where that is a
+    cluster.
+    """
     return unit_noun(study.data.columns.get("unit", study.unit_name).rpartition(" ")[2], "unit")
 
 
@@ -251,10 +319,11 @@ def drawn(study: Significance) -> str:
 @cached
 @framed
 def variation(study: Significance) -> Iterator[Row]:
-    """How each system varies between units and within, and the headline's difference; what more of both would buy.
+    """How each system varies between units and within, and the headline's difference; what more of
+    both would buy.
 
-    `error` is the standard error of the mean; then that of twice as many units (or clusters), of twice as many draws of
-    each, and of endless draws.
+    `error` is the standard error of the mean; then that of twice as many units (or clusters), of
+    twice as many draws of each, and of endless draws.
     """
     if not (metric := drawn(study)):
         return
@@ -263,29 +332,45 @@ def variation(study: Significance) -> Iterator[Row]:
         yield {"what": name} | _variation(study, of.mean, [of])
     if len(study.headline):
         first, second = (every[name] for name in study.opponents)
-        yield {"what": " − ".join(study.opponents)} | _variation(study, first.mean - second.mean, [first, second])
+        yield {"what": " − ".join(study.opponents)} | _variation(
+            study, first.mean - second.mean, [first, second]
+        )
 
 
 def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[str, Any]:
-    """The row of values of units; what they vary by within a unit is that of the draws of all of these."""
+    """The row of values of units; what they vary by within a unit is that of the draws of all of
+    these.
+    """
     keep = np.flatnonzero(~np.isnan(values))
     by_draws = float(sum(of.noise[keep].mean() for of in draws))
     square = mean_by(values, cluster=study.unit).error ** 2
-    rest, between = by_draws / len(keep), values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan
-    squares = {"between": np.maximum(between, 0.0), "within": sum(of.pooled for of in draws), "error": square}
+    rest, between = (
+        by_draws / len(keep),
+        values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan,
+    )
+    squares = {
+        "between": np.maximum(between, 0.0),
+        "within": sum(of.pooled for of in draws),
+        "error": square,
+    }
     squares |= {"twice_units": square / 2, "twice_draws": max(square - rest / 2, square / 2)}
     squares |= {"endless_draws": max(square - rest, 0.0)}
-    row = {"units": len(keep), "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws]))}
+    row = {
+        "units": len(keep),
+        "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
+    }
     return row | {name: float(np.sqrt(value)) for name, value in squares.items()}
 
 
-# What a claim covers --------------------------------------------------------------------------------------------------
+# What a claim covers ------------------------------------------------------------------------------
 
 POOLED, MACRO = "pooled", "macro"
 
 
 def coverage(study: Significance) -> dict[str, np.ndarray | None]:
-    """The claims that the input allows, the widest last, with the clusters that vary; one alone is no choice."""
+    """The claims that the input allows, the widest last, with the clusters that vary; one alone is
+    no choice.
+    """
     claims: dict[str, np.ndarray | None] = dict.fromkeys([THESE, SUCH] if drawn(study) else [SUCH])
     if study.unit is not None and not study.data.by_task:
         claims[f"such {plural(study.unit_name, 2)}"] = study.unit
@@ -294,12 +379,17 @@ def coverage(study: Significance) -> dict[str, np.ndarray | None]:
 
 
 def mean_by(
-    values: Floats, noise: Floats | None = None, *, cluster: np.ndarray | None = None, tasks: np.ndarray | None = None
+    values: Floats,
+    noise: Floats | None = None,
+    *,
+    cluster: np.ndarray | None = None,
+    tasks: np.ndarray | None = None,
 ) -> significance.ByT:
-    """The mean of values of units with its standard error, CR1, and t on the number of clusters less 1.
+    """The mean of values of units with its standard error, CR1, and t on the number of clusters
+    less 1.
 
-    noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the task of each unit,
-    None for the pooled one. Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
+    noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the
+    task of each unit, None for the pooled one. Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
     """
     keep = ~np.isnan(values)
     values, n = values[keep], int(keep.sum())
@@ -308,61 +398,85 @@ def mean_by(
     weight = 1 / (len(names) * sizes[task])
     value = float(weight @ values)
     if noise is not None:
-        return significance.ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, inference.BY_DRAWS)
+        return significance.ByT(
+            value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, inference.BY_DRAWS
+        )
     centre = (np.bincount(task, values) / sizes)[task] if cluster is None else value
-    spread = Spread.of(by_unit(weight * (values - centre), None if cluster is None else cluster[keep]))
+    spread = Spread.of(
+        by_unit(weight * (values - centre), None if cluster is None else cluster[keep])
+    )
     return significance.ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
 
 
 @cached
 @framed
 def claims(study: Significance) -> Iterator[Row]:
-    """The primary metric of the leader and the headline's difference by what is claimed; pairs that z finds different.
+    """The primary metric of the leader and the headline's difference by what is claimed; pairs that
+    z finds different.
 
-    pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems for ones with
-    questions of their own, as a z-test of two means and their errors does.
+    pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems
+    for ones with questions of their own, as a z-test of two means and their errors does.
     """
     every = coverage(study)
     if len(every) < 2 or study.is_ratio(study.primary):
         return
     for tasks in [None] if study.data.tasks is None else [None, study.data.tasks]:
         for covers, cluster in every.items():
-            yield {"mean": POOLED if tasks is None else MACRO} | _claim(study, covers, cluster, tasks)
+            yield {"mean": POOLED if tasks is None else MACRO} | _claim(
+                study, covers, cluster, tasks
+            )
 
 
-def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: np.ndarray | None) -> Row:
+def _claim(
+    study: Significance, covers: str, cluster: np.ndarray | None, tasks: np.ndarray | None
+) -> Row:
     these, level, ends = covers == THESE, study.settings.level, study.primary.metric.ends
     values = {name: study.values(study.primary, name).per_unit for name in study.order}
     noise = {name: study.data.noise(study.primary, name) for name in study.order if these}
 
     def mean(system: str, *less: str) -> significance.ByT:
         by_draws = np.sum([noise[name] for name in (system, *less)], axis=0) if these else None
-        return mean_by(values[system] - sum(values[name] for name in less), by_draws, cluster=cluster, tasks=tasks)
+        return mean_by(
+            values[system] - sum(values[name] for name in less),
+            by_draws,
+            cluster=cluster,
+            tasks=tasks,
+        )
 
     z, apart, unpaired = intervals.normal_quantile(level), 0, 0
     alone = {name: mean(name) for name in study.order}
     for a, b in study.pairs:
         d = mean(a, b)
         apart += abs(d.value) > z * d.error
-        unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
-    own = tasks is None and (these if study.p.claim == THESE else cluster is study.unit and not these)
+        unpaired += abs(alone[a].value - alone[b].value) > z * float(
+            np.hypot(alone[a].error, alone[b].error)
+        )
+    own = tasks is None and (
+        these if study.p.claim == THESE else cluster is study.unit and not these
+    )
     row: Row = {"claim": covers, "made": own, "system": study.leader}
     row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
-    d = mean(*study.opponents) if len(study.headline) else significance.ByT(np.nan, np.nan, 0, np.inf, covers)
+    d = (
+        mean(*study.opponents)
+        if len(study.headline)
+        else significance.ByT(np.nan, np.nan, 0, np.inf, covers)
+    )
     widest = ends[1] - ends[0]
     row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
 def _told(name: str, mean: significance.ByT, level: float, ends: tuple[float, float]) -> Row:
-    """A mean by this name with its limits, within ends, and its standard errors, as columns of a frame."""
+    """A mean by this name with its limits, within ends, and its standard errors, as columns of a
+    frame.
+    """
     e, few = mean.interval(level), 1.0 if mean.freedom == np.inf else np.sqrt(1 - 1 / mean.n)
     told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
     told |= {"error": mean.error, "cr0": mean.error * few}
     return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
-# What logs state ------------------------------------------------------------------------------------------------------
+# What logs state ----------------------------------------------------------------------------------
 
 EQUAL = 1e-6  # of two numbers, one of which may have been printed
 
@@ -370,24 +484,42 @@ EQUAL = 1e-6  # of two numbers, one of which may have been printed
 @cached
 @framed
 def logged(study: Significance) -> Iterator[Row]:
-    """The means and standard errors that logs state, beside those of their rows, and why they differ."""
+    """The means and standard errors that logs state, beside those of their rows, and why they
+    differ.
+    """
     for (system, task, metric), stated in study.data.stated.items():
         if (draws := study.data.draws.get((metric, system))) is not None:
             member = slice(None) if study.data.tasks is None else study.data.tasks == task
             mean, error, rows = of_rows(draws, member)
-            row = {"system": system, "task": task, "metric": metric, "stated": stated.mean, "mean": mean}
-            row |= {"stated_error": stated.error, "error": error, "questions": int((draws.count[member] > 0).sum())}
+            row = {
+                "system": system,
+                "task": task,
+                "metric": metric,
+                "stated": stated.mean,
+                "mean": mean,
+            }
+            row |= {
+                "stated_error": stated.error,
+                "error": error,
+                "questions": int((draws.count[member] > 0).sum()),
+            }
             yield row | {"stated_questions": stated.questions, "why": _why(stated, row, rows)}
 
 
 def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
-    """The mean over questions, its standard error over questions, and that of rows as if each were a question."""
+    """The mean over questions, its standard error over questions, and that of rows as if each were
+    a question.
+    """
     count, mean = draws.count[member], draws.mean[member]
     keep = count > 0
     count, mean, within = count[keep], mean[keep], np.nan_to_num(draws.variance[member][keep])
     total = count.sum()
     squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
-    return float(mean.mean()), standard_error(mean - mean.mean()), float(np.sqrt(ratio(squares, (total - 1) * total)))
+    return (
+        float(mean.mean()),
+        standard_error(mean - mean.mean()),
+        float(np.sqrt(ratio(squares, (total - 1) * total))),
+    )
 
 
 def _why(stated: logs.Stated, row: Row, rows: float) -> str:
@@ -400,7 +532,10 @@ def _why(stated: logs.Stated, row: Row, rows: float) -> str:
         (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
         (not same, "the log's mean differs from that of its scores"),
         (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
-        (abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL, "its standard error divides by n, not by n − 1"),
+        (
+            abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL,
+            "its standard error divides by n, not by n − 1",
+        ),
     )
     other = "its standard error is another one, of clusters or a bootstrap"
     return next((text for holds, text in reasons if holds), other)

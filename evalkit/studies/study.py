@@ -1,6 +1,8 @@
-"""The base of all studies: the order of the systems, all estimates, the family of comparisons, the slices.
+"""The base of all studies: the order of the systems, all estimates, the family of comparisons, the
+slices.
 
-A study defines `measure`: one metric of one system on some of its units. Everything here follows from it.
+A study defines `measure`: one metric of one system on some of its units. Everything here follows
+from it.
 """
 
 from abc import ABC, abstractmethod
@@ -58,16 +60,29 @@ class Settings:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Further numeric columns that the metrics use -> the parameter that names each, for errors."""
-        return {name: f"metrics: {chosen.metric.name}" for chosen in self.metrics for name in chosen.metric.columns}
+        """Further numeric columns that the metrics use -> the parameter that names each, for
+        errors.
+        """
+        return {
+            name: f"metrics: {chosen.metric.name}"
+            for chosen in self.metrics
+            for name in chosen.metric.columns
+        }
 
     def checked(self, systems: tuple[str, ...]) -> Self:
-        """These settings; raises if the baseline is unknown, or these systems do not allow a comparison asked for."""
+        """These settings; raises if the baseline is unknown, or these systems do not allow a
+        comparison asked for.
+        """
         if self.baseline is not None and self.baseline not in systems:
-            raise ParameterError(f"baseline: there is no system {self.baseline!r}, the input has {', '.join(systems)}")
+            raise ParameterError(
+                f"baseline: there is no system {self.baseline!r}, the input has "
+                f"{', '.join(systems)}"
+            )
         asks = "baseline" if self.baseline else "margin" if self.margin else None
         if asks and len(systems) < 2:
-            raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
+            raise InputError(
+                f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}"
+            )
         return self
 
 
@@ -79,9 +94,22 @@ def settings(
     segments: Iterable[str] = (),
     limits: Limits = USUAL,
 ) -> Settings:
-    """Return the settings from a report's parameters and these arguments; the first metric is the primary one."""
+    """Return the settings from a report's parameters and these arguments; the first metric is the
+    primary one.
+    """
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits, p.units)
+    return Settings(
+        tuple(metrics),
+        p.baseline,
+        unit,
+        several,
+        p.level,
+        p.margin,
+        p.gate,
+        p.seed,
+        limits,
+        p.units,
+    )
 
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
@@ -128,7 +156,11 @@ def limits(e: intervals.Estimate, name: str = "value") -> dict[str, float]:
 def with_limits(estimates: Mapping[str, intervals.Estimate]) -> dict[str, float]:
     """The values of estimates by name, and their limits as `_low` and `_high`."""
     sides = {"": "value", "_low": "low", "_high": "high"}
-    return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
+    return {
+        f"{metric}{end}": getattr(e, side)
+        for metric, e in estimates.items()
+        for end, side in sides.items()
+    }
 
 
 def estimate_columns(e: intervals.Estimate) -> dict[str, Any]:
@@ -140,7 +172,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def once(method: Method) -> Method:
-    """Cache a method of metric, system or pair, and members, for all units: bootstraps take long."""
+    """Cache a method of metric, system or pair, and members, for all units: bootstraps take
+    long.
+    """
     name = method.__qualname__
 
     @wraps(method)
@@ -168,9 +202,11 @@ def random(*key: int) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Weakest:
-    """The class or label with a system's lowest recall: its name, the number of its rows, the recall.
+    """The class or label with a system's lowest recall: its name, the number of its rows, the
+    recall.
 
-    noun: class or label. instead, share: what its rows are most often predicted as, and how many of them; "" for none.
+    noun: class or label. instead, share: what its rows are most often predicted as, and how many of
+    them; "" for none.
     """
 
     noun: str
@@ -182,7 +218,9 @@ class Weakest:
 
     @classmethod
     def of(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
-        """The weakest of a frame with the columns noun, n and recall; None if every known recall is 1."""
+        """The weakest of a frame with the columns noun, n and recall; None if every known recall is
+        1.
+        """
         known = rows[rows["recall"] < 1]
         if not len(known):
             return None
@@ -209,12 +247,17 @@ class Study(ABC):
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
     adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
     sided: ClassVar[str] = "two-sided"  # the tests
-    rechosen: ClassVar[bool] = False  # whether a threshold chosen on the units is chosen again on samples of them
+    rechosen: ClassVar[bool] = (
+        False  # whether a threshold chosen on the units is chosen again on samples of them
+    )
 
     def __repr__(self) -> str:
         """One line: the systems, the metrics, the unit."""
         metrics = ", ".join(chosen.label for chosen in self.settings.metrics)
-        return f"<{type(self).__name__} study of {', '.join(self.systems)}: {metrics}; unit {self.unit_name}>"
+        return (
+            f"<{type(self).__name__} study of {', '.join(self.systems)}: {metrics}; unit "
+            f"{self.unit_name}>"
+        )
 
     @property
     @abstractmethod
@@ -230,19 +273,27 @@ class Study(ABC):
         """One metric of one system with its interval, on the units `member`."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
-    def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[Any, Any]:
+    def compared(
+        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> tuple[Any, Any]:
         """The statistics of a metric of two systems on the units `member`."""
         return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
+    def compare(
+        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+    ) -> significance.Comparison:
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
         if not first.meets(second):
-            where = roles_of.listed(dict.fromkeys(source.name for source in self.sources), sources.SHOWN)
+            where = roles_of.listed(
+                dict.fromkeys(source.name for source in self.sources), sources.SHOWN
+            )
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             raise InputError(f"{where}: {chosen.label}: {lacks}")
-        return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
+        return inference.compare(
+            first, second, replace(self.inference_options(2), level=self.test_level)
+        )
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. key: chooses the random numbers."""
@@ -261,19 +312,27 @@ class Study(ABC):
 
     @property
     def family_level(self) -> float:
-        """The level at which one comparison is significant whatever the others are: Holm's first step."""
+        """The level at which one comparison is significant whatever the others are: Holm's first
+        step.
+        """
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
-        """The smallest true difference that the verdict detects with 80% power, adjusted for the other comparisons."""
-        return inference.detectable(*self.compared(chosen, pair), self.compare(chosen, pair), self.family_level)
+        """The smallest true difference that the verdict detects with 80% power, adjusted for the
+        other comparisons.
+        """
+        return inference.detectable(
+            *self.compared(chosen, pair), self.compare(chosen, pair), self.family_level
+        )
 
     @property
     def family(self) -> str:
         """The comparisons that were made and adjusted together, as text."""
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
+    def estimate_extras(
+        self, chosen: Chosen, system: str, estimate: intervals.Estimate
+    ) -> dict[str, Any]:
         """Further columns of `estimates`."""
         return {}
 
@@ -282,7 +341,9 @@ class Study(ABC):
         return {}
 
     def rng(self, *key: int) -> np.random.Generator:
-        """A random generator of its own for each result, so that none depends on what else was computed."""
+        """A random generator of its own for each result, so that none depends on what else was
+        computed.
+        """
         return random(self.settings.seed, *key)
 
     @property
@@ -305,7 +366,9 @@ class Study(ABC):
         return (self.constant,)
 
     def adjusted_for(self, chosen: Chosen) -> str:
-        """The earlier measurement by which differences in a metric are adjusted; "" if there is none."""
+        """The earlier measurement by which differences in a metric are adjusted; "" if there is
+        none.
+        """
         return ""
 
     @property
@@ -318,7 +381,9 @@ class Study(ABC):
         """The object with the sample's `layout` and whether every unit is in memory (`held`)."""
         return self.measure(self.primary, self.systems[0])
 
-    def methods_are(self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]) -> str:
+    def methods_are(
+        self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]
+    ) -> str:
         """The methods of metrics as text; `side` selects interval or test."""
         of = self.design
         return inference.words(metrics, of.layout, side, held=of.held, rechosen=self.rechosen)
@@ -327,7 +392,10 @@ class Study(ABC):
     def tests_are(self) -> str:
         """How tests were computed, as text."""
         tests = self.methods_are(self.directed, lambda method: method.test_is)
-        return f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs of one metric"
+        return (
+            f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs "
+            f"of one metric"
+        )
 
     @property
     def over(self) -> str:
@@ -341,32 +409,52 @@ class Study(ABC):
 
     @cached_property
     def order(self) -> list[str]:
-        """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
-        return ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
+        """The systems by the primary metric, best first; equal ones (to 12 digits) by name,
+        undefined ones last.
+        """
+        return ranked(
+            {name: self.estimate(self.primary, name).value for name in self.systems}, self.primary
+        )
 
     @frame
     def estimates(self) -> Iterator[Row]:
-        """Every metric of every system, best first: value, low, high, level, n, method and the study's extras."""
+        """Every metric of every system, best first: value, low, high, level, n, method and the
+        study's extras.
+        """
         for chosen in self.settings.metrics:
             for name in self.order:
                 e = self.estimate(chosen, name)
-                yield {"metric": chosen.label, "system": name} | vars(e) | self.estimate_extras(chosen, name, e)
+                yield (
+                    {"metric": chosen.label, "system": name}
+                    | vars(e)
+                    | self.estimate_extras(chosen, name, e)
+                )
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The family: every other system against the baseline, or all pairs, each with its better one first."""
+        """The family: every other system against the baseline, or all pairs, each with its better
+        one first.
+        """
         if self.settings.baseline:
-            return [(name, self.settings.baseline) for name in self.order if name != self.settings.baseline]
+            return [
+                (name, self.settings.baseline)
+                for name in self.order
+                if name != self.settings.baseline
+            ]
         return list(combinations(self.order, 2))
 
     @property
     def families(self) -> list[list[Tested]]:
-        """The comparisons that are adjusted together: the pairs of each metric that has a direction."""
+        """The comparisons that are adjusted together: the pairs of each metric that has a
+        direction.
+        """
         return [[(chosen, pair) for pair in self.pairs] for chosen in self.directed]
 
     @frame
     def comparisons(self) -> Iterator[Row]:
-        """Every pair on every metric that has a direction; p adjusted by Holm over each of the families."""
+        """Every pair on every metric that has a direction; p adjusted by Holm over each of the
+        families.
+        """
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
             done = count()
             for family in self.families:
@@ -387,11 +475,25 @@ class Study(ABC):
         """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
-    def row(self, chosen: Chosen, pair: tuple[str, str], c: significance.Comparison) -> dict[str, Any]:
+    def row(
+        self, chosen: Chosen, pair: tuple[str, str], c: significance.Comparison
+    ) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
-        e, word = c.difference, significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign)
-        place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(e, "difference")
-        tested = {"level": e.level, "p": c.p_value, "adjusted": c.adjusted, "n": e.n, "unit": c.unit, "verdict": word}
+        e, word = (
+            c.difference,
+            significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign),
+        )
+        place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(
+            e, "difference"
+        )
+        tested = {
+            "level": e.level,
+            "p": c.p_value,
+            "adjusted": c.adjusted,
+            "n": e.n,
+            "unit": c.unit,
+            "verdict": word,
+        }
         return place | tested | {"method": c.method} | self.comparison_extras(chosen, pair)
 
     @cached_property
@@ -401,7 +503,9 @@ class Study(ABC):
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The first screen's primary comparisons: the leader against each other, or all against the baseline."""
+        """The first screen's primary comparisons: the leader against each other, or all against the
+        baseline.
+        """
         if len(self.order) < 2 or self.primary.metric.best == "neither":
             return pd.DataFrame()
         rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
@@ -411,7 +515,9 @@ class Study(ABC):
         if not isinstance(claim, Against):
             return rows
         results = policy.RESULTS[claim.words]
-        return rows.sort_values("verdict", key=lambda words: words.map(results) == PASS, kind="stable")
+        return rows.sort_values(
+            "verdict", key=lambda words: words.map(results) == PASS, kind="stable"
+        )
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -426,7 +532,11 @@ class Study(ABC):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of units that share a value of a segment column."""
-        return [part for column in self.settings.segments for part in slices(column, self.attributes[column])]
+        return [
+            part
+            for column in self.settings.segments
+            for part in slices(column, self.attributes[column])
+        ]
 
     def only(self, part: Slice, data: Any) -> list[Part]:
         """The parts of an input, restricted to the rows of a slice."""
@@ -436,8 +546,12 @@ class Study(ABC):
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:
-        """The primary metric of each system in each slice, with the headline pair's difference; p adjusted by Holm."""
-        frame = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
+        """The primary metric of each system in each slice, with the headline pair's difference; p
+        adjusted by Holm.
+        """
+        frame = pd.DataFrame(
+            [self._in_slice(part, name) for part in self.slices for name in self.order]
+        )
         tests = pd.DataFrame(list(self._slice_tests()))
         if not len(tests):
             return frame
@@ -469,7 +583,11 @@ class Study(ABC):
         """The units to write; if there are very many, only on request."""
         asked = self.settings.units
         every = None if asked is False else self.units_held()
-        return every if every is not None and (asked or every.size * len(self.systems) <= units.MOST) else None
+        return (
+            every
+            if every is not None and (asked or every.size * len(self.systems) <= units.MOST)
+            else None
+        )
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of this study; none if there are none to write."""
@@ -477,24 +595,32 @@ class Study(ABC):
 
     @property
     def units(self) -> pd.DataFrame:
-        """The unrounded data behind every metric: one row per unit, system and metric; see docs/python.md."""
+        """The unrounded data behind every metric: one row per unit, system and metric; see
+        docs/python.md.
+        """
         return units.held(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> Listed:
         """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
-        return Listed.of(id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices)
+        return Listed.of(
+            id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices
+        )
 
     # The gate
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a rule that names what the input does not have, before anything is computed."""
+        """Raise ParameterError for a rule that names what the input does not have, before anything
+        is computed.
+        """
         policy.asked(self.settings.gate, [self])
 
     @cached_property
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set; None without rules."""
         rules, of = self.settings.gate, cast(Any, self)
-        return policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
+        return (
+            policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
+        )
 
     @property
     def word(self) -> str | None:
@@ -506,7 +632,9 @@ class Study(ABC):
         return replace(self, settings=replace(self.settings, level=level))
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
-        """Why the limits of a system, or of its difference from a second one, cannot be computed at another level."""
+        """Why the limits of a system, or of its difference from a second one, cannot be computed at
+        another level.
+        """
         return ""
 
     def divisions(self) -> Sequence[Slice]:
@@ -518,24 +646,35 @@ class Study(ABC):
         return self.systems
 
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
-        """The pairs that a rule on a metric is about: every other system against the second or else the baseline.
+        """The pairs that a rule on a metric is about: every other system against the second or else
+        the baseline.
 
         Raises ParameterError if neither is given, or the second is unknown.
         """
         if len(self.systems) < 2:
-            raise ParameterError(f"a comparison needs two systems, the input has one, {self.systems[0]!r}")
+            raise ParameterError(
+                f"a comparison needs two systems, the input has one, {self.systems[0]!r}"
+            )
         second = second or self.settings.baseline
         if second is None:
-            raise ParameterError("needs a baseline to compare the other systems with; set baseline='NAME'")
+            raise ParameterError(
+                "needs a baseline to compare the other systems with; set baseline='NAME'"
+            )
         if second not in self.systems:
-            raise ParameterError(f"there is no system {second!r}, the input has {', '.join(self.systems)}")
+            raise ParameterError(
+                f"there is no system {second!r}, the input has {', '.join(self.systems)}"
+            )
         return [(name, second) for name in self.systems if name != second]
 
 
 def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:
-    """The systems by their values of a metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
+    """The systems by their values of a metric, best first; equal ones (to 12 digits) by name,
+    undefined ones last.
+    """
     value = {name: float(f"{number:.12g}") for name, number in values.items()}
-    return sorted(value, key=lambda name: (np.isnan(value[name]), -by.metric.sign * value[name], name))
+    return sorted(
+        value, key=lambda name: (np.isnan(value[name]), -by.metric.sign * value[name], name)
+    )
 
 
 def leading(order: Sequence[str], baseline: str | None) -> str:

@@ -1,7 +1,8 @@
-"""Files of units read again: any metric of a report on some of its units, the same in two reports, a study of one.
+"""Files of units read again: any metric of a report on some of its units, the same in two reports,
+a study of one.
 
-What varies is the unit: the cluster where the report names one, else the row, query or user. Means and ratios have
-their terms in the file; all other metrics are computed from the rows that it holds.
+What varies is the unit: the cluster where the report names one, else the row, query or user. Means
+and ratios have their terms in the file; all other metrics are computed from the rows that it holds.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from evalkit.studies import diagnostics, study, units
 class UnitFile:
     """The contents of a file of units. about: its metadata.
 
-    words: the distinct values of each text column; code: the number of each row's value among them, -1 without one.
-    unit, row: the numbers of each row's unit and id among those of all files that were read together.
+    words: the distinct values of each text column; code: the number of each row's value among them,
+    -1 without one. unit, row: the numbers of each row's unit and id among those of all files that
+    were read together.
     """
 
     path: Path
@@ -83,7 +85,9 @@ class UnitFile:
         return self.of_rows(label, system)
 
     def of_rows(self, label: str, system: str) -> Side | None:
-        """A metric computed from the rows, which the file has if a metric needs them; None if it has none."""
+        """A metric computed from the rows, which the file has if a metric needs them; None if it
+        has none.
+        """
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
@@ -96,37 +100,62 @@ class UnitFile:
     def has(self, column: str, word: str | None) -> Bools:
         """A mask: the rows with this value in a column; None: the rows that are empty there."""
         words = self.words[column]
-        return self.code[column] == (words.index(word) if word in words else -1 if word is None else -2)
+        return self.code[column] == (
+            words.index(word) if word in words else -1 if word is None else -2
+        )
 
     def lists(self, system: str) -> dict[int, list[str]]:
         """The first items of each row's list, for a system; empty if the file has none."""
         if "items" not in self.table.column_names:
             return {}
-        rows = np.flatnonzero(self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy())
+        rows = np.flatnonzero(
+            self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy()
+        )
         items = self.table["items"].take(pa.array(rows)).to_pylist()
         return {int(row): text.split("\n") for row, text in zip(self.row[rows], items, strict=True)}
 
     def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
         """The rows of a system as the catalogue takes them, and where in the file each begins."""
-        label, known = self.code["class"][rows], {name: side[rows] for name, side in self.number.items()}
-        given: dict[str, Any] = {name: side for name, side in known.items() if not np.isnan(side).all()}
+        label, known = (
+            self.code["class"][rows],
+            {name: side[rows] for name, side in self.number.items()},
+        )
+        given: dict[str, Any] = {
+            name: side for name, side in known.items() if not np.isnan(side).all()
+        }
         actual, score, said, weight = map(given.get, ("actual", "score", "predicted", "weight"))
         classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
         if label[0] < 0:
             first = np.arange(rows.size)
-            pick = (lambda side: side) if structure == "forecasts" else (lambda side: side.astype(np.int64))
+            pick = (
+                (lambda side: side)
+                if structure == "forecasts"
+                else (lambda side: side.astype(np.int64))
+            )
         elif score is None:  # the classes that are actual or predicted
             first = np.flatnonzero(actual == 1)
             actual, said, pick = label[first], label[said == 1], lambda side: side
         else:
             first = np.arange(0, rows.size, classes)
             sides = (actual, score, said)
-            actual, score, said = (None if side is None else side.reshape(-1, classes) for side in sides)
-            pick = (lambda side: side == 1) if structure == "labels" else (lambda side: side.argmax(axis=1))
+            actual, score, said = (
+                None if side is None else side.reshape(-1, classes) for side in sides
+            )
+            pick = (
+                (lambda side: side == 1)
+                if structure == "labels"
+                else (lambda side: side.argmax(axis=1))
+            )
         at, decided = rows[first], None if said is None else pick(said)
-        unit = self.unit[at] if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size else None
+        unit = (
+            self.unit[at]
+            if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
+            else None
+        )
         weight = None if weight is None else weight[first]
-        return at, Rows(pick(actual), score, weight=weight, unit=unit, decision=decided, classes=max(classes, 2))
+        return at, Rows(
+            pick(actual), score, weight=weight, unit=unit, decision=decided, classes=max(classes, 2)
+        )
 
 
 def _simple(top: Floats, bottom: Floats) -> Sums:
@@ -145,7 +174,9 @@ def chosen(of: Mapping[str, Any]) -> Chosen:
 
 
 def read(paths: Sequence[Path]) -> tuple[list[UnitFile], pa.Array]:
-    """The files, and the names of all units. Raises InputError for a file that is no file of units."""
+    """The files, and the names of all units. Raises InputError for a file that is no file of
+    units.
+    """
     tables = [_table(path) for path in paths]
     owners = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
     columns = [*owners, *(table["unit"] for table in tables)]
@@ -163,20 +194,30 @@ def _table(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+        raise InputError(
+            f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}"
+        ) from None
     if json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}")).get("schema") != units.FORM:
-        raise InputError(f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file")
+        raise InputError(
+            f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file"
+        )
     return table.unify_dictionaries().combine_chunks()
 
 
 def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
-    texts = {name: table[name].chunk(0) for name in table.column_names if pa.types.is_dictionary(table[name].type)}
+    texts = {
+        name: table[name].chunk(0)
+        for name in table.column_names
+        if pa.types.is_dictionary(table[name].type)
+    }
     words = {name: column.dictionary.to_pylist() for name, column in texts.items()}
     code = {name: column.indices.fill_null(-1).to_numpy() for name, column in texts.items()}
-    return UnitFile(path, table, json.loads(table.schema.metadata[b"evalkit"]), words, code, unit, row)
+    return UnitFile(
+        path, table, json.loads(table.schema.metadata[b"evalkit"]), words, code, unit, row
+    )
 
 
-# A metric in one file, and in two -------------------------------------------------------------------------------------
+# A metric in one file, and in two -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +269,9 @@ class Side:
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of each unit with a value; a mean over units if each has one row of weight 1."""
+        """The terms of each unit with a value; a mean over units if each has one row of weight
+        1.
+        """
         return _simple(*self.data.by_unit(self.data.defined, self.unit))
 
     @property
@@ -237,7 +280,9 @@ class Side:
         return self.termed and self.sums.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Any:
-        """The statistic for intervals and tests. design: of terms. mean: True if the units' values are averaged."""
+        """The statistic for intervals and tests. design: of terms. mean: True if the units' values
+        are averaged.
+        """
         if not self.termed:
             return OfRows(self.chosen, self.data)
         top, bottom = self.sums.numerator, self.sums.size
@@ -266,7 +311,9 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """A metric of a system in two reports. named: True if units of both have names by which they pair."""
+    """A metric of a system in two reports. named: True if units of both have names by which they
+    pair.
+    """
 
     old: Side
     new: Side
@@ -274,12 +321,20 @@ class Joined:
 
     @classmethod
     def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
-        """A metric of a system in each of two files; None if one does not have it, or in another form."""
+        """A metric of a system in each of two files; None if one does not have it, or in another
+        form.
+        """
         old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
         if old is None or new is None or old.termed != new.termed:
             return None
-        tables = [file.about.get("named", {}).get(file.metrics[label]["table"], True) for file in files]
-        return cls(old, new, all(named or file.clustered.any() for named, file in zip(tables, files, strict=True)))
+        tables = [
+            file.about.get("named", {}).get(file.metrics[label]["table"], True) for file in files
+        ]
+        return cls(
+            old,
+            new,
+            all(named or file.clustered.any() for named, file in zip(tables, files, strict=True)),
+        )
 
     @cached_property
     def common(self) -> Ints:
@@ -301,7 +356,9 @@ class Joined:
 
     def within(self, column: str, label: str) -> Joined:
         """Both sides on the rows of a slice."""
-        old, new = (side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new))
+        old, new = (
+            side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new)
+        )
         return Joined(old, new, self.named)
 
     @cached_property
@@ -319,7 +376,8 @@ class Joined:
     def comparison(self, o: methods.Options) -> significance.Comparison:
         """New − old, with interval and test: paired by unit, or independent if no unit is common.
 
-        Without p if no unit differs: p could not be anything but 1, and Holm need not count it (Tarone 1990).
+        Without p if no unit differs: p could not be anything but 1, and Holm need not count it
+        (Tarone 1990).
         """
         c = self._compared(o)
         e = c.difference
@@ -330,7 +388,9 @@ class Joined:
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)
         if self.old.termed or self.same_rows:
-            return inference.compare(first, second, replace(o, many=self.common.size > o.limits.flipped))
+            return inference.compare(
+                first, second, replace(o, many=self.common.size > o.limits.flipped)
+            )
         if inference.method(first).test is methods.no_test:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
@@ -339,20 +399,31 @@ class Joined:
 
     def _by_influence(self, first: Any, second: Any) -> significance.ByT:
         """The difference of metrics of rows that are not the same on both sides, to first order."""
-        value, freedoms = first.value - second.value, [max(side.freedom, 1.0) for side in (first, second)]
+        value, freedoms = (
+            first.value - second.value,
+            [max(side.freedom, 1.0) for side in (first, second)],
+        )
         if not self.common.size:
             errors = np.array([side.spread.error for side in (first, second)])
-            return significance.welch_t(value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t")
+            return significance.welch_t(
+                value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t"
+            )
         spread = Spread.of(self.paired.new.moved - self.paired.old.moved)
         scale = min(1.0, max(abs(first.value), abs(second.value)))
         freedom = min(spread.freedom(spread.n - 1), *freedoms)
-        return significance.ByT(value, spread.error, self.common.size, freedom, "influence of units, t", scale)
+        return significance.ByT(
+            value, spread.error, self.common.size, freedom, "influence of units, t", scale
+        )
 
     @cached_property
     def same_rows(self) -> bool:
-        """True if the common units have the same rows, with the same actual values and weights, in both reports."""
+        """True if the common units have the same rows, with the same actual values and weights, in
+        both reports.
+        """
         old, new = self.paired.old, self.paired.new
-        sides = [(side.file.row[side.at], side.data.actual, side.data.weights) for side in (old, new)]
+        sides = [
+            (side.file.row[side.at], side.data.actual, side.data.weights) for side in (old, new)
+        ]
         same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))
         return bool(self.common.size) and same and old.data.classes == new.data.classes
 
@@ -369,17 +440,34 @@ class Joined:
         return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))
 
 
-# A report read again from its JSON and its units: the same study, whose limits can be had at any level ----------------
+# A report read again from its JSON and its units: the same study, whose limits can be had at any le
 
 DRAWS = 0.02  # of the width of an interval: by how much random draws may move its limits
-OF_TERMS = (PerUnit, Ratio, Proportion, Loss)  # kinds whose intervals and tests need no more than the terms
-USED = ("level", "margin", "baseline", "seed")  # parameters of a report that its intervals and tests depend on
-DESIGNS = {"users": Layout.INDEPENDENT, "interleaving": Layout.DIVIDED}  # by structure, else rows that count alike
+# kinds whose intervals and tests need no more than the terms
+OF_TERMS = (
+    PerUnit,
+    Ratio,
+    Proportion,
+    Loss,
+)
+# parameters of a report that its intervals and tests depend on
+USED = (
+    "level",
+    "margin",
+    "baseline",
+    "seed",
+)
+DESIGNS = {
+    "users": Layout.INDEPENDENT,
+    "interleaving": Layout.DIVIDED,
+}  # by structure, else rows that count alike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recomputed(study.Study):
-    """The study of a table of a report. file: its units. results: its part of the JSON; table: its name, or empty."""
+    """The study of a table of a report. file: its units. results: its part of the JSON; table: its
+    name, or empty.
+    """
 
     file: UnitFile
     results: Mapping[str, Any]
@@ -395,7 +483,9 @@ class Recomputed(study.Study):
         given |= {"baseline": None} if given.get("baseline") not in systems else {}
         p = reports.Compared.of(given)
         settings = study.settings(p, map(chosen, own))
-        return cls(settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table)
+        return cls(
+            settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table
+        )
 
     @property
     def unit_name(self) -> str:
@@ -418,22 +508,34 @@ class Recomputed(study.Study):
         ratio = isinstance(chosen.metric.kind, PerUnit) and side.data.denominator is not None
         if side.whole or ratio or not isinstance(chosen.metric.kind, OF_TERMS):
             return side.statistic(design, mean=side.averaged)
-        return OfUnits(chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design)
+        return OfUnits(
+            chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design
+        )
 
     def divisions(self) -> list[Slice]:
         """The slices of the columns of segments."""
         columns = self.file.segments.items()
-        return [Slice(name, label, (column, label)) for name, column in columns for label in self.file.words[column]]
+        return [
+            Slice(name, label, (column, label))
+            for name, column in columns
+            for label in self.file.words[column]
+        ]
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits cannot be had: at its own level they are not those that the report has."""
         reported = self._reported.get((chosen.label, system, second))
         if reported is None:
             return f"the report does not compare {system} with {second} on {chosen.label}"
-        e = self.compare(chosen, (system, second)).difference if second else self.estimate(chosen, system)
+        e = (
+            self.compare(chosen, (system, second)).difference
+            if second
+            else self.estimate(chosen, system)
+        )
         ours, theirs = (np.array([ends.value, ends.low, ends.high]) for ends in (e, reported))
         near = DRAWS * float(np.nan_to_num(reported.high - reported.low))
-        if np.allclose(np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True):
+        if np.allclose(
+            np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True
+        ):
             return ""
         shown = (printed(ends.value, ends.low, ends.high) for ends in (e, reported))
         return "limits recomputed from the units: {}, those of the report: {}".format(*shown)
@@ -441,7 +543,10 @@ class Recomputed(study.Study):
     @cached_property
     def _reported(self) -> dict[tuple[str, str, str], intervals.Estimate]:
         """The limits that the report has, of systems and, in both directions, of pairs."""
-        of = {(row["metric"], row["system"], ""): _estimate(row, "value") for row in self.results["estimates"]}
+        of = {
+            (row["metric"], row["system"], ""): _estimate(row, "value")
+            for row in self.results["estimates"]
+        }
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
             for each in (row, diagnostics.turned(row)):

@@ -1,7 +1,9 @@
-"""NAME.units.parquet: for every system and metric the terms of each unit, or the rows that it is computed from.
+"""NAME.units.parquet: for every system and metric the terms of each unit, or the rows that it is
+computed from.
 
-A metric whose kind is `termed` has a numerator and a denominator per unit; the metric is the ratio of their sums, over
-all units or some. All other metrics, such as AUC, are computed from the rows, which the file has once per system.
+A metric whose kind is `termed` has a numerator and a denominator per unit; the metric is the ratio
+of their sums, over all units or some. All other metrics, such as AUC, are computed from the rows,
+which the file has once per system.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 
 PIECE = 2**17  # rows of a file that are made at once
-RUN = 504  # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
+# values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
+RUN = 504
 MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
 
 
@@ -41,8 +44,8 @@ MOST = 10_000_000  # units times systems up to which the file is written where n
 class Listed:
     """The units: the id of each, its cluster if it has one, and its slice by column.
 
-    Ids and clusters are arrays of numpy or Arrow. cluster: None if there is none. slices: for each column the labels,
-    and the number of each unit's label.
+    Ids and clusters are arrays of numpy or Arrow. cluster: None if there is none. slices: for each
+    column the labels, and the number of each unit's label.
     """
 
     id: np.ndarray | pa.Array
@@ -50,21 +53,26 @@ class Listed:
     slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
 
     @staticmethod
-    def of(id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()) -> Listed:
+    def of(
+        id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()
+    ) -> Listed:
         """The names of units. slices: each unit lies in one slice of every column."""
         columns: dict[str, list[Slice]] = {}
         for part in slices:
             columns.setdefault(part.column, []).append(part)
-        return Listed(id, cluster, {name: _numbered(parts, len(id)) for name, parts in columns.items()})
+        return Listed(
+            id, cluster, {name: _numbered(parts, len(id)) for name, parts in columns.items()}
+        )
 
     def __len__(self) -> int:
         return len(self.id)
 
     def parts(self, each: int) -> Iterator[tuple[slice, Listed]]:
-        """The units part by part, with their indices. each: the number of rows per unit in the file.
+        """The units part by part, with their indices. each: the number of rows per unit in the
+        file.
 
-        The rows of all systems and metrics of some units are neighbours, so that the file stores their names about
-        once.
+        The rows of all systems and metrics of some units are neighbours, so that the file stores
+        their names about once.
         """
         step = max(1, PIECE // max(1, each))
         step -= step % RUN if step > RUN else 0
@@ -81,8 +89,12 @@ class Listed:
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
         """The columns of the file, by name."""
-        columns = {"unit": _texts(self.id)} | ({} if self.cluster is None else {"cluster": _texts(self.cluster)})
-        return columns | {segment(name): _coded(code, labels) for name, (labels, code) in self.slices.items()}
+        columns = {"unit": _texts(self.id)} | (
+            {} if self.cluster is None else {"cluster": _texts(self.cluster)}
+        )
+        return columns | {
+            segment(name): _coded(code, labels) for name, (labels, code) in self.slices.items()
+        }
 
 
 def segment(column: str) -> str:
@@ -105,7 +117,9 @@ def _coded(code: Ints, names: Sequence[str]) -> pa.Array:
 def _texts(values: np.ndarray | pa.Array) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
-    return pa.array(values if values.dtype == object else values.astype(str).astype(object), pa.string())
+    return pa.array(
+        values if values.dtype == object else values.astype(str).astype(object), pa.string()
+    )
 
 
 def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
@@ -118,10 +132,11 @@ def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of the file, of one system and some units. metric: None for rows that hold scores instead of terms.
+    """Rows of the file, of one system and some units. metric: None for rows that hold scores
+    instead of terms.
 
-    columns: text columns by name; numbers: numeric columns. A column in neither is empty. label: the number of each
-    row's class or label among all, None if rows have none.
+    columns: text columns by name; numbers: numeric columns. A column in neither is empty. label:
+    the number of each row's class or label among all, None if rows have none.
     """
 
     system: str
@@ -136,8 +151,8 @@ class Block:
 class Units:
     """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
 
-    segments: the segment columns. labels: all classes or labels. named: True if units have ids, False if they are
-    numbered.
+    segments: the segment columns. labels: all classes or labels. named: True if units have ids,
+    False if they are numbered.
     """
 
     size: int
@@ -147,13 +162,19 @@ class Units:
     named: bool = True
 
 
-# Terms and rows -------------------------------------------------------------------------------------------------------
+# Terms and rows -----------------------------------------------------------------------------------
 
 
 def of_each(study: Study, listed: Listed) -> Units:
-    """The terms of the units of a study in which every unit has a value of every metric and system."""
+    """The terms of the units of a study in which every unit has a value of every metric and
+    system.
+    """
     of: Any = study.measure
-    terms = ((name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics)
+    terms = (
+        (name, chosen, of(chosen, name).sums)
+        for name in study.systems
+        for chosen in study.settings.metrics
+    )
     return Units(len(listed), of_terms(terms, listed), tuple(listed.slices))
 
 
@@ -171,11 +192,17 @@ def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
     return Block(system, chosen.label, len(bottom), listed.columns, numbers)
 
 
-def of_arms(systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums]], listed: Listed) -> Iterator[Block]:
-    """The terms of units that belong to one system each. arm: its number. sums: of each metric, over all units."""
+def of_arms(
+    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums]], listed: Listed
+) -> Iterator[Block]:
+    """The terms of units that belong to one system each. arm: its number. sums: of each metric,
+    over all units.
+    """
     for number, system in enumerate(systems):
         own = arm == number
-        yield from of_terms([(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own))
+        yield from of_terms(
+            [(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own)
+        )
 
 
 def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterator[Block]:
@@ -184,10 +211,16 @@ def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterato
         yield Block(system, None, len(credit), listed.columns, {"score": column})
 
 
-def of_lists(systems: Sequence[str], first: Callable[[str, int], Iterable[str]], listed: Listed) -> Iterator[Block]:
-    """The first items of each query's list, by system. first: (system, number of the query) -> the items."""
+def of_lists(
+    systems: Sequence[str], first: Callable[[str, int], Iterable[str]], listed: Listed
+) -> Iterator[Block]:
+    """The first items of each query's list, by system. first: (system, number of the query) -> the
+    items.
+    """
     for system in systems:
-        items = pa.array(["\n".join(first(system, query)) for query in range(len(listed))], pa.string())
+        items = pa.array(
+            ["\n".join(first(system, query)) for query in range(len(listed))], pa.string()
+        )
         yield Block(system, None, len(listed), {**listed.columns, "items": items}, {})
 
 
@@ -200,7 +233,9 @@ def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.
 def of_rows(
     rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
 ) -> Iterator[Block]:
-    """The terms of each row for metrics that have terms; for others the rows themselves, once per system."""
+    """The terms of each row for metrics that have terms; for others the rows themselves, once per
+    system.
+    """
     termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
     others = [chosen for chosen in metrics if not chosen.metric.kind.termed]
     decided = any(chosen.decided for chosen in others)
@@ -224,27 +259,48 @@ def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Bloc
 
 
 def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
-    """The same of each row and class or label; of rows without scores those classes that are actual or predicted."""
+    """The same of each row and class or label; of rows without scores those classes that are actual
+    or predicted.
+    """
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
     sides = {"actual": _by_label(rows.actual, count)}
     sides |= {"predicted": _by_label(rows.predicted, count)} if decided else {}
-    place = np.flatnonzero(sum(sides.values()) if rows.score is None else np.ones(len(rows) * count))
+    place = np.flatnonzero(
+        sum(sides.values()) if rows.score is None else np.ones(len(rows) * count)
+    )
     sides |= {} if rows.score is None else {"score": rows.score.ravel()}
     sides |= {} if rows.weight is None else {"weight": np.repeat(rows.weight, count)}
     columns = {name: column.take(place // count) for name, column in listed.columns.items()}
-    return Block(system, None, len(place), columns, {n: side[place] for n, side in sides.items()}, place % count)
+    return Block(
+        system,
+        None,
+        len(place),
+        columns,
+        {n: side[place] for n, side in sides.items()},
+        place % count,
+    )
 
 
 def _by_label(values: np.ndarray, count: int) -> Floats:
     """1 for each row and class or label that it has, else 0."""
-    return (values if values.ndim > 1 else values[:, None] == np.arange(count)).astype(np.float64).ravel()
+    return (
+        (values if values.ndim > 1 else values[:, None] == np.arange(count))
+        .astype(np.float64)
+        .ravel()
+    )
 
 
-# The file -------------------------------------------------------------------------------------------------------------
+# The file -----------------------------------------------------------------------------------------
 
 
 FORM = "evalkit-units/1"
-DISTINCT = ("unit", "items", "numerator", "score")  # columns whose values differ: a dictionary of them would be longer
+# columns whose values differ: a dictionary of them would be longer
+DISTINCT = (
+    "unit",
+    "items",
+    "numerator",
+    "score",
+)
 TEXT, CATEGORY, NUMBER = "text", "text, dictionary", "number"
 
 
@@ -262,7 +318,8 @@ COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE[
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file to where `evalkit report` expects it; a notebook that is run in another way writes none.
+    """Write the file to where `evalkit report` expects it; a notebook that is run in another way
+    writes none.
 
     studies: by the name of their table, "" if there is only one.
     """
@@ -271,7 +328,9 @@ def leave(report: str, studies: Mapping[str, Study]) -> None:
 
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file, which is the same for the same input; no file if there are no units to write."""
+    """Write the file, which is the same for the same input; no file if there are no units to
+    write.
+    """
     every = _wanted(studies)
     if not every:
         return
@@ -281,7 +340,9 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     words = [name for name in head.schema.names if name not in DISTINCT]
     ids = {"unit": "DELTA_BYTE_ARRAY"}  # each shares its beginning with the one before
     try:
-        with pq.ParquetWriter(path, head.schema, compression="zstd", use_dictionary=words, column_encoding=ids) as file:
+        with pq.ParquetWriter(
+            path, head.schema, compression="zstd", use_dictionary=words, column_encoding=ids
+        ) as file:
             for table in gathered(head.tables(every)):
                 file.write_table(table)
     except BaseException:
@@ -290,7 +351,11 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
 
 
 def _wanted(studies: Mapping[str, Study]) -> dict[str, tuple[Study, Units]]:
-    return {name: (study, units) for name, study in studies.items() if (units := study.units_wanted()) is not None}
+    return {
+        name: (study, units)
+        for name, study in studies.items()
+        if (units := study.units_wanted()) is not None
+    }
 
 
 def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
@@ -300,7 +365,9 @@ def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
     """
     every = _wanted(studies)
     if not every:
-        raise InputError("units: there are none at hand, or so many that they are made only with units=True")
+        raise InputError(
+            "units: there are none at hand, or so many that they are made only with units=True"
+        )
     return pa.concat_tables(_Head.of(report, every).tables(every)).unify_dictionaries().to_pandas()
 
 
@@ -328,17 +395,27 @@ class _Head:
     @staticmethod
     def of(report: str, every: Mapping[str, tuple[Study, Units]]) -> _Head:
         studies = [study for study, _ in every.values()]
-        types = {TEXT: pa.string(), CATEGORY: pa.dictionary(pa.int32(), pa.string()), NUMBER: pa.float64()}
+        types = {
+            TEXT: pa.string(),
+            CATEGORY: pa.dictionary(pa.int32(), pa.string()),
+            NUMBER: pa.float64(),
+        }
         names = {
             "table": [name for name in every if name],
             "system": _distinct(name for study in studies for name in study.systems),
-            "metric": _distinct(chosen.label for study in studies for chosen in study.settings.metrics),
+            "metric": _distinct(
+                chosen.label for study in studies for chosen in study.settings.metrics
+            ),
             "class": _distinct(name for _, units in every.values() for name in units.labels),
         }
-        segments = _distinct(segment(name) for _, units in every.values() for name in units.segments)
+        segments = _distinct(
+            segment(name) for _, units in every.values() for name in units.segments
+        )
         columns = [*COLUMNS, *(Column(name, CATEGORY, holds=SEGMENTS.holds) for name in segments)]
         fields = [pa.field(c.name, types[c.type], metadata={"holds": c.holds}) for c in columns]
-        return _Head(pa.schema(fields, {"evalkit": json.dumps(_about(report, every, names))}), names)
+        return _Head(
+            pa.schema(fields, {"evalkit": json.dumps(_about(report, every, names))}), names
+        )
 
     def tables(self, every: Mapping[str, tuple[Study, Units]]) -> Iterator[pa.Table]:
         """The rows of all studies, piece by piece."""
@@ -352,8 +429,13 @@ class _Head:
         code |= {} if block.label is None else {"class": block.label}
         columns = {name: _coded(codes, self.names[name]) for name, codes in code.items()}
         columns |= dict(block.columns)
-        columns |= {name: pa.array(side, pa.float64(), from_pandas=True) for name, side in block.numbers.items()}
-        arrays = [columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema]
+        columns |= {
+            name: pa.array(side, pa.float64(), from_pandas=True)
+            for name, side in block.numbers.items()
+        }
+        arrays = [
+            columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema
+        ]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
@@ -361,23 +443,43 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _about(report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What the file says of itself: the report, its metrics in order, what a unit is, all classes in order.
+def _about(
+    report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """What the file says of itself: the report, its metrics in order, what a unit is, all classes
+    in order.
 
-    Also whether units have ids, and what made the report: inputs, parameters that can change a number, and versions.
+    Also whether units have ids, and what made the report: inputs, parameters that can change a
+    number, and versions.
     """
-    metrics = [{"table": of} | _metric(chosen) for of, (study, _) in every.items() for chosen in study.settings.metrics]
+    metrics = [
+        {"table": of} | _metric(chosen)
+        for of, (study, _) in every.items()
+        for chosen in study.settings.metrics
+    ]
     units = {of: study.unit_name for of, (study, _) in every.items()}
     studies = [study for study, _ in every.values()]
-    inputs = provenance.inputs(dict.fromkeys(source for study in studies for source in study.sources))
-    given = {name: value for name, value in studies[0].p.given.items() if name not in Resources.options()}
-    about = {"schema": FORM, "report": report, "unit": units, "metrics": metrics, "classes": list(names["class"])}
+    inputs = provenance.inputs(
+        dict.fromkeys(source for study in studies for source in study.sources)
+    )
+    given = {
+        name: value for name, value in studies[0].p.given.items() if name not in Resources.options()
+    }
+    about = {
+        "schema": FORM,
+        "report": report,
+        "unit": units,
+        "metrics": metrics,
+        "classes": list(names["class"]),
+    }
     about |= {"named": {of: units.named for of, (_, units) in every.items()}, "inputs": inputs}
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
 
 def _metric(chosen: Chosen) -> dict[str, Any]:
-    """What the file says of a metric; a limit that is infinite is null, as JSON has no word for it."""
+    """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
+    it.
+    """
     row, infinite = provenance.metric(chosen), (float("inf"), float("-inf"))
     named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
     return named | {key: None if value in infinite else value for key, value in row.items()}

@@ -1,4 +1,6 @@
-"""Reads the input of the validation study: out-of-fold predictions, or a table of features to fit estimators on."""
+"""Reads the input of the validation study: out-of-fold predictions, or a table of features to fit
+estimators on.
+"""
 
 import time
 from collections.abc import Mapping
@@ -23,7 +25,8 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
-HALF = float(np.nextafter(0.5, 1))  # the baseline decides for class 1 where more than half of the others are of it
+# the baseline decides for class 1 where more than half of the others are of it
+HALF = float(np.nextafter(0.5, 1))
 METRICS = {
     "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
     "classes": ("accuracy", "log_loss", "brier"),
@@ -33,12 +36,13 @@ METRICS = {
 
 @sources.naming_files
 def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
-    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
+    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
+    evaluation is sound.
 
-    With `features`, the estimators are fitted on the folds at once. They are fitted on other splits, for at most
-    `seconds`, when a figure, a finding or the page first needs them. Without any input, the bundled sample of
-    predictions is read. Raises ParameterError for an invalid parameter, InputError for invalid input or if an estimator
-    fails.
+    With `features`, the estimators are fitted on the folds at once. They are fitted on other
+    splits, for at most `seconds`, when a figure, a finding or the page first needs them. Without
+    any input, the bundled sample of predictions is read. Raises ParameterError for an invalid
+    parameter, InputError for invalid input or if an estimator fails.
 
     >>> import evalkit as ek
     >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
@@ -52,7 +56,9 @@ def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
     metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
-    shared = study.Settings(metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
+    shared = study.Settings(
+        metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units
+    )
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
 
@@ -60,11 +66,15 @@ read = reports.reader(reports.Validation)(study_of)
 
 
 def _refuse_idle(asked: Mapping[str, Any]) -> None:
-    """Raise ParameterError for a parameter that could change nothing with the input that is given."""
+    """Raise ParameterError for a parameter that could change nothing with the input that is
+    given.
+    """
     if "features" in asked and "preds" in asked:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
     idle = ("threshold", "memory", "threads", "spill") if "features" in asked else FOR_FITS
-    wanted = "preds, predictions that are read" if "features" in asked else "features, a table to fit on"
+    wanted = (
+        "preds, predictions that are read" if "features" in asked else "features, a table to fit on"
+    )
     for name in idle:
         if name in asked:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
@@ -74,15 +84,27 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
 
 
 def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
-    """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
+    """The study of predictions: the folds are the column, a baseline is made from the other folds'
+    labels.
+    """
     assert e.fold is not None
     split = splits.read(e.fold, e.repeat)
     rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}
     systems = {name: Rows(e.label, score, rounded[name]) for name, score in e.score.items()}
     known, every, train = np.zeros(len(e)), len(split.tested) == len(e), split.pairs[0][0]
-    for others, test in split.pairs:  # what needs no feature: the share of class 1, or the median, of the other folds
-        rows = np.concatenate([others, test]) if split.holdout else test  # training rows of a holdout too
-        known[rows] = np.count_nonzero(e.label[others]) / others.size if e.classes else np.median(e.label[others])
+    for (
+        others,
+        test,
+    ) in (
+        split.pairs
+    ):  # what needs no feature: the share of class 1, or the median, of the other folds
+        # training rows of a holdout too
+        rows = np.concatenate([others, test]) if split.holdout else test
+        known[rows] = (
+            np.count_nonzero(e.label[others]) / others.size
+            if e.classes
+            else np.median(e.label[others])
+        )
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = Rows(e.label, known, HALF)
     return Validation(
         shared,
@@ -94,8 +116,12 @@ def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> 
         threshold=p.threshold if e.classes else None,
         examples=e,
         split=split,
-        scored=systems if every else {name: rows.take(split.tested) for name, rows in systems.items()},
-        trained={name: [rows.take(train)] for name, rows in systems.items()} if split.holdout else {},
+        scored=systems
+        if every
+        else {name: rows.take(split.tested) for name, rows in systems.items()},
+        trained={name: [rows.take(train)] for name, rows in systems.items()}
+        if split.holdout
+        else {},
     )
 
 
@@ -105,7 +131,9 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
 
 
 def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
-    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
+    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline,
+    then on others.
+    """
     assert e.features is not None
     setting = splits.Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
     order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
@@ -128,13 +156,19 @@ def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) ->
         {},
         p,
         e.sources,
-        described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
+        described=tuple(
+            f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()
+        ),
         threshold=None,
         examples=e,
         split=setting.folds,
-        scored={name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()},
+        scored={
+            name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()
+        },
         trained={name: [fit.train for fit in own if fit.train] for name, own in fits.items()},
-        refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
+        refit=partial(
+            resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left
+        ),
     )
 
 
@@ -145,7 +179,9 @@ def _estimators(e: folds.Examples, p: reports.Validation) -> dict[str, Any]:
     named = {type(model).__name__ if first is None else _short(first): model}
     if second is not None:
         name = _short(second)
-        named[f"{name} (against)" if name in named else name] = fitting.load(second, "against", e.kind)
+        named[f"{name} (against)" if name in named else name] = fitting.load(
+            second, "against", e.kind
+        )
     return named
 
 
@@ -153,15 +189,27 @@ def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
 
 
-def _possible(shared: study.Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[lookup.Chosen, ...]:
-    """The metrics that every estimator has the predictions for; raises InputError if one was asked for in vain."""
+def _possible(
+    shared: study.Settings, models: Mapping[str, Any], *, asked: bool
+) -> tuple[lookup.Chosen, ...]:
+    """The metrics that every estimator has the predictions for; raises InputError if one was asked
+    for in vain.
+    """
     kept = []
     for chosen in shared.metrics:
-        ranks = ("predict_proba", *(["decision_function"] if chosen.metric.structure == "counts" else []))
+        ranks = (
+            "predict_proba",
+            *(["decision_function"] if chosen.metric.structure == "counts" else []),
+        )
         ways = {"": ("predict",), "scores": ranks}.get(chosen.metric.needs, ("predict_proba",))
-        lacking = [name for name, model in models.items() if not any(hasattr(model, way) for way in ways)]
+        lacking = [
+            name for name, model in models.items() if not any(hasattr(model, way) for way in ways)
+        ]
         if not lacking:
             kept.append(chosen)
         elif asked:
-            raise InputError(f"metrics: {chosen.label} needs {' or '.join(ways)}, which estimator {lacking[0]} lacks")
+            raise InputError(
+                f"metrics: {chosen.label} needs {' or '.join(ways)}, which estimator {lacking[0]} "
+                f"lacks"
+            )
     return tuple(kept)

@@ -1,6 +1,8 @@
-"""The readers of the six reports: each a good table, which of its columns plays which role, and how two files share it.
+"""The readers of the six reports: each a good table, which of its columns plays which role, and how
+two files share it.
 
-Every good table is accepted by its reader (`test_bad_inputs.py` holds that), so whatever is refused is the fault's.
+Every good table is accepted by its reader (`test_bad_inputs.py` holds that), so whatever is refused
+is the fault's.
 """
 
 from collections.abc import Mapping
@@ -21,10 +23,10 @@ UNITS = 40  # queries, ids, sessions or users of a file
 class Reader:
     """One kind of input of one report.
 
-    study: the module of the report. parameter: the argument of its `read` that takes the table; others: arguments that
-    go with it, data frames among them.
-    first, second: the tables of two files that the reader takes together. roles: role -> column of the second table.
-    needed: the columns without which the report cannot be read. large: whether it is also read out of core.
+    study: the module of the report. parameter: the argument of its `read` that takes the table;
+    others: arguments that go with it, data frames among them. first, second: the tables of two
+    files that the reader takes together. roles: role -> column of the second table. needed: the
+    columns without which the report cannot be read. large: whether it is also read out of core.
     """
 
     name: str
@@ -47,7 +49,9 @@ class Reader:
     def columns(self, role: str) -> tuple[str, ...]:
         """The columns of a role, none where no column plays it."""
         if role in ("needed", "two needed"):
-            return self.needed[-1:] if role == "needed" else self.needed[-2:] * (len(self.needed) > 1)
+            return (
+                self.needed[-1:] if role == "needed" else self.needed[-2:] * (len(self.needed) > 1)
+            )
         return (self.roles[role],) if role in self.roles else ()
 
 
@@ -106,29 +110,41 @@ def _binary() -> pd.DataFrame:
 def _classes() -> pd.DataFrame:
     first, second = _numbers(UNITS, 3) / 2, _numbers(UNITS, 4) / 2
     probabilities = {"p_x": first, "p_y": second, "p_z": 1 - first - second}
-    return pd.DataFrame({"id": _ids("r", UNITS), "label": (["x", "y", "z", "x"] * UNITS)[:UNITS]} | probabilities)
+    return pd.DataFrame(
+        {"id": _ids("r", UNITS), "label": (["x", "y", "z", "x"] * UNITS)[:UNITS]} | probabilities
+    )
 
 
 def _labels() -> pd.DataFrame:
     marks = {"y_a": np.arange(UNITS) % 2, "y_b": np.arange(UNITS) // 2 % 2}
-    return pd.DataFrame({"id": _ids("r", UNITS)} | marks | {"p_a": _numbers(UNITS, 5), "p_b": _numbers(UNITS, 6)})
+    return pd.DataFrame(
+        {"id": _ids("r", UNITS)} | marks | {"p_a": _numbers(UNITS, 5), "p_b": _numbers(UNITS, 6)}
+    )
 
 
 def _forecasts() -> pd.DataFrame:
-    return _rows().drop(columns="label").assign(actual=_numbers(UNITS, 7), forecast=_numbers(UNITS, 8))
+    return (
+        _rows().drop(columns="label").assign(actual=_numbers(UNITS, 7), forecast=_numbers(UNITS, 8))
+    )
 
 
 def _values(n: int = 2 * UNITS) -> pd.DataFrame:
     users = [f"u{i // 2}" for i in range(n)]
-    return pd.DataFrame({"query": _ids("q", n), "user": users, "a": _numbers(n, 9), "b": _numbers(n, 10)})
+    return pd.DataFrame(
+        {"query": _ids("q", n), "user": users, "a": _numbers(n, 9), "b": _numbers(n, 10)}
+    )
 
 
 def _long_values() -> pd.DataFrame:
-    return _values().drop(columns="user").melt(id_vars="query", var_name="system", value_name="value")
+    return (
+        _values().drop(columns="user").melt(id_vars="query", var_name="system", value_name="value")
+    )
 
 
 def _trials() -> pd.DataFrame:
-    return pd.DataFrame({"page": _ids("p", 2 * UNITS), "successes": np.arange(2 * UNITS) % 9 + 1, "trials": 20})
+    return pd.DataFrame(
+        {"page": _ids("p", 2 * UNITS), "successes": np.arange(2 * UNITS) % 9 + 1, "trials": 20}
+    )
 
 
 def _folds() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -144,7 +160,9 @@ def _features() -> pd.DataFrame:
     n = 2 * UNITS
     days = pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d")
     numbers = {"x1": _numbers(n, 12), "x2": _numbers(n, 13)}
-    return pd.DataFrame({"id": _ids("r", n), "label": np.arange(n) // 2 % 2, "time": days} | numbers)
+    return pd.DataFrame(
+        {"id": _ids("r", n), "label": np.arange(n) // 2 % 2, "time": days} | numbers
+    )
 
 
 def _sessions() -> pd.DataFrame:
@@ -169,8 +187,13 @@ def _users() -> pd.DataFrame:
     return pd.DataFrame({"user": _ids("u", n), "arm": arms} | numbers | {"country": countries})
 
 
-RANKED, JUDGED = _ranked()[["query", "item", "score"]], _ranked(2 * UNITS)[["query", "item", "grade"]]
-QUERIES = _ranked(2 * UNITS)[["query", "user", "country"]].drop_duplicates("query", ignore_index=True)
+RANKED, JUDGED = (
+    _ranked()[["query", "item", "score"]],
+    _ranked(2 * UNITS)[["query", "item", "grade"]],
+)
+QUERIES = _ranked(2 * UNITS)[["query", "user", "country"]].drop_duplicates(
+    "query", ignore_index=True
+)
 ALL_RANKED = _ranked(2 * UNITS)[["query", "item", "score"]]
 BY_RANK = _ranked().assign(rank=np.tile([1, 2, 3, 4], UNITS))[["query", "item", "rank", "grade"]]
 ITEMS = pd.DataFrame(
@@ -186,97 +209,248 @@ BY_UNIT = {"unit": "user", "segments": "country"}
 
 READERS = (
     Reader(
-        "ranked lists", ranking, "preds", *two_systems(_ranked(), "score"),
-        {"id": "item", "group id": "query", "number": "score", "grade": "grade", "unit": "user", "segment": "country",
-         "shared": "grade", "twin": "item"},
-        ("query", "item", "score"), BY_UNIT, large=True,
-    ),
-    Reader(
-        "ranks", ranking, "preds", *two_systems(BY_RANK),
-        {"id": "item", "group id": "query", "rank": "rank"}, ("query", "item", "rank"), large=True,
-    ),
-    Reader(
-        "run", ranking, "preds", *two_systems(RANKED, "score"), {"id": "item", "number": "score"}, (),
-        {"qrels": _ranked()[["query", "item", "grade"]]}, formats=("trec",), large=True,
-    ),
-    Reader(
-        "judgements", ranking, "qrels", *halves(JUDGED, "query"),
-        {"id": "item", "group id": "query", "grade": "grade", "twin": "query"}, ("query", "item", "grade"),
-        {"preds": ALL_RANKED}, formats=(*EVERY, "trec"), large=True,
-    ),
-    Reader(
-        "queries", ranking, "queries", *halves(QUERIES, "query"),
-        {"id": "query", "unit": "user", "segment": "country"}, ("query", "user", "country"),
-        {"preds": ALL_RANKED, "qrels": JUDGED} | BY_UNIT, large=True,
-    ),
-    Reader(
-        "items", ranking, "items", *halves(ITEMS, "item"),
-        {"id": "item", "amount": "popularity", "probability": "user_share", "feature": "feature_a", "twin": "item"},
-        ("item",), {"preds": _ranked()},
-    ),
-    Reader(
-        "binary", classification, "preds", *two_systems(_binary(), "score"),
-        {"id": "id", "number": "score", "probability": "score", "binary": "label", "weight": "weight", "unit": "user",
-         "segment": "country", "shared": "label", "twin": "label"},
-        ("label", "score"), {"columns": {"weight": "weight", "id": "id"}, "metrics": "roc_auc,brier"} | BY_UNIT,
+        "ranked lists",
+        ranking,
+        "preds",
+        *two_systems(_ranked(), "score"),
+        {
+            "id": "item",
+            "group id": "query",
+            "number": "score",
+            "grade": "grade",
+            "unit": "user",
+            "segment": "country",
+            "shared": "grade",
+            "twin": "item",
+        },
+        ("query", "item", "score"),
+        BY_UNIT,
         large=True,
     ),
     Reader(
-        "classes", classification, "preds", *two_systems(_classes(), "p_x", "p_y", "p_z"),
-        {"id": "id", "number": "p_y", "probability": "p_y", "class": "label", "shared": "label", "twin": "label"},
-        ("label",), {"metrics": "log_loss,accuracy"}, large=True,
+        "ranks",
+        ranking,
+        "preds",
+        *two_systems(BY_RANK),
+        {"id": "item", "group id": "query", "rank": "rank"},
+        ("query", "item", "rank"),
+        large=True,
     ),
     Reader(
-        "labels", classification, "preds", *two_systems(_labels(), "p_a", "p_b"),
-        {"id": "id", "number": "p_b", "mark": "y_b", "shared": "y_b"}, ("y_b", "p_b"), large=True,
+        "run",
+        ranking,
+        "preds",
+        *two_systems(RANKED, "score"),
+        {"id": "item", "number": "score"},
+        (),
+        {"qrels": _ranked()[["query", "item", "grade"]]},
+        formats=("trec",),
+        large=True,
     ),
     Reader(
-        "forecasts", rating, "preds", *two_systems(_forecasts(), "forecast"),
-        {"id": "id", "number": "forecast", "weight": "weight", "unit": "user", "segment": "country",
-         "shared": "actual", "twin": "actual"},
-        ("actual", "forecast"), {"columns": {"weight": "weight", "id": "id"}} | BY_UNIT, large=True,
+        "judgements",
+        ranking,
+        "qrels",
+        *halves(JUDGED, "query"),
+        {"id": "item", "group id": "query", "grade": "grade", "twin": "query"},
+        ("query", "item", "grade"),
+        {"preds": ALL_RANKED},
+        formats=(*EVERY, "trec"),
+        large=True,
     ),
     Reader(
-        "wide values", significance, "preds", *halves(_values(), "query"),
-        {"id": "query", "value": "b", "unit": "user"}, ("a", "b"), {"unit": "user", "systems": "a,b"},
+        "queries",
+        ranking,
+        "queries",
+        *halves(QUERIES, "query"),
+        {"id": "query", "unit": "user", "segment": "country"},
+        ("query", "user", "country"),
+        {"preds": ALL_RANKED, "qrels": JUDGED} | BY_UNIT,
+        large=True,
     ),
     Reader(
-        "independent values", significance, "preds", *halves(_values(), "query"),
-        {"id": "query", "value": "b"}, ("a", "b"), {"systems": "a,b"}, large=True,
+        "items",
+        ranking,
+        "items",
+        *halves(ITEMS, "item"),
+        {
+            "id": "item",
+            "amount": "popularity",
+            "probability": "user_share",
+            "feature": "feature_a",
+            "twin": "item",
+        },
+        ("item",),
+        {"preds": _ranked()},
     ),
     Reader(
-        "long values", significance, "preds", *halves(_long_values(), "query"),
-        {"id": "query", "value": "value", "name": "system"}, ("query", "system", "value"), large=True,
+        "binary",
+        classification,
+        "preds",
+        *two_systems(_binary(), "score"),
+        {
+            "id": "id",
+            "number": "score",
+            "probability": "score",
+            "binary": "label",
+            "weight": "weight",
+            "unit": "user",
+            "segment": "country",
+            "shared": "label",
+            "twin": "label",
+        },
+        ("label", "score"),
+        {"columns": {"weight": "weight", "id": "id"}, "metrics": "roc_auc,brier"} | BY_UNIT,
+        large=True,
     ),
     Reader(
-        "losses", significance, "preds", *two_systems(_binary(), "score"),
-        {"id": "id", "number": "score", "probability": "score", "binary": "label", "unit": "user", "shared": "label"},
-        (), {"unit": "user"}, large=True,
+        "classes",
+        classification,
+        "preds",
+        *two_systems(_classes(), "p_x", "p_y", "p_z"),
+        {
+            "id": "id",
+            "number": "p_y",
+            "probability": "p_y",
+            "class": "label",
+            "shared": "label",
+            "twin": "label",
+        },
+        ("label",),
+        {"metrics": "log_loss,accuracy"},
+        large=True,
     ),
     Reader(
-        "trials", significance, "preds", *halves(_trials(), "page"),
-        {"id": "page", "number": "successes", "count": "successes"}, ("successes", "trials"),
+        "labels",
+        classification,
+        "preds",
+        *two_systems(_labels(), "p_a", "p_b"),
+        {"id": "id", "number": "p_b", "mark": "y_b", "shared": "y_b"},
+        ("y_b", "p_b"),
+        large=True,
     ),
     Reader(
-        "folds", validation, "preds", *_folds(),
-        {"id": "id", "number": "score", "binary": "label", "shared": "label", "fold": "fold", "time": "time",
-         "twin": "label"},
-        ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}},
+        "forecasts",
+        rating,
+        "preds",
+        *two_systems(_forecasts(), "forecast"),
+        {
+            "id": "id",
+            "number": "forecast",
+            "weight": "weight",
+            "unit": "user",
+            "segment": "country",
+            "shared": "actual",
+            "twin": "actual",
+        },
+        ("actual", "forecast"),
+        {"columns": {"weight": "weight", "id": "id"}} | BY_UNIT,
+        large=True,
     ),
     Reader(
-        "features", validation, "features", *halves(_features(), "id"),
-        {"id": "id", "target": "label", "time": "time"}, ("label",),
+        "wide values",
+        significance,
+        "preds",
+        *halves(_values(), "query"),
+        {"id": "query", "value": "b", "unit": "user"},
+        ("a", "b"),
+        {"unit": "user", "systems": "a,b"},
+    ),
+    Reader(
+        "independent values",
+        significance,
+        "preds",
+        *halves(_values(), "query"),
+        {"id": "query", "value": "b"},
+        ("a", "b"),
+        {"systems": "a,b"},
+        large=True,
+    ),
+    Reader(
+        "long values",
+        significance,
+        "preds",
+        *halves(_long_values(), "query"),
+        {"id": "query", "value": "value", "name": "system"},
+        ("query", "system", "value"),
+        large=True,
+    ),
+    Reader(
+        "losses",
+        significance,
+        "preds",
+        *two_systems(_binary(), "score"),
+        {
+            "id": "id",
+            "number": "score",
+            "probability": "score",
+            "binary": "label",
+            "unit": "user",
+            "shared": "label",
+        },
+        (),
+        {"unit": "user"},
+        large=True,
+    ),
+    Reader(
+        "trials",
+        significance,
+        "preds",
+        *halves(_trials(), "page"),
+        {"id": "page", "number": "successes", "count": "successes"},
+        ("successes", "trials"),
+    ),
+    Reader(
+        "folds",
+        validation,
+        "preds",
+        *_folds(),
+        {
+            "id": "id",
+            "number": "score",
+            "binary": "label",
+            "shared": "label",
+            "fold": "fold",
+            "time": "time",
+            "twin": "label",
+        },
+        ("label", "score", "fold"),
+        {"columns": {"id": "id", "time": "time"}},
+    ),
+    Reader(
+        "features",
+        validation,
+        "features",
+        *halves(_features(), "id"),
+        {"id": "id", "target": "label", "time": "time"},
+        ("label",),
         {"columns": {"id": "id", "time": "time"}, "seconds": 0.01, "k": 2},
     ),
     Reader(
-        "sessions", interleaving, "log", *halves(_sessions(), "session"),
-        {"group id": "session", "number": "click", "position": "position", "name": "team", "unit": "user",
-         "segment": "country"},
-        ("session", "position", "team", "click"), {"world": "none", "segments": "country"}, large=True,
+        "sessions",
+        interleaving,
+        "log",
+        *halves(_sessions(), "session"),
+        {
+            "group id": "session",
+            "number": "click",
+            "position": "position",
+            "name": "team",
+            "unit": "user",
+            "segment": "country",
+        },
+        ("session", "position", "team", "click"),
+        {"world": "none", "segments": "country"},
+        large=True,
     ),
     Reader(
-        "users", interleaving, "users", *halves(_users(), "user"),
-        {"id": "user", "number": "orders", "name": "arm"}, ("arm", "orders"),
-        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"}, large=True,
+        "users",
+        interleaving,
+        "users",
+        *halves(_users(), "user"),
+        {"id": "user", "number": "orders", "name": "arm"},
+        ("arm", "orders"),
+        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"},
+        large=True,
     ),
-)  # fmt: skip
+)

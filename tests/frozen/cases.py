@@ -1,4 +1,6 @@
-"""The frozen cases: every report on every set of data, in the ways that a restructuring could break (cases.toml)."""
+"""The frozen cases: every report on every set of data, in the ways that a restructuring could break
+(cases.toml).
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,7 +15,9 @@ METRICS: dict[str, str] = FILE["lists"]
 
 @dataclass(frozen=True)
 class Case:
-    """One report with its parameters. needs: what it takes beyond the checkout and its environment."""
+    """One report with its parameters. needs: what it takes beyond the checkout and its
+    environment.
+    """
 
     name: str
     report: str
@@ -41,7 +45,11 @@ def load(path: Path) -> tuple[Case, ...]:
 
 def _case(name: str, written: Mapping[str, Any], lists: Mapping[str, str]) -> Case:
     """A case of a file."""
-    parameters = {key: value for part in written.get("with", ()) for key, value in FILE["shared"][part].items()}
+    parameters = {
+        key: value
+        for part in written.get("with", ())
+        for key, value in FILE["shared"][part].items()
+    }
     for key, value in written.items():
         if key != "with":
             listed = isinstance(value, str) and value.startswith("@")

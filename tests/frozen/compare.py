@@ -1,4 +1,6 @@
-"""Compare two trees of results: numbers to 1e-12, everything else exactly; records are paired by what they are of."""
+"""Compare two trees of results: numbers to 1e-12, everything else exactly; records are paired by
+what they are of.
+"""
 
 import base64
 import re
@@ -13,13 +15,16 @@ TOLERANCE = 1e-12  # of a difference relative to max(1, |old|)
 ABSENT = "(absent)"
 KINDS = NUMBER, WORDS, RECORD, ORDER = ("number", "words", "record", "order")
 
-# Where bootstrap draws tie with the estimate, the last bit of a sum decides their side: another processor moves these.
+# Where bootstrap draws tie with the estimate, the last bit of a sum decides their side: another
+# processor moves these.
 BY_PROCESSOR = re.compile(r"calibration\[.*uncertainty\]\.(low|high)|other_tests\[.*\]\.bootstrap")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where two trees of results differ. kind: number, words, record (added or gone) or order."""
+    """One place where two trees of results differ. kind: number, words, record (added or gone) or
+    order.
+    """
 
     path: str
     kind: str
@@ -31,7 +36,9 @@ class Difference:
 
     @property
     def place(self) -> str:
-        """The path without the names of records, so that the same column of many records is one place."""
+        """The path without the names of records, so that the same column of many records is one
+        place.
+        """
         return re.sub(r"\[.*?\](?=[.\[]|$)", "[]", self.path)
 
     @property
@@ -65,8 +72,9 @@ def numbers(tree: Any) -> int:
 def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
     """Every place where `new` differs from `old`.
 
-    A list of records is paired by the records' names (system, metric, pair, ...), a mapping of equally long columns is
-    read as such a list, any other list is compared by position. Packed numbers are the list of these numbers.
+    A list of records is paired by the records' names (system, metric, pair, ...), a mapping of
+    equally long columns is read as such a list, any other list is compared by position. Packed
+    numbers are the list of these numbers.
 
     >>> [str(d) for d in differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]})]
     ['a[1]: 2.0 -> 2.5']
@@ -89,7 +97,9 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
 
 
 def same(old: Any, new: Any) -> bool:
-    """True if two values are equal: floats to the tolerance, integers, words and undefined values exactly."""
+    """True if two values are equal: floats to the tolerance, integers, words and undefined values
+    exactly.
+    """
     if isinstance(old, float) and isinstance(new, float):
         return abs(new - old) <= TOLERANCE * max(1.0, abs(old))
     return bool(old == new) and is_number(old) == is_number(new)
@@ -103,7 +113,9 @@ def _kind(old: Any, new: Any) -> str:
 
 def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[Difference]:
     for name in [*old, *(name for name in new if name not in old)]:
-        yield from _differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else name)
+        yield from _differences(
+            old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else name
+        )
 
 
 def _lists(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Difference]:
@@ -115,14 +127,24 @@ def _lists(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Differ
 def _records(old: list[dict], new: list[dict], path: str) -> Iterator[Difference]:
     fields = naming(old)
     before, after = named(old, fields), named(new, fields)
-    yield from (d for name in before for d in _differences(before[name], after.get(name, ABSENT), f"{path}[{name}]"))
-    yield from (Difference(f"{path}[{name}]", RECORD, ABSENT, after[name]) for name in after if name not in before)
-    orders = [[name for name in one if name in other] for one, other in ((before, after), (after, before))]
+    yield from (
+        d
+        for name in before
+        for d in _differences(before[name], after.get(name, ABSENT), f"{path}[{name}]")
+    )
+    yield from (
+        Difference(f"{path}[{name}]", RECORD, ABSENT, after[name])
+        for name in after
+        if name not in before
+    )
+    orders = [
+        [name for name in one if name in other] for one, other in ((before, after), (after, before))
+    ]
     if orders[0] != orders[1]:
         yield Difference(path, ORDER, *(", ".join(order) for order in orders))
 
 
-# Packed numbers -----------------------------------------------------------------------------------------------
+# Packed numbers -----------------------------------------------------------------------------------
 
 
 def is_packed(tree: Any) -> bool:
@@ -140,7 +162,7 @@ def unpacked(tree: Any) -> Any:
     return list(map(unpacked, tree)) if isinstance(tree, list) else tree
 
 
-# Records ------------------------------------------------------------------------------------------------------
+# Records ------------------------------------------------------------------------------------------
 
 
 def is_records(tree: Any) -> bool:
@@ -151,7 +173,8 @@ def is_records(tree: Any) -> bool:
 def is_columns(tree: Any) -> bool:
     """True for a mapping of two or more equally long, not empty lists of single values.
 
-    Where one is coded, as words and the place of each row's, others may be a value that all rows share.
+    Where one is coded, as words and the place of each row's, others may be a value that all rows
+    share.
     """
     if not isinstance(tree, Mapping) or len(tree) < 2:
         return False
@@ -160,7 +183,9 @@ def is_columns(tree: Any) -> bool:
     lists = [column for column in columns if isinstance(column, list)]
     lengths = {len(column) for column in lists}
     single = not any(isinstance(value, list | dict) for column in lists for value in column)
-    whole = len(lists) == len(tree) or (coded and not any(isinstance(column, Mapping) for column in columns))
+    whole = len(lists) == len(tree) or (
+        coded and not any(isinstance(column, Mapping) for column in columns)
+    )
     return len(lengths) == 1 and lengths != {0} and single and whole
 
 
@@ -177,7 +202,10 @@ def records(columns: Mapping[str, Any]) -> list[dict]:
     """
     lists = {name: plain(column) for name, column in columns.items()}
     length = max(len(column) for column in lists.values() if isinstance(column, list))
-    lists = {name: column if isinstance(column, list) else [column] * length for name, column in lists.items()}
+    lists = {
+        name: column if isinstance(column, list) else [column] * length
+        for name, column in lists.items()
+    }
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
@@ -187,7 +215,8 @@ def plain(column: Any) -> Any:
 
 
 def naming(rows: list[dict]) -> list[str]:
-    """The first fields that tell the records apart: texts before whole numbers, and never numbers with a fraction.
+    """The first fields that tell the records apart: texts before whole numbers, and never numbers
+    with a fraction.
 
     >>> naming([{"metric": "f1", "system": "a", "n": 9}, {"metric": "f1", "system": "b", "n": 9}])
     ['system']
@@ -219,7 +248,7 @@ def named(rows: list[dict], fields: list[str]) -> dict[str, dict]:
     return by_name
 
 
-# Words --------------------------------------------------------------------------------------------------------
+# Words --------------------------------------------------------------------------------------------
 
 
 def shorten(value: Any, most: int = 110) -> str:
@@ -229,7 +258,9 @@ def shorten(value: Any, most: int = 110) -> str:
 
 
 def summary(found: Mapping[str, list[Difference]]) -> list[str]:
-    """One line for each place that changed, over all cases: how many values, how much, and one example."""
+    """One line for each place that changed, over all cases: how many values, how much, and one
+    example.
+    """
     places: dict[tuple[str, str], list[tuple[str, Difference]]] = {}
     for case, changes in found.items():
         for change in changes:

@@ -1,17 +1,20 @@
 """Freeze the numbers of every report, and compare the package of today with what was frozen.
 
     .venv/bin/python tests/frozen/freeze.py compare            # after each step: nothing may differ
-    .venv/bin/python tests/frozen/freeze.py compare --explain  # one line per place, for the commit message
-    .venv/bin/python tests/frozen/freeze.py write              # in the commit that explains a changed number
+    .venv/bin/python tests/frozen/freeze.py compare --explain  # one line per place, for the commit
+    message .venv/bin/python tests/frozen/freeze.py write              # in the commit that explains
+    a changed number
 
-Both take `--local`, for the sets beside the checkout that must not be committed: their results stay in the ignored
-folder `local`; and names of cases, or parts of names. Cases that need Spark run where pyspark is installed.
+Both take `--local`, for the sets beside the checkout that must not be committed: their results stay
+in the ignored folder `local`; and names of cases, or parts of names. Cases that need Spark run
+where pyspark is installed.
 
-A case runs a notebook's own cells in this process: the parameters, the one that reads the study, and the last one,
-which publishes every number of the page. So neither command knows how the package is built, and the limits that some
-cases make small are the only thing that it takes from the inside (`needs.py`). What depends on the machine is left out
-(`frozen_results`). Numbers agree to 1e-12 relative to max(1, |x|), integers and words exactly.
-Frozen and compared on one machine, they are all reproducible; `compare.BY_PROCESSOR` says which few are not on another.
+A case runs a notebook's own cells in this process: the parameters, the one that reads the study,
+and the last one, which publishes every number of the page. So neither command knows how the package
+is built, and the limits that some cases make small are the only thing that it takes from the inside
+(`needs.py`). What depends on the machine is left out (`frozen_results`). Numbers agree to 1e-12
+relative to max(1, |x|), integers and words exactly. Frozen and compared on one machine, they are
+all reproducible; `compare.BY_PROCESSOR` says which few are not on another.
 """
 
 import argparse
@@ -37,11 +40,13 @@ FOLDERS = {False: Path(__file__).parent / "results", True: Path(__file__).parent
 MADE = "{made}"  # in a parameter: the folder of the tables that `needs.tables` writes
 
 
-# Running a case -----------------------------------------------------------------------------------------------
+# Running a case -----------------------------------------------------------------------------------
 
 
 def run(case: Case, made: Path) -> dict[str, Any]:
-    """What the report of a case publishes, without what depends on the machine; an error is the one member "error"."""
+    """What the report of a case publishes, without what depends on the machine; an error is the one
+    member "error".
+    """
     values = {name: _placed(value, str(made)) for name, value in case.parameters.items()}
     with contextlib.chdir(ROOT), needs.met(case.needs), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -52,11 +57,17 @@ def run(case: Case, made: Path) -> dict[str, Any]:
 
 
 def published(report: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The results that a notebook publishes: its parameters, its cell that reads and its last cell, run here."""
-    cells = json.loads((ROOT / "notebooks" / f"{report}.ipynb").read_text(encoding="utf-8"))["cells"]
+    """The results that a notebook publishes: its parameters, its cell that reads and its last cell,
+    run here.
+    """
+    cells = json.loads((ROOT / "notebooks" / f"{report}.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     source = {i: "".join(cell["source"]) for i, cell in enumerate(code)}
-    first = next(i for i, cell in enumerate(code) if "parameters" in cell["metadata"].get("tags", ()))
+    first = next(
+        i for i, cell in enumerate(code) if "parameters" in cell["metadata"].get("tags", ())
+    )
     names: dict[str, Any] = {}
     exec(source[first], names)
     if unknown := set(values) - set(names):
@@ -71,9 +82,13 @@ def published(report: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frozen_results(results: Mapping[str, Any], made: Path) -> dict[str, Any]:
-    """The results without versions and hashes of inputs, and with a fixed word for the folder of made tables."""
+    """The results without versions and hashes of inputs, and with a fixed word for the folder of
+    made tables.
+    """
     kept = {name: value for name, value in results.items() if name != "versions"}
-    kept["inputs"] = [{name: value for name, value in one.items() if name != "sha256"} for one in kept["inputs"]]
+    kept["inputs"] = [
+        {name: value for name, value in one.items() if name != "sha256"} for one in kept["inputs"]
+    ]
     return json.loads(json.dumps(_replaced(kept, str(made), MADE)))
 
 
@@ -89,17 +104,23 @@ def _replaced(value: Any, old: str, new: str) -> Any:
     return value.replace(old, new) if isinstance(value, str) else value
 
 
-# The fixture --------------------------------------------------------------------------------------------------
+# The fixture --------------------------------------------------------------------------------------
 
 
 def load(folder: Path) -> dict[str, dict[str, Any]]:
     """The frozen results of a folder by case."""
     files = sorted(folder.glob("*.json.gz"))
-    return {case: tree for file in files for case, tree in json.loads(gzip.decompress(file.read_bytes())).items()}
+    return {
+        case: tree
+        for file in files
+        for case, tree in json.loads(gzip.decompress(file.read_bytes())).items()
+    }
 
 
 def save(results: Mapping[str, Mapping[str, Any]], cases: Iterable[Case], folder: Path) -> None:
-    """Write one file a report; the same results give the same bytes. Results of other cases are dropped."""
+    """Write one file a report; the same results give the same bytes. Results of other cases are
+    dropped.
+    """
     folder.mkdir(exist_ok=True)
     by_report: dict[str, dict[str, Any]] = {}
     for case in cases:
@@ -110,12 +131,12 @@ def save(results: Mapping[str, Mapping[str, Any]], cases: Iterable[Case], folder
         (folder / f"{report}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
-# The commands -------------------------------------------------------------------------------------------------
+# The commands -------------------------------------------------------------------------------------
 
 
 def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
-    """Run the chosen ones of all cases and write the fixture; the others, those that fail and those that cannot be run
-    here keep what was frozen, and the last are named.
+    """Run the chosen ones of all cases and write the fixture; the others, those that fail and those
+    that cannot be run here keep what was frozen, and the last are named.
     """
     results, failed = load(folder), 0
     for case, tree in ran(chosen):
@@ -126,7 +147,10 @@ def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
     save(results, cases, folder)
     kept = [results[case.name] for case in cases if case.name in results]
     size = sum(file.stat().st_size for file in folder.glob("*.json.gz"))
-    print(f"{len(kept)} cases, {sum(map(compare.numbers, kept)):,} numbers, {size:,} bytes; {failed} cases failed")
+    print(
+        f"{len(kept)} cases, {sum(map(compare.numbers, kept)):,} numbers, {size:,} bytes; {failed} "
+        f"cases failed"
+    )
     if old := [case for case in chosen if needs.absent(case.needs)]:
         print(f"{len(old)} cases could not be run here and are as they were frozen before:")
         for case in old:
@@ -159,7 +183,11 @@ def ran(cases: Iterable[Case]) -> Iterator[tuple[Case, dict[str, Any]]]:
         for case in runnable(cases):
             start = time.process_time()
             tree = run(case, Path(made))
-            print(f"{case.name}: {compare.numbers(tree):,} numbers, {time.process_time() - start:.1f} s", flush=True)
+            print(
+                f"{case.name}: {compare.numbers(tree):,} numbers, "
+                f"{time.process_time() - start:.1f} s",
+                flush=True,
+            )
             if "error" in tree:
                 print(f"  {tree['error']}")
             yield case, tree
@@ -176,14 +204,20 @@ def runnable(cases: Iterable[Case]) -> Iterator[Case]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Freeze the numbers of every report, or compare with the frozen ones.")
+    parser = argparse.ArgumentParser(
+        description="Freeze the numbers of every report, or compare with the frozen ones."
+    )
     parser.add_argument("command", choices=("write", "compare"))
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
-    parser.add_argument("--local", action="store_true", help="the cases on data that must not be committed")
+    parser.add_argument(
+        "--local", action="store_true", help="the cases on data that must not be committed"
+    )
     parser.add_argument("--explain", action="store_true", help="one line a place that changed")
     asked = parser.parse_intermixed_args(arguments)
     cases = [case for case in CASES if case.local == asked.local]
-    chosen = [case for case in cases if not asked.case or any(name in case.name for name in asked.case)]
+    chosen = [
+        case for case in cases if not asked.case or any(name in case.name for name in asked.case)
+    ]
     if not chosen:
         parser.error(f"no case has {' or '.join(map(repr, asked.case))} in its name")
     if asked.command == "write":

@@ -1,17 +1,17 @@
 """Large cases in both forms: rows held in memory, and tables that are read block by block.
 
-    make large                                            # both forms against the stored numbers, and each other
-    .venv/bin/python tests/frozen/large.py compare rating --explain    # one line a place
-    .venv/bin/python tests/frozen/large.py write          # stores the numbers of today
+    make large                                            # both forms against the stored numbers,
+    and each other .venv/bin/python tests/frozen/large.py compare rating --explain    # one line a
+    place .venv/bin/python tests/frozen/large.py write          # stores the numbers of today
 
-`large.json.gz` has the numbers of the held form, and of the blocks what differs from it. Tables are written
-once into the ignored folder `.large`. `--form blocks` runs that form alone; `--memory` and `--threads` are its
-parameters, `--spark` hands the tables to Spark.
+`large.json.gz` has the numbers of the held form, and of the blocks what differs from it. Tables are
+written once into the ignored folder `.large`. `--form blocks` runs that form alone; `--memory` and
+`--threads` are its parameters, `--spark` hands the tables to Spark.
 
-How far a number moved depends on its kind. value: relative to itself, or to half the width of its interval where that
-is larger. limit: in standard errors, a quarter of the width. width: the ratio less 1, so of
-detectable differences. p: the difference of log10.
-count: whole numbers, which must be equal. word: methods, verdicts, records that are gone or new, undefined numbers.
+How far a number moved depends on its kind. value: relative to itself, or to half the width of its
+interval where that is larger. limit: in standard errors, a quarter of the width. width: the ratio
+less 1, so of detectable differences. p: the difference of log10. count: whole numbers, which must
+be equal. word: methods, verdicts, records that are gone or new, undefined numbers.
 """
 
 import argparse
@@ -37,7 +37,9 @@ FOLDER, STORED = freeze.ROOT / ".large", Path(__file__).parent / "large.json.gz"
 MOST = 2**23
 FORMS = {
     "held": Limits(reading=Reading(rows=MOST, lists=MOST, collected=MOST)),
-    "blocks": Limits(reading=Reading(rows=1_000, lists=0, collected=1_000, shard=2**15, largest=2**16)),
+    "blocks": Limits(
+        reading=Reading(rows=1_000, lists=0, collected=1_000, shard=2**15, largest=2**16)
+    ),
 }
 KINDS = VALUE, LIMIT, WIDTH, P, COUNT, WORD = ("value", "limit", "width", "p", "count", "word")
 # What the held form must keep, and what the blocks should reach.
@@ -51,11 +53,13 @@ IS_P = re.compile(r"(p|adjusted|p_.*|.*_p)(\[.*\])?")
 Flat = dict[str, Any]
 
 
-# Numbers by their paths ---------------------------------------------------------------------------------------
+# Numbers by their paths ---------------------------------------------------------------------------
 
 
 def flat(tree: Any, path: str = "") -> Flat:
-    """Every number and word of a tree by its path; of long lists the first, the last and some between them."""
+    """Every number and word of a tree by its path; of long lists the first, the last and some
+    between them.
+    """
     return dict(_leaves(compare.unpacked(tree), path))
 
 
@@ -63,11 +67,18 @@ def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     if columns := compare.is_columns(tree):
         tree = {name: compare.plain(column) for name, column in tree.items()}
         long = max(len(column) for column in tree.values() if isinstance(column, list))
-        tree = {name: some(column) if isinstance(column, list) else column for name, column in tree.items()}
+        tree = {
+            name: some(column) if isinstance(column, list) else column
+            for name, column in tree.items()
+        }
     if columns or isinstance(tree, list):
         yield f"{path}.length", long if columns else len(tree)
         rows = compare.records(tree) if columns else some(tree)
-        named = compare.named(rows, compare.naming(rows)) if compare.is_records(rows) else dict(enumerate(rows))
+        named = (
+            compare.named(rows, compare.naming(rows))
+            if compare.is_records(rows)
+            else dict(enumerate(rows))
+        )
         for name, row in named.items():
             yield from _leaves(row, f"{path}[{name}]")
     elif isinstance(tree, Mapping):
@@ -80,7 +91,11 @@ def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def some(rows: list) -> list:
     """The rows, of a long list the first, the last and some between them."""
-    return [rows[i * (len(rows) - 1) // (LONGEST - 1)] for i in range(LONGEST)] if len(rows) > LONGEST else rows
+    return (
+        [rows[i * (len(rows) - 1) // (LONGEST - 1)] for i in range(LONGEST)]
+        if len(rows) > LONGEST
+        else rows
+    )
 
 
 def kind(path: str, value: Any) -> str:
@@ -96,15 +111,25 @@ def kind(path: str, value: Any) -> str:
 
 
 def half(numbers: Flat, path: str) -> float:
-    """Half the width of the interval of which this number is a limit or the centre; NaN where there is none."""
+    """Half the width of the interval of which this number is a limit or the centre; NaN where there
+    is none.
+    """
     stem = re.sub(r"(low|high)$", "", path)
-    stem = stem if stem != path else path.rpartition(".")[0] + "." if f"{path}_low" not in numbers else f"{path}_"
+    stem = (
+        stem
+        if stem != path
+        else path.rpartition(".")[0] + "."
+        if f"{path}_low" not in numbers
+        else f"{path}_"
+    )
     low, high = numbers.get(f"{stem}low"), numbers.get(f"{stem}high")
     return (high - low) / 2 if compare.is_number(low) and compare.is_number(high) else math.nan
 
 
 def moved(old: Flat, new: Flat) -> Iterator[tuple[str, str, float]]:
-    """Each number that is not the same to the last bit: its kind, its path, and how far it moved."""
+    """Each number that is not the same to the last bit: its kind, its path, and how far it
+    moved.
+    """
     for path in [*old, *(path for path in new if path not in old)]:
         a, b = old.get(path, compare.ABSENT), new.get(path, compare.ABSENT)
         if a == b and compare.is_number(a) == compare.is_number(b):
@@ -127,7 +152,7 @@ def moved(old: Flat, new: Flat) -> Iterator[tuple[str, str, float]]:
             yield of, path, abs(b - a) / (size or 1.0)
 
 
-# Running ------------------------------------------------------------------------------------------------------
+# Running ------------------------------------------------------------------------------------------
 
 
 def run(case: Case, form: str, more: Mapping[str, Any], *, spark: bool = False) -> Flat:
@@ -136,7 +161,9 @@ def run(case: Case, form: str, more: Mapping[str, Any], *, spark: bool = False) 
         large_cases.made(FOLDER, table)
     parameters = dict(case.parameters) | (more if form == "blocks" else {})
     if spark:
-        parameters = {k: f"spark:parquet.`{v}`" if "{made}" in str(v) else v for k, v in parameters.items()}
+        parameters = {
+            k: f"spark:parquet.`{v}`" if "{made}" in str(v) else v for k, v in parameters.items()
+        }
     with needs.pytest.MonkeyPatch.context() as patch:
         if spark:
             needs.start_spark()
@@ -152,7 +179,10 @@ def read(path: Path) -> Any:
 def load() -> dict[str, dict[str, Flat]]:
     """The stored numbers: case -> form -> path -> number."""
     stored = read(STORED) if STORED.exists() else {}
-    return {name: {"held": held, "blocks": patched(held, changed)} for name, (held, changed) in stored.items()}
+    return {
+        name: {"held": held, "blocks": patched(held, changed)}
+        for name, (held, changed) in stored.items()
+    }
 
 
 def patched(held: Flat, changed: Flat) -> Flat:
@@ -163,7 +193,9 @@ def patched(held: Flat, changed: Flat) -> Flat:
 def save(results: Mapping[str, Mapping[str, Flat]]) -> None:
     """Write the held form of each case, and of the blocks what differs."""
     kept = {case.name: results[case.name] for case in large_cases.LARGE if case.name in results}
-    each = {name: (forms["held"], forms.get("blocks", forms["held"])) for name, forms in kept.items()}
+    each = {
+        name: (forms["held"], forms.get("blocks", forms["held"])) for name, forms in kept.items()
+    }
     written({name: (held, change(held, blocks)) for name, (held, blocks) in each.items()}, STORED)
 
 
@@ -179,14 +211,18 @@ def written(stored: Any, path: Path) -> None:
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
-# Tiny blocks of the frozen cases ------------------------------------------------------------------------------
+# Tiny blocks of the frozen cases ------------------------------------------------------------------
 
 
-# Comparing ----------------------------------------------------------------------------------------------------
+# Comparing ----------------------------------------------------------------------------------------
 
 
-def compared(title: str, old: Flat, new: Flat, bounds: Mapping[str, float], *, explain: bool) -> int:
-    """Print a line for each kind that moved, with `explain` for each place too; how many are beyond the bounds."""
+def compared(
+    title: str, old: Flat, new: Flat, bounds: Mapping[str, float], *, explain: bool
+) -> int:
+    """Print a line for each kind that moved, with `explain` for each place too; how many are beyond
+    the bounds.
+    """
     found: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for of, path, far in moved(old, new):
         place = re.sub(r"\[.*?\](?=[.\[]|$)", "[]", path)
@@ -197,24 +233,45 @@ def compared(title: str, old: Flat, new: Flat, bounds: Mapping[str, float], *, e
         beyond = sum(far > bounds[of] for far, _ in everywhere)
         outside += beyond
         far, path = max(everywhere)
-        print(f"  {title}: {of}: {len(everywhere)} moved, {beyond} beyond {bounds[of]:g}, most {far:.2g} at {path}")
+        print(
+            f"  {title}: {of}: {len(everywhere)} moved, {beyond} beyond {bounds[of]:g}, most "
+            f"{far:.2g} at {path}"
+        )
         for place, entries in sorted(found[of].items()) if explain else ():
             far, path = max(entries)
             if far > bounds[of]:
-                print(f"    {place}: {len(entries)}, most {far:.2g}: {path}: {old.get(path)} -> {new.get(path)}")
+                print(
+                    f"    {place}: {len(entries)}, most {far:.2g}: {path}: {old.get(path)} -> "
+                    f"{new.get(path)}"
+                )
     return outside
 
 
 def check(case: Case, now: Mapping[str, Flat], stored: Mapping[str, Flat], *, explain: bool) -> int:
-    """Compare a case with what is stored; 1 if a held number moved, or the blocks are worse than those stored."""
+    """Compare a case with what is stored; 1 if a held number moved, or the blocks are worse than
+    those stored.
+    """
     held, failed = stored.get("held", now.get("held", {})), 0
     if "held" in now and "held" in stored:
-        failed = compared("held now : held stored", held, now["held"], BOUNDS["held"], explain=explain)
+        failed = compared(
+            "held now : held stored", held, now["held"], BOUNDS["held"], explain=explain
+        )
     if "blocks" in now:
-        today = sum(far > BOUNDS["blocks"][of] for of, _, far in moved(held, stored.get("blocks", now["blocks"])))
-        beyond = compared("blocks now : held stored", held, now["blocks"], BOUNDS["blocks"], explain=explain)
+        today = sum(
+            far > BOUNDS["blocks"][of]
+            for of, _, far in moved(held, stored.get("blocks", now["blocks"]))
+        )
+        beyond = compared(
+            "blocks now : held stored", held, now["blocks"], BOUNDS["blocks"], explain=explain
+        )
         if "blocks" in stored:
-            compared("blocks now : blocks stored", stored["blocks"], now["blocks"], BOUNDS["blocks"], explain=False)
+            compared(
+                "blocks now : blocks stored",
+                stored["blocks"],
+                now["blocks"],
+                BOUNDS["blocks"],
+                explain=False,
+            )
         print(f"  {beyond} of the blocks' numbers are beyond the bounds, {today} of those stored")
         failed += beyond > today
     return int(failed > 0)
@@ -222,10 +279,14 @@ def check(case: Case, now: Mapping[str, Flat], stored: Mapping[str, Flat], *, ex
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Store the numbers of large cases, or compare with those stored.")
+    parser = argparse.ArgumentParser(
+        description="Store the numbers of large cases, or compare with those stored."
+    )
     parser.add_argument("command", choices=("write", "compare"))
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
-    parser.add_argument("--explain", action="store_true", help="one line a place that is beyond the bounds")
+    parser.add_argument(
+        "--explain", action="store_true", help="one line a place that is beyond the bounds"
+    )
     parser.add_argument("--form", choices=FORMS, help="this form alone")
     parser.add_argument("--memory", default="1GB")
     parser.add_argument("--threads", type=int, default=2)
@@ -236,19 +297,33 @@ def main() -> int:
         if asked.case and not any(part in case.name for part in asked.case):
             continue
         now: dict[str, Flat] = {}
-        forms = ["held"] if case.report in large_cases.ONE_FORM else [asked.form] if asked.form else list(FORMS)
+        forms = (
+            ["held"]
+            if case.report in large_cases.ONE_FORM
+            else [asked.form]
+            if asked.form
+            else list(FORMS)
+        )
         for form in forms:
             start = time.process_time()
             more = {"memory": asked.memory, "threads": asked.threads}
             now[form] = run(case, form, more, spark=asked.spark and form == "blocks")
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             seconds = time.process_time() - start
-            print(f"{case.name}: {form}: {len(now[form]):,} numbers, {seconds:.1f} s, peak {peak:.1f} GB", flush=True)
+            print(
+                f"{case.name}: {form}: {len(now[form]):,} numbers, {seconds:.1f} s, peak "
+                f"{peak:.1f} GB",
+                flush=True,
+            )
             if "error" in now[form]:
                 print(f"  {now[form]['error']}")
                 failed = 1
         failed |= check(case, now, results.get(case.name, {}), explain=asked.explain)
-        if asked.command == "write" and not asked.form and not any("error" in form for form in now.values()):
+        if (
+            asked.command == "write"
+            and not asked.form
+            and not any("error" in form for form in now.values())
+        ):
             results = load() | {case.name: now}
             save(results)
     if asked.command == "write":

@@ -1,7 +1,9 @@
-"""The large cases: tables of 100,000 to 3,000,000 rows made from seeds, and the reports that are made of them.
+"""The large cases: tables of 100,000 to 3,000,000 rows made from seeds, and the reports that are
+made of them.
 
-A table has what moves numbers: ties, weights of which some are 0, many and few units of very unequal size, segments
-with a rare one, rare classes, errors with heavy tails, ids that a system lacks, and no ids.
+A table has what moves numbers: ties, weights of which some are 0, many and few units of very
+unequal size, segments with a rare one, rare classes, errors with heavy tails, ids that a system
+lacks, and no ids.
 """
 
 import shutil
@@ -17,16 +19,20 @@ from frozen import cases
 Table = dict[str, Any]
 
 
-# Tables -------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
 def shared(rng: np.random.Generator, rows: int) -> Table:
-    """What every table has beside its numbers: ids, many and few units of unequal size, a segment, two weights."""
+    """What every table has beside its numbers: ids, many and few units of unequal size, a segment,
+    two weights.
+    """
     users = rng.choice(rows // 12, rows, p=_shares(rng.lognormal(0, 1, rows // 12)))
     return {
         "id": np.char.add("r", rng.permutation(rows).astype(str)),
         "user": np.char.add("u", users.astype(str)),
-        "store": np.char.add("s", rng.choice(60, rows, p=_shares(1 / np.arange(1, 61))).astype(str)),
+        "store": np.char.add(
+            "s", rng.choice(60, rows, p=_shares(1 / np.arange(1, 61))).astype(str)
+        ),
         "device": rng.choice(["phone", "tv", "web", "rare"], rows, p=[0.5, 0.3, 0.199, 0.001]),
         "whole": rng.integers(0, 4, rows),
         "exact": rng.gamma(1, 1, rows) * (rng.random(rows) < 0.95),
@@ -43,15 +49,22 @@ def long(table: Table, role: str, rng: np.random.Generator) -> pd.DataFrame:
     systems = [name for name in table if name.startswith(f"{role}_")]
     rest = pd.DataFrame({name: column for name, column in table.items() if name not in systems})
     parts = [rest.assign(system=name[len(role) + 1 :], **{role: table[name]}) for name in systems]
-    return pd.concat(part[rng.random(len(part)) > 0.01] for part in parts).sample(frac=1, random_state=rng)
+    return pd.concat(part[rng.random(len(part)) > 0.01] for part in parts).sample(
+        frac=1, random_state=rng
+    )
 
 
 def forecasts(rng: np.random.Generator, rows: int) -> Table:
-    """Numbers with ties, and two forecasts whose errors have the tails of t with 2.5 degrees of freedom."""
+    """Numbers with ties, and two forecasts whose errors have the tails of t with 2.5 degrees of
+    freedom.
+    """
     table = shared(rng, rows)
     actual = np.round(rng.gamma(2, 2, rows) + table["drift"], 1)
     far = {"near": 0.5, "far": 2.0}
-    said = {f"forecast_{name}": np.round(actual + rng.standard_t(2.5, rows) * by, 2) for name, by in far.items()}
+    said = {
+        f"forecast_{name}": np.round(actual + rng.standard_t(2.5, rows) * by, 2)
+        for name, by in far.items()
+    }
     return table | {"actual": actual} | said
 
 
@@ -67,7 +80,9 @@ def folds_of_numbers(rng: np.random.Generator, rows: int) -> Table:
 
 
 def scores(rng: np.random.Generator, rows: int, *, places: int, positive: float) -> Table:
-    """Labels of which few are 1, and two systems' probabilities, of so many decimal places; folds by user."""
+    """Labels of which few are 1, and two systems' probabilities, of so many decimal places; folds
+    by user.
+    """
     table = shared(rng, rows)
     label = (rng.random(rows) < positive).astype(int)
     said = {
@@ -88,7 +103,11 @@ def classes(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     label = rng.choice(5, rows, p=[0.4, 0.3, 0.2, 0.097, 0.003])
     parts = []
     for system, far in (("near", 0.8), ("far", 1.4)):
-        score = np.exp(np.eye(5)[label] * 1.5 + rng.normal(0, far, (rows, 5)) + table["drift"][:, None] * np.arange(5))
+        score = np.exp(
+            np.eye(5)[label] * 1.5
+            + rng.normal(0, far, (rows, 5))
+            + table["drift"][:, None] * np.arange(5)
+        )
         share = np.round(score / score.sum(axis=1, keepdims=True), 4)
         columns = {f"p_{name}": share[:, i] for i, name in enumerate(names)}
         parts.append(pd.DataFrame(table | {"label": names[label], "system": system} | columns))
@@ -102,14 +121,18 @@ def labels(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     columns = {f"y_{name}": actual[:, i].astype(int) for i, name in enumerate(names)}
     parts = []
     for system, far in (("near", 0.8), ("far", 1.4)):
-        score = _rounded(actual * 2.5 - 2 + rng.normal(0, far, (rows, 4)) + table["drift"][:, None], 3)
+        score = _rounded(
+            actual * 2.5 - 2 + rng.normal(0, far, (rows, 4)) + table["drift"][:, None], 3
+        )
         said = {f"p_{name}": score[:, i] for i, name in enumerate(names)}
         parts.append(pd.DataFrame(table | columns | {"system": system} | said))
     return pd.concat(parts).sample(frac=1, random_state=rng)
 
 
 def values(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """A value of each of three systems a question, with ties, heavy tails and gaps; one has 0 and 1 alone."""
+    """A value of each of three systems a question, with ties, heavy tails and gaps; one has 0 and 1
+    alone.
+    """
     table = shared(rng, rows)
     level = rng.normal(0.5, 0.2, rows) + table["drift"]
     frame = pd.DataFrame({"question": table["id"], "user": table["user"], "store": table["store"]})
@@ -120,7 +143,9 @@ def values(rng: np.random.Generator, rows: int) -> pd.DataFrame:
 
 
 def values_long(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """The same as one row a question, system and metric, and a second metric that is not there for all."""
+    """The same as one row a question, system and metric, and a second metric that is not there for
+    all.
+    """
     wide = values(rng, rows).drop(columns=["user", "store"])
     first = wide.melt("question", var_name="system", value_name="value").dropna(ignore_index=True)
     second = first.assign(metric="minutes", value=np.round(3 - first["value"] ** 2, 3))[: 2 * rows]
@@ -128,7 +153,9 @@ def values_long(rng: np.random.Generator, rows: int) -> pd.DataFrame:
 
 
 def users(rng: np.random.Generator, rows: int) -> Table:
-    """Users of three arms: amounts with heavy tails, few buyers, numbers from before, strata with gaps."""
+    """Users of three arms: amounts with heavy tails, few buyers, numbers from before, strata with
+    gaps.
+    """
     arm, past = rng.choice(["a", "b", "c"], rows, p=[0.5, 0.25, 0.25]), rng.poisson(2, rows)
     orders = rng.poisson((0.02 + past / 40) * (1 + 0.05 * (arm == "b")))
     return {
@@ -139,12 +166,16 @@ def users(rng: np.random.Generator, rows: int) -> Table:
         "visits": 1 + rng.poisson(2 + orders),
         "bought": (orders > 0).astype(int),
         "past": past,
-        "country": rng.choice(np.array(["de", "fr", "it", None], object), rows, p=[0.5, 0.3, 0.15, 0.05]),
+        "country": rng.choice(
+            np.array(["de", "fr", "it", None], object), rows, p=[0.5, 0.3, 0.15, 0.05]
+        ),
     }
 
 
 def sessions(rng: np.random.Generator, rows: int) -> Table:
-    """Sessions of eight items of two teams and a neutral one, of users who return unequally often; shares of clicks."""
+    """Sessions of eight items of two teams and a neutral one, of users who return unequally often;
+    shares of clicks.
+    """
     n = rows // 8
     user = rng.choice(n // 4, n, p=_shares(rng.lognormal(0, 1, n // 4)))
     of, position = np.repeat(np.arange(n), 8), np.tile(np.arange(1, 9), n)
@@ -162,19 +193,29 @@ def sessions(rng: np.random.Generator, rows: int) -> Table:
 
 
 def lists(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """Ranked lists of thirty items of two systems: grades, ties, gaps in the grades, queries of users."""
+    """Ranked lists of thirty items of two systems: grades, ties, gaps in the grades, queries of
+    users.
+    """
     n = rows // 60
     query = np.repeat(np.arange(n), 30)
     grade = rng.choice([0, 0, 0, 0, 1, 2, np.nan], query.size)
     user = rng.choice(n // 4, n, p=_shares(rng.lognormal(0, 1, n // 4)))
-    frame = pd.DataFrame({"query": np.char.add("q", query.astype(str)), "item": np.tile(np.arange(30), n)})
-    frame = frame.assign(grade=grade, user=user[query], device=rng.choice(["phone", "web"], n)[query])
+    frame = pd.DataFrame(
+        {"query": np.char.add("q", query.astype(str)), "item": np.tile(np.arange(30), n)}
+    )
+    frame = frame.assign(
+        grade=grade, user=user[query], device=rng.choice(["phone", "web"], n)[query]
+    )
     parts = [
-        frame.assign(system=name, score=np.round(np.nan_to_num(grade) + rng.normal(0, far, query.size), 1))
+        frame.assign(
+            system=name, score=np.round(np.nan_to_num(grade) + rng.normal(0, far, query.size), 1)
+        )
         for name, far in (("near", 1.0), ("far", 1.5))
     ]
     return (
-        pd.concat(parts).loc[lambda t: (t["system"] == "near") | (t["query"] != "q7")].sample(frac=1, random_state=rng)
+        pd.concat(parts)
+        .loc[lambda t: (t["system"] == "near") | (t["query"] != "q7")]
+        .sample(frac=1, random_state=rng)
     )
 
 
@@ -186,7 +227,9 @@ TABLES: Mapping[str, Callable[[np.random.Generator], Any]] = {
     "forecasts": lambda rng: without(forecasts(rng, 1_200_000), "id", "user", "store"),
     "forecasts_with_ids": lambda rng: forecasts(rng, 300_000),
     "forecasts_long": lambda rng: long(forecasts(rng, 150_000), "forecast", rng),
-    "scores": lambda rng: without(scores(rng, 1_100_000, places=12, positive=0.3), "id", "user", "store", "fold"),
+    "scores": lambda rng: without(
+        scores(rng, 1_100_000, places=12, positive=0.3), "id", "user", "store", "fold"
+    ),
     "scores_with_ids": lambda rng: scores(rng, 200_000, places=3, positive=0.02),
     "scores_long": lambda rng: long(scores(rng, 150_000, places=4, positive=0.005), "score", rng),
     "classes": lambda rng: classes(rng, 100_000),
@@ -203,8 +246,12 @@ TABLES: Mapping[str, Callable[[np.random.Generator], Any]] = {
 
 
 def made(folder: Path, name: str) -> None:
-    """Write a table into a folder as three Parquet files, unless it is there and no older than this module."""
-    if (folder / name).is_dir() and (folder / name).stat().st_mtime >= Path(__file__).stat().st_mtime:
+    """Write a table into a folder as three Parquet files, unless it is there and no older than this
+    module.
+    """
+    if (folder / name).is_dir() and (folder / name).stat().st_mtime >= Path(
+        __file__
+    ).stat().st_mtime:
         return
     shutil.rmtree(folder / name, ignore_errors=True)
     frame = pd.DataFrame(TABLES[name](np.random.default_rng([1, *name.encode()])))

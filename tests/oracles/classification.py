@@ -1,10 +1,12 @@
-"""Compares every value of the classification metrics with the public tools' on the data sets, and counts.
+"""Compares every value of the classification metrics with the public tools' on the data sets, and
+counts.
 
     PYTHONPATH=. python tests/oracles/classification.py
 
-prints for each data set: values that are equal within 1e-9 (R's bootstrap intervals within 0.01), values explained by a
-rule below, values that evalkit has no name for, and mismatches; any mismatch makes the exit status 1. The sets are
-read beside the project, or from this folder those that may be committed; one that is in neither place is skipped.
+prints for each data set: values that are equal within 1e-9 (R's bootstrap intervals within 0.01),
+values explained by a rule below, values that evalkit has no name for, and mismatches; any mismatch
+makes the exit status 1. The sets are read beside the project, or from this folder those that may be
+committed; one that is in neither place is skipped.
 """
 
 import json
@@ -37,7 +39,9 @@ TIE = "a tie at the border, which the tool cuts by row order"
 
 
 def below_linspace(c: Counts) -> Counts:
-    """Scores of .3, .6 and .7 just below their borders, where np.linspace(0, 1, 11) puts them in the tools."""
+    """Scores of .3, .6 and .7 just below their borders, where np.linspace(0, 1, 11) puts them in
+    the tools.
+    """
     on_border = np.isin(c.threshold, [0.3, 0.6, 0.7])
     return replace(c, threshold=np.where(on_border, np.nextafter(c.threshold, 0), c.threshold))
 
@@ -58,10 +62,15 @@ def load(name: str) -> tuple[pd.DataFrame, dict] | None:
     """A set's rows and expected values by tool, None where it is absent."""
     folder = SHARED / name
     if folder.exists():
-        tools = {path.stem: json.loads(path.read_text()) for path in sorted((folder / "expected").glob("*.json"))}
+        tools = {
+            path.stem: json.loads(path.read_text())
+            for path in sorted((folder / "expected").glob("*.json"))
+        }
         return pd.read_parquet(folder / "predictions.parquet"), tools
     if (HERE / f"{name}.json").exists():
-        return pd.read_parquet(HERE / f"{name}.parquet"), json.loads((HERE / f"{name}.json").read_text())
+        return pd.read_parquet(HERE / f"{name}.parquet"), json.loads(
+            (HERE / f"{name}.json").read_text()
+        )
     return None
 
 
@@ -76,11 +85,13 @@ def parts(frame: pd.DataFrame, tool: dict) -> Iterator[tuple[str, pd.DataFrame, 
                 yield f"{column}={level} {model}", rows[rows.model == model], values
 
 
-# Binary -----------------------------------------------------------------------------------------------------------
+# Binary -------------------------------------------------------------------------------------------
 
 
 def binary(frame: pd.DataFrame, tools: dict) -> Tally:
-    """scikit-learn's metrics and McNemar tests, pROC's areas, variances, intervals and paired tests."""
+    """scikit-learn's metrics and McNemar tests, pROC's areas, variances, intervals and paired
+    tests.
+    """
     found = Tally()
     for where, rows, values in parts(frame, tools["sklearn"]):
         at = values.get("threshold", THRESHOLD)
@@ -142,30 +153,47 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
         for i, ours in enumerate(limits):
             found.check(f"{name} ci95_delong {i}", ours, values["ci95_delong"][i])
         for i, ours in enumerate((low, high)):
-            found.check(f"{name} bootstrap {i}", ours, values["ci95_bootstrap_stratified_2000_seed1"][i], within=0.01)
+            found.check(
+                f"{name} bootstrap {i}",
+                ours,
+                values["ci95_bootstrap_stratified_2000_seed1"][i],
+                within=0.01,
+            )
         found.check(f"{name} pauc", curves.partial_auc(c, 0, 0.1), values["pauc_sp_1_0.9"])
-        found.check(f"{name} pauc corrected", curves.partial_auc_mcclish(c, 0.1), values["pauc_corrected"])
+        found.check(
+            f"{name} pauc corrected", curves.partial_auc_mcclish(c, 0.1), values["pauc_corrected"]
+        )
         best = max(one["sensitivity"] + one["specificity"] - 1 for one in values["youden"])
-        found.check(f"{name} Youden", float((counts.recall(c) - counts.false_positive_rate(c)).max()), best)
+        found.check(
+            f"{name} Youden", float((counts.recall(c) - counts.false_positive_rate(c)).max()), best
+        )
     for pair, values in tool["pairs"].items():
         names = pair.split(" vs ")
-        moved = [of_rows(auc_bins(tables[name]), tables[name], label, scores[name]) for name in names]
+        moved = [
+            of_rows(auc_bins(tables[name]), tables[name], label, scores[name]) for name in names
+        ]
         cov = _covariance(label, np.array(moved))
         value = counts.auc(tables[names[0]]) - counts.auc(tables[names[1]])
         error = float(np.sqrt(cov[0, 0] + cov[1, 1] - 2 * cov[0, 1]))
         found.check(f"{pair} z", value / error, values["z"])
         found.check(f"{pair} covariance", cov[0, 1], values["cov_delong"])
         for i, sign in enumerate((-1, 1)):
-            found.check(f"{pair} interval {i}", value + sign * 1.959963984540054 * error, values["ci95_diff"][i])
+            found.check(
+                f"{pair} interval {i}",
+                value + sign * 1.959963984540054 * error,
+                values["ci95_diff"][i],
+            )
 
 
 def _covariance(label: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """DeLong's covariance matrix of AUC from how much each row moves it, one row of numbers a model."""
+    """DeLong's covariance matrix of AUC from how much each row moves it, one row of numbers a
+    model.
+    """
     sides = [moved[:, label == side] for side in (0, 1)]
     return sum(side @ side.T * side.shape[1] / (side.shape[1] - 1) for side in sides)
 
 
-# Several classes --------------------------------------------------------------------------------------------------
+# Several classes ----------------------------------------------------------------------------------
 
 
 def multi(frame: pd.DataFrame, tools: dict) -> Tally:
@@ -179,13 +207,17 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
                 chosen = lookup.find(NAMES["classes"][name], "classes")
                 found.check(f"{where} {name}", chosen.value(s), value, _rule(name, s, value))
             elif name == "confusion_matrix":
-                found.check(f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0)
+                found.check(
+                    f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0
+                )
             elif name == "per_class":
                 _per_class(found, where, s, classes, value)
             elif name == "roc_auc_ovr_per_class":
                 for one, area in value.items():
                     i = classes.index(str(one))
-                    found.check(f"{where} AUC {one}", counts.auc(count(s.score[:, i], s.actual == i)), area)
+                    found.check(
+                        f"{where} AUC {one}", counts.auc(count(s.score[:, i], s.actual == i)), area
+                    )
             else:
                 found.explained[UNNAMED] += 1
     for pair, values in tool.get("pairs", {}).items():
@@ -198,15 +230,20 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
 
 def _classified(rows: pd.DataFrame, classes: list[str]) -> Rows:
     actual, predicted = (
-        rows[column].astype(str).map(classes.index).to_numpy(np.int64) for column in ("y_true", "y_pred")
+        rows[column].astype(str).map(classes.index).to_numpy(np.int64)
+        for column in ("y_true", "y_pred")
     )
     scores = rows[[f"p_{one}" for one in classes]].to_numpy(float)
     return Rows(actual, scores, decision=predicted, classes=len(classes))
 
 
 def _rule(name: str, s: Rows, value: float) -> str:
-    """Why the tool may differ: a class without a row, ties at the border, ties that the last bit splits."""
-    if name.startswith("roc_auc") and any(len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T):
+    """Why the tool may differ: a class without a row, ties at the border, ties that the last bit
+    splits.
+    """
+    if name.startswith("roc_auc") and any(
+        len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T
+    ):
         ours = lookup.find(NAMES["classes"][name], "classes").value(s)
         if abs(ours - (value or 0)) <= 2e-5:
             return "votes that tied before they were written, and differ in the last bit since"

@@ -1,4 +1,5 @@
-"""Write corp.json: CORP decompositions and isotonic means by model-diagnostics, on rows that stand beside them.
+"""Write corp.json: CORP decompositions and isotonic means by model-diagnostics, on rows that stand
+beside them.
 
     python -m venv /some/folder && /some/folder/bin/pip install model-diagnostics==1.5.0
     /some/folder/bin/python tests/oracles/corp.py
@@ -30,7 +31,9 @@ def case(actual, forecast, weight, losses):
     from model_diagnostics._utils.isotonic import IsotonicRegression
 
     fitted = IsotonicRegression(functional="mean").fit(forecast, actual, sample_weight=weight)
-    columns = {"actual": actual, "forecast": forecast} | ({} if weight is None else {"weight": weight})
+    columns = {"actual": actual, "forecast": forecast} | (
+        {} if weight is None else {"weight": weight}
+    )
     return {
         "rows": {name: column.tolist() for name, column in columns.items()},
         "parts": {name: parts(actual, forecast, weight, loss) for name, loss in losses.items()},
@@ -44,10 +47,16 @@ def main():
 
     rng = np.random.default_rng(17)
     forecast = rng.gamma(2, 2, ROWS).round(1)  # ties
-    actual, weight = rng.gamma(0.8, forecast / 0.7 + 0.1).round(2), rng.integers(1, 6, ROWS).astype(float)
+    actual, weight = (
+        rng.gamma(0.8, forecast / 0.7 + 0.1).round(2),
+        rng.integers(1, 6, ROWS).astype(float),
+    )
     chance = rng.beta(1, 2, ROWS).round(2).clip(0.01, 0.99)
     label = (rng.random(ROWS) < chance**1.3).astype(float)
-    squared, binary = {"squared_error": SquaredError()}, {"brier": SquaredError(), "log_loss": LogLoss()}
+    squared, binary = (
+        {"squared_error": SquaredError()},
+        {"brier": SquaredError(), "log_loss": LogLoss()},
+    )
     cases = {
         "forecasts": case(actual, forecast, None, squared),
         "weighted_forecasts": case(actual, forecast, weight, squared),

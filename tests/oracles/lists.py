@@ -1,13 +1,15 @@
-"""Writes lists.json: overlap, diversity, novelty and coverage of small lists as public tools compute them.
+"""Writes lists.json: overlap, diversity, novelty and coverage of small lists as public tools
+compute them.
 
     pip install rectools==0.19.0 rbo==0.1.3
     python tests/oracles/lists.py
 
-RBO is `RankingSimilarity(a, b).rbo_ext(p)` of rbo: equation 32 of Webber, Moffat and Zobel 2010. Of RecTools:
-`IntraListDiversity` with the Hamming distance of one category per item (1 for another category, else 0),
-`MeanInvUserFreq` = mean of -log2(users who had the item / users), and `CatalogCoverage(normalize=True)` = items shown /
-items of the catalogue. RecTools has no Gini coefficient: that one is Σ (2i - n - 1) x_i / (n Σ x), x ascending,
-as RecBole's GiniIndex defines it, summed up here term by term.
+RBO is `RankingSimilarity(a, b).rbo_ext(p)` of rbo: equation 32 of Webber, Moffat and Zobel 2010. Of
+RecTools: `IntraListDiversity` with the Hamming distance of one category per item (1 for another
+category, else 0), `MeanInvUserFreq` = mean of -log2(users who had the item / users), and
+`CatalogCoverage(normalize=True)` = items shown / items of the catalogue. RecTools has no Gini
+coefficient: that one is Σ (2i - n - 1) x_i / (n Σ x), x ascending, as RecBole's GiniIndex defines
+it, summed up here term by term.
 """
 
 import json
@@ -40,7 +42,9 @@ def of_rectools(rows, catalogue, users, had):
     )
     features = catalogue.set_index("item")[["category"]]
     previous = pd.DataFrame(had, columns=[Columns.User, Columns.Item])
-    diversity = IntraListDiversity(K, PairwiseHammingDistanceCalculator(features)).calc_per_user(reco)
+    diversity = IntraListDiversity(K, PairwiseHammingDistanceCalculator(features)).calc_per_user(
+        reco
+    )
     novelty = MeanInvUserFreq(K).calc_per_user(reco, previous)
     assert previous[Columns.User].nunique() == users
     return {
@@ -62,7 +66,9 @@ def overlaps(first, second):
     from rbo import RankingSimilarity
 
     pairs = list(zip(first, second, strict=True))
-    return {str(p): [RankingSimilarity(a, b).rbo_ext(p=p) for a, b in pairs] for p in (0.5, 0.9, 0.98)}
+    return {
+        str(p): [RankingSimilarity(a, b).rbo_ext(p=p) for a, b in pairs] for p in (0.5, 0.9, 0.98)
+    }
 
 
 def main():

@@ -2,9 +2,10 @@
 
     PYTHONPATH=. python tests/oracles/ranking.py
 
-prints for each data set: values that are equal, values that evalkit leaves undefined where the tool says 0, values
-explained by a known defect of the tool (`ranking_peers`), and mismatches; any mismatch makes the exit status 1. The
-data sets stand beside the project; `against_bundled` compares the bundled one with values that are committed.
+prints for each data set: values that are equal, values that evalkit leaves undefined where the tool
+says 0, values explained by a known defect of the tool (`ranking_peers`), and mismatches; any
+mismatch makes the exit status 1. The data sets stand beside the project; `against_bundled` compares
+the bundled one with values that are committed.
 """
 
 import gzip
@@ -35,14 +36,16 @@ SHARED, BUNDLED = HERE.parents[2] / "shared" / "data", HERE.parents[1] / "data" 
 UNDEFINED = "undefined here, 0 there"
 
 
-# ---- comparisons ----------------------------------------------------------------------------------------------------
+# ---- comparisons ---------------------------------------------------------------------------------
 
 
 def near(low: np.ndarray, high: np.ndarray, theirs: np.ndarray, tol: float) -> np.ndarray:
     """Where the tool's value lies between the two, up to the tolerance; NaN only equals NaN."""
     slack = tol * np.maximum(1, np.abs(np.nan_to_num(theirs)))
     with np.errstate(invalid="ignore"):
-        return ((theirs >= low - slack) & (theirs <= high + slack)) | (np.isnan(theirs) & np.isnan(low))
+        return ((theirs >= low - slack) & (theirs <= high + slack)) | (
+            np.isnan(theirs) & np.isnan(low)
+        )
 
 
 def values(peer: str, name: str, expected: Mapping[str, Any], s: Subject, level: float) -> Tally:
@@ -55,7 +58,10 @@ def values(peer: str, name: str, expected: Mapping[str, Any], s: Subject, level:
     ours, tol = compute(s.r, level), tolerance(peer, name)
     undefined = there & np.isnan(ours) & (np.isnan(theirs) | (theirs == 0))
     equal = there & ~undefined & near(ours, ours, theirs, tol)
-    rest, tally = there & ~undefined & ~equal, Tally(int(equal.sum()), Counter({UNDEFINED: int(undefined.sum())}))
+    rest, tally = (
+        there & ~undefined & ~equal,
+        Tally(int(equal.sum()), Counter({UNDEFINED: int(undefined.sum())})),
+    )
     for defect in KNOWN:
         if rest.any() and defect.of(peer, name):
             found = rest & near(*defect.bounds(s, compute, level, name), theirs, tol)
@@ -68,11 +74,19 @@ def values(peer: str, name: str, expected: Mapping[str, Any], s: Subject, level:
     return tally
 
 
-def per_query(peer: str, expected: Mapping[str, Mapping[str, Any]], s: Subject, level: float) -> Tally:
-    """Every measure that both have; queries that the tool leaves out must be ones that the run misses."""
+def per_query(
+    peer: str, expected: Mapping[str, Mapping[str, Any]], s: Subject, level: float
+) -> Tally:
+    """Every measure that both have; queries that the tool leaves out must be ones that the run
+    misses.
+    """
     tally = Tally()
     for name in sorted({name for row in expected.values() for name in row}):
-        column = {query: row[name] for query, row in expected.items() if name in row and row[name] != "nan"}
+        column = {
+            query: row[name]
+            for query, row in expected.items()
+            if name in row and row[name] != "nan"
+        }
         tally += values(peer, name, column, s, level)
     for query, length in zip(s.r.query, s.r.retrieved.length, strict=True):
         if str(query) not in expected and length:
@@ -82,20 +96,34 @@ def per_query(peer: str, expected: Mapping[str, Mapping[str, Any]], s: Subject, 
     return tally
 
 
-def means(peer: str, expected: Mapping[str, float], s: Subject, level: float, *, complete: bool = True) -> Tally:
-    """Means over queries, undefined as 0 as the tools count it; `complete` also over those that the run misses."""
+def means(
+    peer: str, expected: Mapping[str, float], s: Subject, level: float, *, complete: bool = True
+) -> Tally:
+    """Means over queries, undefined as 0 as the tools count it; `complete` also over those that the
+    run misses.
+    """
     whole = np.ones(len(s.r), bool) if complete else s.r.retrieved.length > 0
     tally = Tally()
     for name, theirs in expected.items():
         if (compute := measure(peer, name)) is None:
             continue
-        total: Callable = np.nansum if name.startswith("num_") else lambda x: np.nan_to_num(x).mean()
+        total: Callable = (
+            np.nansum if name.startswith("num_") else lambda x: np.nan_to_num(x).mean()
+        )
         ours = compute(s.r, level)
-        bounds = [("", (ours, ours))] + [(d.name, d.bounds(s, compute, level, name)) for d in KNOWN if d.of(peer, name)]
+        bounds = [("", (ours, ours))] + [
+            (d.name, d.bounds(s, compute, level, name)) for d in KNOWN if d.of(peer, name)
+        ]
         wanted, tol = np.array([theirs], float), tolerance(peer, name)
-        good = [why for why, (low, high) in bounds if near(total(low[whole]), total(high[whole]), wanted, tol).all()]
+        good = [
+            why
+            for why, (low, high) in bounds
+            if near(total(low[whole]), total(high[whole]), wanted, tol).all()
+        ]
         if not good:
-            tally.wrong.append(f"{s.name} {peer} mean {name}: evalkit {total(ours[whole])!r}, expected {theirs!r}")
+            tally.wrong.append(
+                f"{s.name} {peer} mean {name}: evalkit {total(ours[whole])!r}, expected {theirs!r}"
+            )
         elif good[0]:
             tally.explained[good[0]] += 1
         else:
@@ -104,7 +132,9 @@ def means(peer: str, expected: Mapping[str, float], s: Subject, level: float, *,
 
 
 def every(peer: str, expected: Mapping[str, Any], s: Subject, level: float) -> Tally:
-    """A tool's values for one run: each query, and trec_eval's own means with and without the missing queries."""
+    """A tool's values for one run: each query, and trec_eval's own means with and without the
+    missing queries.
+    """
     if "error" in expected:
         return Tally(explained=Counter({"the tool refused the files": 1}))
     tally = per_query(peer, expected["per_query"], s, level)
@@ -114,7 +144,7 @@ def every(peer: str, expected: Mapping[str, Any], s: Subject, level: float) -> T
     return tally
 
 
-# ---- data sets ------------------------------------------------------------------------------------------------------
+# ---- data sets -----------------------------------------------------------------------------------
 
 
 def read(paths: list[Path], qrels: Path) -> dict[str, Subject]:
@@ -130,7 +160,9 @@ def read(paths: list[Path], qrels: Path) -> dict[str, Subject]:
 
 
 def subject(name: str, table: pa.Table, grades: Any = None, clipped: Any = None) -> Subject:
-    """A table of query, item and score in the orders that the tools use; the judgements apart or in the table."""
+    """A table of query, item and score in the orders that the tools use; the judgements apart or in
+    the table.
+    """
 
     def ordered(score: Any, judged: Any) -> Rankings:
         at = table.column_names.index("score")
@@ -151,7 +183,9 @@ def unpacked(path: Path) -> Any:
 
 
 def against_expected(folder: str) -> Iterator[tuple[str, Tally]]:
-    """A folder of runs and of expected values by system and relevance level: every tool, every query."""
+    """A folder of runs and of expected values by system and relevance level: every tool, every
+    query.
+    """
     subjects = read(sorted((SHARED / folder / "runs").glob("*.run")), SHARED / folder / "qrels.txt")
     tallies: dict[str, Tally] = {}
     for file in sorted((SHARED / folder / "expected").glob("*.l?.json.gz")):
@@ -167,11 +201,15 @@ def against_bundled() -> Iterator[tuple[str, Tally]]:
     subjects = read(sorted((BUNDLED / "runs").glob("*.run")), BUNDLED / "qrels.txt")
     for system, peers in unpacked(HERE / "digits_retrieval.json.gz")["tools"].items():
         for peer, expected in peers.items():
-            of = subjects[system].each(lambda r, there=expected: part(r, np.isin(r.query, list(there))), system)
+            of = subjects[system].each(
+                lambda r, there=expected: part(r, np.isin(r.query, list(there))), system
+            )
             yield f"{system}, {peer}", per_query(peer, expected, of, 1)
 
 
-def against_one(folder: str, expected: Mapping[str, Any], run: str, qrels: str, level: float, title: str) -> Iterator:
+def against_one(
+    folder: str, expected: Mapping[str, Any], run: str, qrels: str, level: float, title: str
+) -> Iterator:
     """One run and the tools' values for it."""
     s = next(iter(read([SHARED / folder / run], SHARED / folder / qrels).values()))
     for peer, values_of in sorted(expected.items()):
@@ -208,12 +246,16 @@ def first(r: Rankings, n: int) -> Rankings:
     """The rankings cut to their first n ranks, as trec_eval -M does."""
     keep = r.retrieved.rank <= n
     size = np.minimum(r.retrieved.length, n)
-    short = rankings.Lists(r.retrieved.grade[keep], r.retrieved.tied[keep], np.concatenate([[0], np.cumsum(size)]))
+    short = rankings.Lists(
+        r.retrieved.grade[keep], r.retrieved.tied[keep], np.concatenate([[0], np.cumsum(size)])
+    )
     return replace(r, retrieved=short)
 
 
 def against_nist() -> Iterator[tuple[str, Tally]]:
-    """NIST's files: per topic and all topics; complete (c), first 100 (M), level 2 (l), own cut-offs, comments."""
+    """NIST's files: per topic and all topics; complete (c), first 100 (M), level 2 (l), own
+    cut-offs, comments.
+    """
     cases = [
         ("out.test", "results.test", "qrels.test", 1, False),
         ("out.test.a", "results.test", "qrels.test", 1, False),
@@ -225,11 +267,18 @@ def against_nist() -> Iterator[tuple[str, Tally]]:
         ("out.comment.test", "results.comment.test.gz", "qrels.comment.test", 1, False),
     ]
     for file, run, qrels, level, complete in cases:
-        s = next(iter(read([SHARED / "trec_eval_test" / run], SHARED / "trec_eval_test" / qrels).values()))
+        s = next(
+            iter(
+                read([SHARED / "trec_eval_test" / run], SHARED / "trec_eval_test" / qrels).values()
+            )
+        )
         s = s.each(lambda r: first(r, 100), file) if file.endswith("M") else replace(s, name=file)
         expected = nist(file)
         total = means("NIST", expected.pop("all"), s, level, complete=complete)
-        yield f"trec_eval_test {file}", total + (per_query("NIST", expected, s, level) if expected else Tally())
+        yield (
+            f"trec_eval_test {file}",
+            total + (per_query("NIST", expected, s, level) if expected else Tally()),
+        )
 
 
 GAUC = {
@@ -243,7 +292,9 @@ def gauc(r: Rankings, expected: Mapping[str, Any], where: str) -> Tally:
     """The three weightings of the AUC per user."""
     tally = Tally()
     for theirs, name in GAUC.items():
-        tally.check(f"{where} {theirs}", lookup.find(name, "rankings").sums(r).value, expected[theirs])
+        tally.check(
+            f"{where} {theirs}", lookup.find(name, "rankings").sums(r).value, expected[theirs]
+        )
     return tally
 
 
@@ -285,7 +336,9 @@ def groups() -> Iterator[tuple[str, Tally]]:
 
 
 def main() -> int:
-    """Runs every comparison and prints the counts; 1 where any value differs without a known reason."""
+    """Runs every comparison and prints the counts; 1 where any value differs without a known
+    reason.
+    """
     total = Tally()
     for title, tally in groups():
         print(f"{title}: {tally}")

@@ -1,7 +1,8 @@
-"""What the public ranking tools call evalkit's metrics, and in which known ways their numbers are wrong.
+"""What the public ranking tools call evalkit's metrics, and in which known ways their numbers are
+wrong.
 
-A defect explains a value only where evalkit, computing the way the tool does, comes to the tool's value: no case is
-listed by hand.
+A defect explains a value only where evalkit, computing the way the tool does, comes to the tool's
+value: no case is listed by hand.
 """
 
 import re
@@ -18,7 +19,9 @@ from evalkit.metrics.rankings import Rankings
 
 Measure = Callable[[Rankings, float], np.ndarray]
 Bounds = tuple[np.ndarray, np.ndarray]
-NAMES = tomllib.loads((Path(__file__).parents[1] / "examples" / "tool_names.toml").read_text(encoding="utf-8"))
+NAMES = tomllib.loads(
+    (Path(__file__).parents[1] / "examples" / "tool_names.toml").read_text(encoding="utf-8")
+)
 POINTS = tuple(np.arange(11) / 10)
 
 
@@ -26,7 +29,8 @@ POINTS = tuple(np.arange(11) / 10)
 class Subject:
     """One system's rankings as evalkit orders them, and as some tools do.
 
-    rounded: by scores rounded to float32. listed: equal scores in the order of the file. clipped: grades below 0 as 0.
+    rounded: by scores rounded to float32. listed: equal scores in the order of the file. clipped:
+    grades below 0 as 0.
     """
 
     name: str
@@ -37,10 +41,12 @@ class Subject:
 
     def each(self, change: Callable[[Rankings], Rankings], name: str) -> "Subject":
         """The same with every ranking changed."""
-        return Subject(name, change(self.r), change(self.rounded), change(self.listed), change(self.clipped))
+        return Subject(
+            name, change(self.r), change(self.rounded), change(self.listed), change(self.clipped)
+        )
 
 
-# ---- the tools' names -----------------------------------------------------------------------------------------------
+# ---- the tools' names ----------------------------------------------------------------------------
 
 
 def named(text: str) -> Measure:
@@ -52,9 +58,10 @@ def named(text: str) -> Measure:
 def interpolated(points: tuple[float, ...], *, rounding: bool = False) -> Measure:
     """Interpolated precision, mean over recall points.
 
-    For recall x trec_eval up to 9.0.7 asks for trunc(x · R + 0.9) relevant items, as evalkit does; from 9.0.8 on, and
-    in NIST's files, for trunc(x · R + 0.5). n items are what the older rule asks for at the recall (n − 0.5) / R; so
-    the younger rule is the older one at about x − 0.4 / R, written so that no rounding of x · R can tip it over.
+    For recall x trec_eval up to 9.0.7 asks for trunc(x · R + 0.9) relevant items, as evalkit does;
+    from 9.0.8 on, and in NIST's files, for trunc(x · R + 0.5). n items are what the older rule asks
+    for at the recall (n − 0.5) / R; so the younger rule is the older one at about x − 0.4 / R,
+    written so that no rounding of x · R can tip it over.
     """
 
     def compute(r: Rankings, level: float) -> np.ndarray:
@@ -68,8 +75,14 @@ def interpolated(points: tuple[float, ...], *, rounding: bool = False) -> Measur
 
 def trec_name(name: str, *, rounding: bool = False) -> Measure | None:
     """A measure as trec_eval names it."""
-    count = {"num_rel": rankings.relevant, "num_rel_ret": lambda r, level: rankings.hits(r, None, level)}
-    count |= {"num_ret": lambda r, level: r.retrieved.length.astype(float), "num_q": lambda r, level: np.ones(len(r))}
+    count = {
+        "num_rel": rankings.relevant,
+        "num_rel_ret": lambda r, level: rankings.hits(r, None, level),
+    }
+    count |= {
+        "num_ret": lambda r, level: r.retrieved.length.astype(float),
+        "num_q": lambda r, level: np.ones(len(r)),
+    }
     if name in NAMES["trec_eval"]:
         return named(NAMES["trec_eval"][name])
     if found := re.fullmatch(r"(P|recall|map_cut|ndcg_cut|success)_(\d+)", name):
@@ -77,12 +90,16 @@ def trec_name(name: str, *, rounding: bool = False) -> Measure | None:
     if found := re.fullmatch(r"iprec_at_recall_(\d\.\d+)", name):
         return interpolated((float(found[1]),), rounding=rounding)
     if found := re.fullmatch(r"11pt_avg(?:_([.,\d]+))?", name):
-        return interpolated(tuple(map(float, found[1].split(","))) if found[1] else POINTS, rounding=rounding)
+        return interpolated(
+            tuple(map(float, found[1].split(","))) if found[1] else POINTS, rounding=rounding
+        )
     return count.get(name)
 
 
 def ir_measures_name(name: str) -> Measure | None:
-    """A measure as ir_measures prints it; ERR and exponential gain are gdeval's, whose top grade is always 4."""
+    """A measure as ir_measures prints it; ERR and exponential gain are gdeval's, whose top grade is
+    always 4.
+    """
     found = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@([\d.]+))?", name)
     assert found is not None, name
     base, options, cut = found[1], found[2] or "", f"@{found[3]}" if found[3] else ""
@@ -122,18 +139,22 @@ def measure(peer: str, name: str) -> Measure | None:
 
 
 def tolerance(peer: str, name: str) -> float:
-    """Half of the last decimal that the tool prints; 1e-9 where it prints all (the files hold 12 digits)."""
+    """Half of the last decimal that the tool prints; 1e-9 where it prints all (the files hold 12
+    digits).
+    """
     if peer.startswith("trec_eval") or peer == "NIST":
         return 0.50001e-4
     return 0.50001e-5 if name.startswith("ERR") or "exp-log2" in name else 1e-9
 
 
-# ---- the tools' known defects ---------------------------------------------------------------------------------------
+# ---- the tools' known defects --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Defect:
-    """What some tools do: the lowest and highest value that evalkit gets when it does the same, per query."""
+    """What some tools do: the lowest and highest value that evalkit gets when it does the same, per
+    query.
+    """
 
     name: str
     peers: str
@@ -194,7 +215,9 @@ def _not_a_number(s: Subject, compute: Measure, level: float, name: str) -> Boun
 
 
 def _cut_short(s: Subject, compute: Measure, level: float, name: str) -> Bounds:
-    """0 at each query after the first with nothing relevant: ranx divides by 0 there and that thread's loop ends."""
+    """0 at each query after the first with nothing relevant: ranx divides by 0 there and that
+    thread's loop ends.
+    """
     nothing = np.cumsum(rankings.relevant(s.r, level) == 0) > 0
     value = np.where(nothing, 0, np.inf)
     return value, value
@@ -207,7 +230,12 @@ def _any_grade(s: Subject, compute: Measure, level: float, name: str) -> Bounds:
 
 KNOWN = (
     Defect("scores rounded to float32", r"pytrec_eval|ir_measures|trec_eval_9", ".*", _rounded),
-    Defect("equal scores by ascending id in RR@k, Judged@k", "ir_measures", r"RR.*@|Judged@", _ascending),
+    Defect(
+        "equal scores by ascending id in RR@k, Judged@k",
+        "ir_measures",
+        r"RR.*@|Judged@",
+        _ascending,
+    ),
     Defect("equal scores in the order of the file in RBP", "ir_measures", "RBP", _listed),
     Defect("a grade below 0 counted as judged", "ir_measures", "Judged@", _clipped),
     Defect("equal scores in no fixed order", "ranx", ".*", _any_order),

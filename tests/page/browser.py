@@ -13,12 +13,33 @@ from made_once import ROOT
 
 AXE = ROOT / ".page" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr"),
-    *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=60000", "--window-size=1280,900", "--dump-dom"),
+    *(
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--hide-scrollbars",
+    ),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--enable-logging=stderr",
+    ),
+    *(
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--virtual-time-budget=60000",
+        "--window-size=1280,900",
+        "--dump-dom",
+    ),
 )
-DARK = {"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
-# The look at a page ends in the dark: its rules for dark screens then hold for all, and axe measures contrasts again.
+DARK = {
+    "light": "--blink-settings=preferredColorScheme=1",
+    "dark": "--blink-settings=preferredColorScheme=0",
+}
+# The look at a page ends in the dark: its rules for dark screens then hold for all, and axe
+# measures contrasts again.
 PROBE = """
 <script>%s</script>
 <script>
@@ -80,7 +101,8 @@ faults().then(function (violations) {
 });
 </script>
 """
-# Headless Chromium has no window below 500 pixels: each view of the page is a frame of the width that is wanted.
+# Headless Chromium has no window below 500 pixels: each view of the page is a frame of the width
+# that is wanted.
 LISTENER = """<!doctype html><meta charset="utf-8"><title>frames</title><body style="margin:0">
 <script>
 addEventListener("message", function (event) {
@@ -94,7 +116,9 @@ SCRIPT = re.compile(r"<script>.*?</script>", re.S)
 
 @dataclass(frozen=True)
 class View:
-    """A width at which to look at a page, and what of it runs: its own script and axe, or neither."""
+    """A width at which to look at a page, and what of it runs: its own script and axe, or
+    neither.
+    """
 
     width: int
     scripts: bool = True
@@ -110,12 +134,23 @@ class Seen:
 
 def look(page: str, folder: Path, views: Sequence[View]) -> Seen:
     """A page in several views, all in one browser."""
-    frames = [FRAME % (i, view.width, html.escape(_probed(page, view))) for i, view in enumerate(views)]
+    frames = [
+        FRAME % (i, view.width, html.escape(_probed(page, view))) for i, view in enumerate(views)
+    ]
     framed = folder / "framed.html"
     framed.write_text(LISTENER + "".join(frames), encoding="utf-8")
-    command = ["chromium", *FLAGS, DARK["light"], f"--user-data-dir={folder / 'profile'}", framed.as_uri()]
+    command = [
+        "chromium",
+        *FLAGS,
+        DARK["light"],
+        f"--user-data-dir={folder / 'profile'}",
+        framed.as_uri(),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    told = [json.loads(html.unescape(text)) for text in re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.S)]
+    told = [
+        json.loads(html.unescape(text))
+        for text in re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.S)
+    ]
     assert len(told) == len(views), ran.stderr[-2000:]
     console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
     return Seen(sorted(told, key=lambda seen: seen["frame"]), console)
@@ -148,7 +183,9 @@ addEventListener("load", async () => {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a script in a page returned, what the page asked for, its address, and the lines of its console."""
+    """What a script in a page returned, what the page asked for, its address, and the lines of its
+    console.
+    """
 
     answer: Any
     requests: int
@@ -156,13 +193,22 @@ class Answer:
     console: list[str]
 
 
-def ask(page: str, script: str, folder: Path, address: str = "", head: str = "", theme: str = "light") -> Answer:
-    """Run a script, which may call the functions of answers.js, in a page opened from a file at an address.
+def ask(
+    page: str, script: str, folder: Path, address: str = "", head: str = "", theme: str = "light"
+) -> Answer:
+    """Run a script, which may call the functions of answers.js, in a page opened from a file at an
+    address.
 
     head: what is put into the head of the page, such as a policy.
     """
     file = _asking(page, script, folder, head)
-    command = ["chromium", *FLAGS, DARK[theme], f"--user-data-dir={folder / 'profile'}", file.as_uri() + address]
+    command = [
+        "chromium",
+        *FLAGS,
+        DARK[theme],
+        f"--user-data-dir={folder / 'profile'}",
+        file.as_uri() + address,
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     (told,) = re.findall(r'<pre class="answer-of-test">(.*?)</pre>', ran.stdout, re.S)
     found = json.loads(html.unescape(told))
@@ -174,7 +220,13 @@ def printed(page: str, script: str, folder: Path) -> bytes:
     """The PDF of a page in which a script ran."""
     file, pdf = _asking(page, script, folder), folder / "page.pdf"
     flags = [flag for flag in FLAGS if flag != "--dump-dom"]
-    command = ["chromium", *flags, f"--print-to-pdf={pdf}", f"--user-data-dir={folder / 'profile'}", file.as_uri()]
+    command = [
+        "chromium",
+        *flags,
+        f"--print-to-pdf={pdf}",
+        f"--user-data-dir={folder / 'profile'}",
+        file.as_uri(),
+    ]
     subprocess.run(command, capture_output=True, timeout=300, check=True)
     return pdf.read_bytes()
 
@@ -182,6 +234,8 @@ def printed(page: str, script: str, folder: Path) -> bytes:
 def _asking(page: str, script: str, folder: Path, head: str = "") -> Path:
     """The file of a page with a script behind it."""
     file = folder / "page.html"
-    asked = page.replace("<head>", f"<head>{head}", 1) + f"<script>{ANSWERS}</script>" + ASK % script
+    asked = (
+        page.replace("<head>", f"<head>{head}", 1) + f"<script>{ANSWERS}</script>" + ASK % script
+    )
     file.write_text(asked, encoding="utf-8")
     return file

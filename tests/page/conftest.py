@@ -11,4 +11,6 @@ collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 def pytest_terminal_summary(terminalreporter):
     """One line where the tests of this folder cannot run."""
     if not INSTALLED:
-        terminalreporter.write_line("Pages are not tested in a browser: make test-page installs what that needs")
+        terminalreporter.write_line(
+            "Pages are not tested in a browser: make test-page installs what that needs"
+        )

@@ -1,6 +1,7 @@
 """Pages of other tables than the bundled samples.
 
-Several classes, several labels, 126 systems against a baseline, and an A/B test with a simulation to plan with.
+Several classes, several labels, 126 systems against a baseline, and an A/B test with a simulation
+to plan with.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,12 @@ def systems() -> pd.DataFrame:
     score = grade * skill + rng.normal(0, 1, (SYSTEMS, QUERIES, ITEMS))
     system, query, item = np.indices(score.shape).reshape(3, -1)
     names = [f"system_{i:03d}" for i in range(SYSTEMS)]
-    rows = {"system": np.array(names)[system], "query": query, "item": item, "score": score.ravel().round(4)}
+    rows = {
+        "system": np.array(names)[system],
+        "query": query,
+        "item": item,
+        "score": score.ravel().round(4),
+    }
     return pd.DataFrame(rows | {"grade": grade[item]})
 
 
@@ -31,20 +37,34 @@ def users() -> pd.DataFrame:
     arm = rng.choice(["a", "b"], USERS)
     orders = rng.poisson(np.where(arm == "b", 1.2, 1.0))
     return pd.DataFrame(
-        {"user": range(USERS), "arm": arm, "orders": orders, "revenue": orders * rng.lognormal(2, 0.7, USERS)}
+        {
+            "user": range(USERS),
+            "arm": arm,
+            "orders": orders,
+            "revenue": orders * rng.lognormal(2, 0.7, USERS),
+        }
     )
 
 
 def parameters(folder: Path) -> dict[str, list[str]]:
-    """The report and the parameters of each page; the tables that they need are written into the folder."""
+    """The report and the parameters of each page; the tables that they need are written into the
+    folder.
+    """
     systems().to_parquet(folder / "many_systems.parquet")
     users().to_csv(folder / "users.csv", index=False)
-    many = {"preds": folder / "many_systems.parquet", "baseline": "system_000", "metrics": "ndcg@10,mrr"}
+    many = {
+        "preds": folder / "many_systems.parquet",
+        "baseline": "system_000",
+        "metrics": "ndcg@10,mrr",
+    }
     asked = {
         "multiclass": ("classification", {"preds": "data/penguins/predictions.csv"}),
         "multilabel": ("classification", {"preds": "data/digit_traits/predictions.csv"}),
         "many": ("ranking", many),
-        "users": ("interleaving", {"users": folder / "users.csv", "metrics": "orders,revenue", "world": "cascade"}),
+        "users": (
+            "interleaving",
+            {"users": folder / "users.csv", "metrics": "orders,revenue", "world": "cascade"},
+        ),
     }
     return {
         name: [report, *(part for key, value in given.items() for part in ("-p", key, str(value)))]

@@ -14,7 +14,7 @@ from made_once import ROOT
 
 from evalkit.numbers import number
 
-# Tables -----------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
 TABLES = """
@@ -35,7 +35,11 @@ def test_a_table_sorts_by_its_numbers_and_back(tables):
     sizes = [value(row[1]) for row in down]
     assert sizes == sorted(sizes, reverse=True)
     assert [row[0] for row in up] == [row[0] for row in back[::-1]] or up == down[::-1]
-    aucs = {row["system"]: row["value"] for row in results("classification")["estimates"] if row["metric"] == "roc_auc"}
+    aucs = {
+        row["system"]: row["value"]
+        for row in results("classification")["estimates"]
+        if row["metric"] == "roc_auc"
+    }
     named = [row[0] for row in down if row[0] in aucs]
     assert named == sorted(aucs, key=aucs.get, reverse=True)
 
@@ -50,10 +54,20 @@ def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tab
 def test_a_table_is_copied_with_its_intervals(tables):
     texts = tables["copied"]
     rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
-    pairs = [row for row in records(results("classification")["comparisons"]) if row["metric"] == "roc_auc"]
-    assert [row["first − second"] for row in rows] == [f"{row['first']} − {row['second']}" for row in pairs]
+    pairs = [
+        row
+        for row in records(results("classification")["comparisons"])
+        if row["metric"] == "roc_auc"
+    ]
+    assert [row["first − second"] for row in rows] == [
+        f"{row['first']} − {row['second']}" for row in pairs
+    ]
     for row, pair in zip(rows, pairs, strict=True):
-        for column, key in (("difference", "difference"), ("difference low", "low"), ("difference high", "high")):
+        for column, key in (
+            ("difference", "difference"),
+            ("difference low", "low"),
+            ("difference high", "high"),
+        ):
             assert float(row[column]) == pytest.approx(pair[key], abs=5e-4)
     assert texts["Markdown"].splitlines()[1].startswith("| --: |")
     lines = texts["LaTeX"].splitlines()
@@ -98,7 +112,9 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
     """
     seen = quiet(ask(page("ranking"), script, tmp_path))
     found = results("ranking")
-    differences = dict(zip(found["differences"]["queries"], found["differences"]["values"], strict=True))
+    differences = dict(
+        zip(found["differences"]["queries"], found["differences"]["values"], strict=True)
+    )
     assert len(seen["rows"]) == len(differences) == 100
     for query, _, first, second, difference, *_ in seen["rows"]:
         assert value(difference) == pytest.approx(differences[query.split()[0]], abs=6e-4)
@@ -107,7 +123,11 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
     assert moved == sorted(moved, reverse=True)
     assert re.search(r"pixel_cosine:? img\d+ \([01–]\),? img", seen["rows"][0][0])
     assert re.search(r"lda_cosine:? img", seen["rows"][0][0])
-    of_system = [head.rsplit(" ", 1) for head in seen["heads"] if head.endswith((" pixel_cosine", " lda_cosine"))]
+    of_system = [
+        head.rsplit(" ", 1)
+        for head in seen["heads"]
+        if head.endswith((" pixel_cosine", " lda_cosine"))
+    ]
     metrics = [metric["name"] for metric in found["metrics"][1:3] for _ in range(2)]
     assert [label for label, _ in of_system] == ["ndcg@10", "ndcg@10", *metrics]
 
@@ -135,8 +155,12 @@ def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path)
     systems = [re.sub("Sort by ", "", head) for head in seen["heads"][4:7]]
     for row in seen["kept"]:
         assert rent[row[0]] == "rent"
-        assert [value(text) for text in row[4:7]] == pytest.approx(scores.loc[row[0], systems].tolist(), abs=6e-4)
-        assert value(row[7]) == pytest.approx(abs(label[row[0]] - scores.loc[row[0], systems[0]]), abs=6e-4)
+        assert [value(text) for text in row[4:7]] == pytest.approx(
+            scores.loc[row[0], systems].tolist(), abs=6e-4
+        )
+        assert value(row[7]) == pytest.approx(
+            abs(label[row[0]] - scores.loc[row[0], systems[0]]), abs=6e-4
+        )
     misses = [value(row[7]) for row in seen["kept"]]
     assert misses == sorted(misses, reverse=True)
     assert "credit_amount: " in seen["first"][0]
@@ -173,7 +197,11 @@ return {opened, names, shown, rows: lines(table), lists: lists.length};
 def test_a_reader_chooses_the_two_systems_that_a_list_of_rows_compares(tmp_path):
     told = ask(page("classification"), PAIR % ("logistic", "gbm"), tmp_path)
     seen = quiet(told)
-    assert (seen["opened"], seen["names"], told.address) == (False, ["forest", "logistic"], "#_listed?pair=1%2C2")
+    assert (seen["opened"], seen["names"], told.address) == (
+        False,
+        ["forest", "logistic"],
+        "#_listed?pair=1%2C2",
+    )
     assert seen["shown"][-2:] == ["miss logistic", "miss logistic − gbm"]
     table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
     table["miss"] = abs(table["y_true"] - table["y_score"])
@@ -183,7 +211,9 @@ def test_a_reader_chooses_the_two_systems_that_a_list_of_rows_compares(tmp_path)
         logistic, gbm = misses.loc[name.split()[0], ["logistic", "gbm"]]
         assert value(miss) == pytest.approx(logistic, abs=5.1e-4)
         assert value(apart) == pytest.approx(logistic - gbm, abs=5.1e-4)
-    again = quiet(ask(page("classification"), PAIR % ("forest", "logistic"), tmp_path, told.address))
+    again = quiet(
+        ask(page("classification"), PAIR % ("forest", "logistic"), tmp_path, told.address)
+    )
     assert (again["opened"], again["names"]) == (True, ["logistic", "gbm"])
     assert again["shown"][-2:] == ["miss forest", "miss forest − logistic"]
 
@@ -191,10 +221,16 @@ def test_a_reader_chooses_the_two_systems_that_a_list_of_rows_compares(tmp_path)
 def test_a_reader_chooses_the_two_systems_that_a_list_of_queries_compares(tmp_path):
     seen = quiet(ask(page("ranking"), PAIR % ("pca8_euclid", "binary_overlap_ties"), tmp_path))
     assert seen["shown"][2:] == ["ndcg@10 pca8_euclid", "ndcg@10 binary_overlap_ties", "difference"]
-    means = {row["system"]: row["value"] for row in results("ranking")["estimates"] if row["metric"] == "ndcg@10"}
+    means = {
+        row["system"]: row["value"]
+        for row in results("ranking")["estimates"]
+        if row["metric"] == "ndcg@10"
+    }
     first, second, apart = (np.mean([value(row[i]) for row in seen["rows"]]) for i in (2, 3, 4))
     assert (len(seen["rows"]), seen["lists"]) == (100, 2)
-    assert (first, second) == pytest.approx((means["pca8_euclid"], means["binary_overlap_ties"]), abs=5e-4)
+    assert (first, second) == pytest.approx(
+        (means["pca8_euclid"], means["binary_overlap_ties"]), abs=5e-4
+    )
     assert apart == pytest.approx(first - second, abs=5e-4)
 
 
@@ -208,14 +244,17 @@ def test_slices_stand_below_their_column_until_they_are_sorted(tmp_path):
     return {first, sorted, csv: copied(table).CSV};
     """
     seen = quiet(ask(page("classification"), script, tmp_path))
-    heads, bands = ["age_band", "housing"], ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"]
+    heads, bands = (
+        ["age_band", "housing"],
+        ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"],
+    )
     rents = ["housing for free", "housing own", "housing rent"]
     assert seen["first"] == [heads, "absolute", [heads[0], *bands, heads[1], *rents]]
     assert seen["sorted"] == [[], "static", "housing own"]
     assert '"age_band 26-35",398' in seen["csv"]
 
 
-# Figures ----------------------------------------------------------------------------------------------------------
+# Figures ------------------------------------------------------------------------------------------
 
 WALK = """
 $$("details").forEach(fold => { fold.open = true; });
@@ -226,7 +265,11 @@ return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(name, tmp_path):
     figures = quiet(ask(page(name), WALK, tmp_path))
-    assert len(figures) == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", page(name), re.S)) > 0
+    assert (
+        len(figures)
+        == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", page(name), re.S))
+        > 0
+    )
     for seen in figures:
         assert re.search(r"\d", seen["first"])
         assert re.search(r"\d", seen["other"])
@@ -257,11 +300,17 @@ def test_a_figure_says_the_numbers_of_the_json(tmp_path):
     own = np.array(found["curves"]["roc"]["system"]) == "forest"
     for text in seen["curve"]:
         name, across, up, *_ = text.split("\n")
-        at = np.array([value(across.removeprefix("false positive rate ")), value(up.removeprefix("recall "))])
+        at = np.array(
+            [value(across.removeprefix("false positive rate ")), value(up.removeprefix("recall "))]
+        )
         assert name == "forest"
         low, high = (value(end) for end in re.search(r"\[(.*), (.*)\]", up).groups())
         assert 0 <= low < high <= 1.001
-        assert np.interp(at[0] - 0.02, x[own], y[own]) - 0.03 <= at[1] <= np.interp(at[0] + 0.02, x[own], y[own]) + 0.03
+        assert (
+            np.interp(at[0] - 0.02, x[own], y[own]) - 0.03
+            <= at[1]
+            <= np.interp(at[0] + 0.02, x[own], y[own]) + 0.03
+        )
 
 
 ALONE = """
@@ -287,13 +336,15 @@ def test_one_system_alone_stays_alone_in_the_dark_and_in_print(tmp_path):
 
 def test_one_system_alone_is_printed_alone(tmp_path):
     click, whole = ALONE.split("const every")[0], page("classification")
-    figure = next(part for part in re.findall(r"<figure>.*?</figure>", whole, re.S) if "data-key" in part)
+    figure = next(
+        part for part in re.findall(r"<figure>.*?</figure>", whole, re.S) if "data-key" in part
+    )
     short = re.sub(r"<main.*</main>", lambda _: f"<main>{figure}</main>", whole, flags=re.S)
     faint = [printed(short, script, tmp_path) for script in ("", click)]
     assert [re.search(rb"/ca 0?\.15\b", pdf) is not None for pdf in faint] == [False, True]
 
 
-# The whole page ---------------------------------------------------------------------------------------------------
+# The whole page -----------------------------------------------------------------------------------
 
 
 def test_the_strip_leads_to_all_differences(tmp_path):
@@ -364,7 +415,9 @@ def test_without_its_script_a_page_shows_every_row_and_no_control(tmp_path):
 
 
 def test_a_page_works_under_a_policy_that_lets_nothing_in(tmp_path):
-    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    policy = (
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     script = """
     const drawn = $$("figure").find(each => each.tabIndex === 0);

@@ -1,4 +1,6 @@
-"""Pages on a desk and on a phone, light, dark and without scripts: no fault that axe knows, no request, nothing cut."""
+"""Pages on a desk and on a phone, light, dark and without scripts: no fault that axe knows, no
+request, nothing cut.
+"""
 
 import re
 
@@ -42,18 +44,28 @@ def test_a_page_is_small_and_has_no_fault_that_axe_knows(name, tmp_path):
         assert told["clipped"] == []  # of the words in figures
         assert told["astray"] == []  # every link leads to a place of the page
         assert not told["folded"]  # a link to a term opens the glossary
-        assert told["first"] < FIRST[view.width] or not view.scripts  # without a script the contents are open
+        # without a script the contents are open
+        assert told["first"] < FIRST[view.width] or not view.scripts
         assert told["above"] <= 2  # findings above the first number
         assert told["height"] < DESK_TALLEST.get(name, 40_000) or view.width < DESK.width
-        assert told["height"] < TALLEST.get(name, 40_000) or view.width > PHONE.width or not view.scripts
+        assert (
+            told["height"] < TALLEST.get(name, 40_000)
+            or view.width > PHONE.width
+            or not view.scripts
+        )
 
 
 def test_tables_of_ones_own_cells_scroll_in_a_box_of_their_own(tmp_path):
     wide = "|".join(f"column {i}" for i in range(30))
     rule = "|".join(["---"] * 30)
-    frame = pd.DataFrame({f"a long name of column {i}": [1] for i in range(30)}).to_html(index=False)
+    frame = pd.DataFrame({f"a long name of column {i}": [1] for i in range(30)}).to_html(
+        index=False
+    )
     output = new_output("display_data", data={"text/html": frame})
-    cells = [new_markdown_cell(f"# T\n\n|{wide}|\n|{rule}|\n|{wide}|"), new_code_cell("frame", outputs=[output])]
+    cells = [
+        new_markdown_cell(f"# T\n\n|{wide}|\n|{rule}|\n|{wide}|"),
+        new_code_cell("frame", outputs=[output]),
+    ]
     html = ReportExporter().from_notebook_node(new_notebook(cells=cells))[0]
     seen = look(html, tmp_path, [PHONE, PLAIN_PHONE])
     for told in seen.views:

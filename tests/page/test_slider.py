@@ -1,4 +1,6 @@
-"""The slider of the threshold in Chromium: it counts what the kit counts, and the address keeps it."""
+"""The slider of the threshold in Chromium: it counts what the kit counts, and the address keeps
+it.
+"""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +39,9 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
         shown = {row[0]: row[2:] for row in seen[place]["rows"]}
         moved = classification.read(metrics="precision,recall,f1,predicted_rate", threshold=at)
         for row in moved.decisions.to_dict("records"):
-            assert shown[row["system"]][:4] == [f"{row[cell]:,.0f}" for cell in ("tp", "fp", "fn", "tn")]
+            assert shown[row["system"]][:4] == [
+                f"{row[cell]:,.0f}" for cell in ("tp", "fp", "fn", "tn")
+            ]
         for row in moved.estimates.to_dict("records"):
             column = ["precision", "recall", "f1", "predicted_rate"].index(row["metric"]) + 4
             text = shown[row["system"]][column]
@@ -47,9 +51,13 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
     dear = {row[0]: row for row in seen["dear"]}
     assert {row[1] for row in seen["dear"]} == {seen["200"]["at"]}
     for name in study.order:
-        assert float(dear[name][11].split()[0]) == pytest.approx(curves.cheapest(study.table(name), 1, 5), rel=0.01)
+        assert float(dear[name][11].split()[0]) == pytest.approx(
+            curves.cheapest(study.table(name), 1, 5), rel=0.01
+        )
         cost = costs(study, name, float(dear[name][1]))
-        assert dear[name][10] == estimate(cost.value, cost.low, cost.high, places=places(dear[name][10]))
+        assert dear[name][10] == estimate(
+            cost.value, cost.low, cost.high, places=places(dear[name][10])
+        )
     best, cost = dear[study.order[0]][11].split()
     assert seen["best"] == best == seen["chosen"][0][1]
     assert cost == f"({seen['chosen'][0][10].split()[0]})"
@@ -77,18 +85,32 @@ return seen;
 
 def test_the_slider_moves_the_marks_and_a_point_of_a_curve_names_its_threshold(tmp_path):
     seen = quiet(ask(page("classification"), MARKS % 90, tmp_path))
-    marks = {(along, name): at for along, name, *at in reversed(seen["marks"])}  # the first of each is the threshold's
+    marks = {
+        (along, name): at for along, name, *at in reversed(seen["marks"])
+    }  # the first of each is the threshold's
     for name, _, *rest in seen["rows"]:
         tp, fp, fn, tn = map(value, rest[:4])
-        assert marks["false positive rate", name] == pytest.approx([fp / (fp + tn), tp / (tp + fn)], abs=1e-3)
+        assert marks["false positive rate", name] == pytest.approx(
+            [fp / (fp + tn), tp / (tp + fn)], abs=1e-3
+        )
         assert marks["recall", name] == pytest.approx([tp / (tp + fn), tp / (tp + fp)], abs=1e-3)
         cost = [(tp + fp) / (tp + fp + fn + tn), (fp + fn) / (tp + fp + fn + tn)]
         assert marks["share of rows predicted positive", name] == pytest.approx(cost, abs=1e-3)
     name, x, y, threshold, precision = seen["tip"]
-    decided = classification.read(threshold=float(threshold.split()[-1])).decisions.set_index("system").loc[name]
-    assert value(x.split()[-1]) == pytest.approx(decided["fp"] / (decided["fp"] + decided["tn"]), abs=0.01)
-    assert value(y.split()[1]) == pytest.approx(decided["tp"] / (decided["tp"] + decided["fn"]), abs=0.02)
-    assert value(precision.split()[-1]) == pytest.approx(decided["tp"] / (decided["tp"] + decided["fp"]), abs=0.01)
+    decided = (
+        classification.read(threshold=float(threshold.split()[-1]))
+        .decisions.set_index("system")
+        .loc[name]
+    )
+    assert value(x.split()[-1]) == pytest.approx(
+        decided["fp"] / (decided["fp"] + decided["tn"]), abs=0.01
+    )
+    assert value(y.split()[1]) == pytest.approx(
+        decided["tp"] / (decided["tp"] + decided["fn"]), abs=0.02
+    )
+    assert value(precision.split()[-1]) == pytest.approx(
+        decided["tp"] / (decided["tp"] + decided["fp"]), abs=0.01
+    )
 
 
 def places(text):
@@ -102,14 +124,20 @@ def costs(study, name, threshold):
 
 
 def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(tmp_path):
-    script = "const box = $$('[data-sweep]')[0]; return [location.hash, lines(box), $$('output', box)[0].value];"
+    script = (
+        "const box = $$('[data-sweep]')[0]; return [location.hash, lines(box), $$('output', "
+        "box)[0].value];"
+    )
     address = "#_slider?threshold=0.558_1_5_recall_"
     hash_, rows, at = quiet(ask(page("classification"), script, tmp_path, address))
     assert (hash_, at, rows[0][1]) == (address, "0.558", "0.558")
     _, rows, _ = quiet(ask(page("classification"), script, tmp_path))
     used = {row["system"]: row for row in results("classification")["decisions"]}
     for row in rows:
-        assert row[1:6] == ["0.5", *(number(used[row[0]][cell], 0) for cell in ("tp", "fp", "fn", "tn"))]
+        assert row[1:6] == [
+            "0.5",
+            *(number(used[row[0]][cell], 0) for cell in ("tp", "fp", "fn", "tn")),
+        ]
 
 
 KEEP = """
@@ -134,7 +162,9 @@ def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
             c = counts.at(study.table(row[0]), float(row[11].split()[0]))
             assert getattr(counts, name)(c) >= least
             every = study.table(row[0])
-            kept = curves.cost(every, study.costs.fp, study.costs.fn)[getattr(counts, name)(every) >= least]
+            kept = curves.cost(every, study.costs.fp, study.costs.fn)[
+                getattr(counts, name)(every) >= least
+            ]
             cost = float(curves.cost(c, study.costs.fp, study.costs.fn))
             assert row[11].split()[1] == f"({number(cost, 3)})"
             assert cost <= kept.min() + 0.02
@@ -145,17 +175,25 @@ def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
 def test_the_slider_shows_the_intervals_of_units(tmp_path):
     rng = np.random.default_rng(8)
     label = np.repeat(rng.integers(0, 2, 150), 2)
-    scores = {f"score_{name}": rng.beta(1 + skill * label, 2) for name, skill in (("a", 2.0), ("b", 1.0))}
+    scores = {
+        f"score_{name}": rng.beta(1 + skill * label, 2) for name, skill in (("a", 2.0), ("b", 1.0))
+    }
     table = pd.DataFrame({"user": np.arange(300) // 2, "label": label, **scores})
     metrics = "precision,recall,f1,predicted_rate"
     study = classification.read(table, unit="user", metrics=metrics)
-    output = new_output("display_data", data={"text/html": threshold_page.moving_threshold_table(study).html})
-    whole = ReportExporter().from_notebook_node(new_notebook(cells=[new_code_cell("", outputs=[output])]))[0]
+    output = new_output(
+        "display_data", data={"text/html": threshold_page.moving_threshold_table(study).html}
+    )
+    whole = ReportExporter().from_notebook_node(
+        new_notebook(cells=[new_code_cell("", outputs=[output])])
+    )[0]
     seen = quiet(ask(whole, SLIDE % [5, 40, 80], tmp_path))
     moves = studied.moving(study)
     limits = studied.intervals(study, moves)
     for place in (5, 40, 80):
-        there = classification.read(table, unit="user", metrics=metrics, threshold=moves.threshold[moves.last - place])
+        there = classification.read(
+            table, unit="user", metrics=metrics, threshold=moves.threshold[moves.last - place]
+        )
         shown = {row[0]: row for row in seen[str(place)]["rows"]}
         for row in there.estimates.to_dict("records"):
             text = shown[row["system"]][metrics.split(",").index(row["metric"]) + 6]

@@ -1,4 +1,6 @@
-"""One Spark session for all tests that need one: starting it costs more than all of them together."""
+"""One Spark session for all tests that need one: starting it costs more than all of them
+together.
+"""
 
 import os
 from importlib.util import find_spec
@@ -13,7 +15,9 @@ collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 def pytest_terminal_summary(terminalreporter):
     """One line where the tests of this folder cannot run."""
     if not INSTALLED:
-        terminalreporter.write_line("Spark is not tested: pyspark is not installed; make test-spark installs it")
+        terminalreporter.write_line(
+            "Spark is not tested: pyspark is not installed; make test-spark installs it"
+        )
 
 
 @pytest.fixture(scope="session")

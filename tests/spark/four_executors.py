@@ -2,8 +2,8 @@
 
     PYTHONPATH=.:tests:tests/spark python tests/spark/four_executors.py FOLDER
 
-FOLDER has the tables, `ranked` and `scores`, as folders of Parquet files. A process has one master for as long as it
-lives, so this one is a process of its own.
+FOLDER has the tables, `ranked` and `scores`, as folders of Parquet files. A process has one master
+for as long as it lives, so this one is a process of its own.
 """
 
 import pickle
@@ -31,7 +31,9 @@ OPTIONS = {
 
 
 def main(folder: Path) -> None:
-    """Write `found` into the folder: of each table what was measured, and the tasks of each executor."""
+    """Write `found` into the folder: of each table what was measured, and the tasks of each
+    executor.
+    """
     session = local.started(folder, f"local-cluster[{EXECUTORS},1,{MEGABYTES}]", **OPTIONS)
     with local.partitions(session, PARTITIONS):
         found = measured(folder)
@@ -41,25 +43,43 @@ def main(folder: Path) -> None:
 
 
 def measured(folder: Path) -> dict[str, Any]:
-    """Lists, with values by the number of what was asked; the numbers of two systems, and the file of their units."""
+    """Lists, with values by the number of what was asked; the numbers of two systems, and the file
+    of their units.
+    """
     ranked = from_spark(f"spark:parquet.`{folder / 'ranked'}`", segments=["language"])
-    numbered = {(system, i): ranked.measure(system, ask) for system in ranked.systems for i, ask in enumerate(ASKS)}
+    numbered = {
+        (system, i): ranked.measure(system, ask)
+        for system in ranked.systems
+        for i, ask in enumerate(ASKS)
+    }
     study = classified(f"spark:parquet.`{folder / 'scores'}`", SMALL, **TWO)
     units.write(folder / "units.parquet", "classification", {"": study})
-    found = {"ranked": replace(ranked, values=numbered), "estimates": study.estimates, "comparisons": study.comparisons}
-    return found | {"by_segment": study.by_segment, "tp": {system: study.table(system).tp for system in study.systems}}
+    found = {
+        "ranked": replace(ranked, values=numbered),
+        "estimates": study.estimates,
+        "comparisons": study.comparisons,
+    }
+    return found | {
+        "by_segment": study.by_segment,
+        "tp": {system: study.table(system).tp for system in study.systems},
+    }
 
 
 def tasks(session: Any) -> list[int]:
     """How many tasks each executor has done."""
     status = session.sparkContext._jsc.sc().statusStore()
-    each = [status.executorSummary(str(number)) for number in range(EXECUTORS)]  # the driver has no number
+    each = [
+        status.executorSummary(str(number)) for number in range(EXECUTORS)
+    ]  # the driver has no number
     return [executor.completedTasks() for executor in each]
 
 
 def read_in(session: Any, folder: Path) -> dict[str, int]:
     """In how many partitions Spark reads each table."""
-    return {name: session.read.parquet(str(folder / name)).rdd.getNumPartitions() for name in ("ranked", "scores")}
+    return {
+        name: session.read.parquet(str(folder / name)).rdd.getNumPartitions()
+        for name in ("ranked", "scores")
+    }
 
 
 if __name__ == "__main__":

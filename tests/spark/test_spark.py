@@ -1,4 +1,6 @@
-"""Spark on two threads: whole groups, the numbers that memory gives, errors of one line, nothing left behind."""
+"""Spark on two threads: whole groups, the numbers that memory gives, errors of one line, nothing
+left behind.
+"""
 
 import json
 import subprocess
@@ -25,12 +27,15 @@ from evalkit.studies import classification
 
 ROOT = Path(__file__).resolve().parents[2]
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests, and need no evalkit
+# workers have no tests, and need no evalkit
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def rows(n: int, groups: int) -> pa.Table:
     rng = np.random.default_rng(0)
-    return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
+    return pa.table(
+        {"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)}
+    )
 
 
 def groups(table: pa.Table) -> list[pa.Table]:
@@ -82,7 +87,9 @@ def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_k
 
 def test_rows_are_streamed_in_whole_groups(session, split):
     shards = list(
-        backends.Spark(session, Reading(worker=3_000)).stream(Query(f"SELECT * FROM {split[0]}", "rows", by="query"))
+        backends.Spark(session, Reading(worker=3_000)).stream(
+            Query(f"SELECT * FROM {split[0]}", "rows", by="query")
+        )
     )
     assert len(shards) > 1
     assert sum(map(len, shards)) == 60_000
@@ -148,7 +155,7 @@ def test_workers_run_the_evalkit_that_was_sent(session):
     assert {*found} == {("Carried", "evalkit/reading/inputs/runs.py")}
 
 
-# Errors -------------------------------------------------------------------------------------------------------------
+# Errors -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [InputError, ParameterError])
@@ -157,7 +164,9 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kin
         raise kind(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
-        backends.Spark(session).total(Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse)
+        backends.Spark(session).total(
+            Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse
+        )
 
 
 def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
@@ -167,7 +176,9 @@ def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(ses
         return length(table)
 
     with pytest.raises(InputError, match=r"^x\.csv: 4499 is wrong$"):
-        backends.Spark(session).total(Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers"), refuse)
+        backends.Spark(session).total(
+            Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers"), refuse
+        )
 
 
 def test_what_a_function_does_wrong_is_one_line(session, split):
@@ -182,18 +193,32 @@ def test_what_a_function_does_wrong_is_one_line(session, split):
     engine, query = backends.Spark(session), Query(f"SELECT * FROM {split[0]}", "rows")
     with pytest.raises(InputError, match=r"^rows: a worker failed, ZeroDivisionError: no$"):
         engine.total(query, fail)
-    with pytest.raises(InputError, match=r"No module named 'numpyy'; set PYSPARK_PYTHON to a Python that has"):
+    with pytest.raises(
+        InputError, match=r"No module named 'numpyy'; set PYSPARK_PYTHON to a Python that has"
+    ):
         engine.total(query, lack)
 
 
 @pytest.mark.parametrize(
     "query, message",
     [
-        ("SELECT nope FROM t", "rows: A column, variable, or function parameter with name `nope` cannot be resolved."),
+        (
+            "SELECT nope FROM t",
+            "rows: A column, variable, or function parameter with name `nope` cannot be resolved.",
+        ),
         ("SELECT 1 +", "rows: Syntax error at or near ')'"),
-        ("SELECT * FROM nowhere.t", "rows: there is no such table or view in this session's catalog"),
-        ("SELECT * FROM parquet.`/no/such.parquet`", "rows: Path does not exist: file:/no/such.parquet."),
-        ("SELECT CAST('x' AS DOUBLE) FROM t", "rows: The value 'x' of the type \"STRING\" cannot be cast to"),
+        (
+            "SELECT * FROM nowhere.t",
+            "rows: there is no such table or view in this session's catalog",
+        ),
+        (
+            "SELECT * FROM parquet.`/no/such.parquet`",
+            "rows: Path does not exist: file:/no/such.parquet.",
+        ),
+        (
+            "SELECT CAST('x' AS DOUBLE) FROM t",
+            "rows: The value 'x' of the type \"STRING\" cannot be cast to",
+        ),
     ],
 )
 def test_what_spark_refuses_is_one_line(session, query, message):
@@ -205,13 +230,15 @@ def test_what_spark_refuses_is_one_line(session, query, message):
 
 def test_no_row_is_said(session):
     with pytest.raises(InputError, match="rows: there is no row"):
-        backends.Spark(session).total(Query("SELECT * FROM t WHERE x > 9", "rows", {"t": rows(3, 1)}, "query"), groups)
+        backends.Spark(session).total(
+            Query("SELECT * FROM t WHERE x > 9", "rows", {"t": rows(3, 1)}, "query"), groups
+        )
     empty = session.createDataFrame(rows(3, 1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
         sources.parts(empty)[0].load({"query": "query"}, {})
 
 
-# What stays -----------------------------------------------------------------------------------------------------------
+# What stays ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("before", [None, "77", "200000"])
@@ -223,7 +250,9 @@ def test_the_session_is_left_as_it_was(session, split, before):
     engine = backends.Spark(session)
     try:
         # A frame of the call hides the session's own view of its name, for this call only.
-        assert engine.table(Query("SELECT count(*) AS n FROM t", "t", {"t": rows(5, 1)}))["n"].to_pylist() == [5]
+        assert engine.table(Query("SELECT count(*) AS n FROM t", "t", {"t": rows(5, 1)}))[
+            "n"
+        ].to_pylist() == [5]
         engine.total(Query("SELECT * FROM t", "t", {"t": rows(5, 1)}, "query"), groups)
         with pytest.raises(InputError):
             engine.table(Query("SELECT nope FROM t", "t", {"t": rows(5, 1)}))
@@ -242,12 +271,14 @@ def test_batches_are_large_for_the_call(session):
         assert session.conf.get(backends.BATCH_SIZE) == str(backends.BATCH)
 
 
-# Tables as inputs -----------------------------------------------------------------------------------------------------
+# Tables as inputs ---------------------------------------------------------------------------------
 
 
 def frame(session, path: str):
     """A file of the checkout as a Spark data frame."""
-    return session.createDataFrame(pa.Table.from_pandas(pd.read_csv(ROOT / path), preserve_index=False))
+    return session.createDataFrame(
+        pa.Table.from_pandas(pd.read_csv(ROOT / path), preserve_index=False)
+    )
 
 
 def published(results) -> dict:
@@ -257,7 +288,9 @@ def published(results) -> dict:
 
 def numbers(results) -> dict:
     """The numbers of a report, without what says where they come from."""
-    return {k: v for k, v in published(results).items() if k not in ("inputs", "parameters", "versions")}
+    return {
+        k: v for k, v in published(results).items() if k not in ("inputs", "parameters", "versions")
+    }
 
 
 def test_a_classification_report_is_the_one_from_memory(session):
@@ -291,17 +324,29 @@ def test_tables_that_are_refused(session):
         "Spark table nowhere.preds: there is no such table or view in this session's catalog"
     )
     assert refused("spark: ") == "spark: must be followed by the name of a table, got nothing"
-    assert refused(made(query=[1.0, 2.0])).endswith("query must hold ids as text or whole numbers, got DOUBLE")
-    assert refused(made(score=["0.5", "1d"])) == "Spark data frame: score must be a number, got '1d' (row 2)"
-    assert refused(made(score=[0.5, None])) == "Spark data frame: score must be a finite number, got nothing (row 2)"
+    assert refused(made(query=[1.0, 2.0])).endswith(
+        "query must hold ids as text or whole numbers, got DOUBLE"
+    )
+    assert (
+        refused(made(score=["0.5", "1d"]))
+        == "Spark data frame: score must be a number, got '1d' (row 2)"
+    )
+    assert (
+        refused(made(score=[0.5, None]))
+        == "Spark data frame: score must be a finite number, got nothing (row 2)"
+    )
     twice = made().selectExpr("query", "item", "score", "grade", "item AS Item")
-    assert refused(twice) == "Spark data frame: column names must be distinct, got 'item' and 'Item'"
+    assert (
+        refused(twice) == "Spark data frame: column names must be distinct, got 'item' and 'Item'"
+    )
     assert read_runs(made()).systems == ("system",)
 
 
 def test_a_large_table_is_collected_by_nothing(session):
     few = Reading(collected=9)
-    table = session.createDataFrame(rows(10, 3)).selectExpr("query", "query AS item", "x AS score", "1 AS grade")
+    table = session.createDataFrame(rows(10, 3)).selectExpr(
+        "query", "query AS item", "x AS score", "1 AS grade"
+    )
     assert refused(sources.parts(table, reading=few)).startswith(
         "Spark data frame: 10 rows are more than the 9 that this report collects"
     )
@@ -309,7 +354,7 @@ def test_a_large_table_is_collected_by_nothing(session):
     assert backends.cluster_of(sources.parts(table.limit(9), reading=few)) is None
 
 
-# The SQL of large tables ----------------------------------------------------------------------------------------------
+# The SQL of large tables --------------------------------------------------------------------------
 
 
 def selected(session, table: pa.Table, text: dict, numbers: dict) -> pa.Table:
@@ -333,7 +378,12 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
                 "none": ["nan", None],
             }
         )
-        found = selected(session, table, {"query": "q`1", "id": "n"}, {"score": "words", "label": "yes", "w": "none"})
+        found = selected(
+            session,
+            table,
+            {"query": "q`1", "id": "n"},
+            {"score": "words", "label": "yes", "w": "none"},
+        )
         assert found.column_names == ["query", "id", "score", "label", "w"]
         assert found["query"].to_pylist() == ["007", "7"]
         assert found["id"].to_pylist() == ["1152921504606846977", "3"]
@@ -343,17 +393,26 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
         assert found["w"][1].as_py() is None
         for wrong in ("1d", "x\n'</evalkit>", "0x10", "", "1,5"):
             with pytest.raises(InputError) as caught:
-                selected(session, pa.table({"q": ["a"], "s": [wrong]}), {"query": "q"}, {"score": "s"})
-            assert str(caught.value) == f"Spark data frame: s must be a number, got '{wrong}'".split("</evalkit>")[0]
+                selected(
+                    session, pa.table({"q": ["a"], "s": [wrong]}), {"query": "q"}, {"score": "s"}
+                )
+            assert (
+                str(caught.value)
+                == f"Spark data frame: s must be a number, got '{wrong}'".split("</evalkit>")[0]
+            )
     finally:
         session.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_columns_of_a_wrong_type_are_refused(session):
     table = pa.table({"q": [0.5], "s": [b"1"], "l": [["a"]]})
-    with pytest.raises(InputError, match="Spark data frame: q must hold ids as text or whole numbers, got DOUBLE"):
+    with pytest.raises(
+        InputError, match="Spark data frame: q must hold ids as text or whole numbers, got DOUBLE"
+    ):
         selected(session, table, {"query": "q"}, {})
-    with pytest.raises(InputError, match="Spark data frame: l must hold ids as text or whole numbers, got ARRAY"):
+    with pytest.raises(
+        InputError, match="Spark data frame: l must hold ids as text or whole numbers, got ARRAY"
+    ):
         selected(session, table, {"item": "l"}, {})
     with pytest.raises(InputError, match="Spark data frame: s must hold numbers, got BINARY"):
         selected(session, table, {}, {"score": "s"})

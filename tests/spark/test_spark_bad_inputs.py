@@ -1,4 +1,6 @@
-"""Bad inputs as Spark tables too large to collect: table, column and value are named; there is no row to name."""
+"""Bad inputs as Spark tables too large to collect: table, column and value are named; there is no
+row to name.
+"""
 
 import re
 
@@ -9,7 +11,9 @@ from bad_inputs.readers import READERS, Reader
 from frozen.needs import SMALL_SPARK, read_within
 from test_bad_inputs import LONGEST, framed, refusal, typed
 
-ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is the same by way of other columns
+# what is tried of each reader: a case costs seconds, and the rest is the same by way of other
+# columns
+ROLES = {
     "ranked lists": ("id", "group id", "grade", "unit", "segment", "shared", "two needed"),
     "ranks": ("rank",),
     "users": ("id", "number", "name"),
@@ -18,10 +22,18 @@ ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is
     "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
     "labels": ("number", "mark", "shared"),
 }
-TYPED = [case for case in CASES if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")]
-# The first case of each role of a reader: what else is wrong with a cell is found by the same query.
+TYPED = [
+    case
+    for case in CASES
+    if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")
+]
+# The first case of each role of a reader: what else is wrong with a cell is found by the same
+# query.
 FIRST = {
-    (c.role, r.name): (c, r) for c in TYPED[::-1] for r in READERS if fits(c, r) and c.role in ROLES.get(r.name, ())
+    (c.role, r.name): (c, r)
+    for c in TYPED[::-1]
+    for r in READERS
+    if fits(c, r) and c.role in ROLES.get(r.name, ())
 }
 TRIED = [FIRST[key] for key in sorted(FIRST)]
 
@@ -34,14 +46,19 @@ def small(monkeypatch):
 
 def tables(session, case: Case, reader: Reader) -> list[str]:
     """The good first and the bad second table, as views."""
-    both = {"first_table": reader.first, "second_table": case.change(reader.second, *reader.columns(case.role))}
+    both = {
+        "first_table": reader.first,
+        "second_table": case.change(reader.second, *reader.columns(case.role)),
+    }
     for name, table in both.items():
         rows = pa.Table.from_pandas(framed(typed(table)), preserve_index=False)
         session.createDataFrame(rows).createOrReplaceTempView(name)
     return [f"spark:{name}" for name in both]
 
 
-@pytest.mark.parametrize("case, reader", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader in TRIED])
+@pytest.mark.parametrize(
+    "case, reader", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader in TRIED]
+)
 def test_a_bad_spark_table_is_refused(session, case, reader):
     message = refusal(reader, tables(session, case, reader))
     wanted = {"table": "second_table" if not case.either else "(first|second)_table"}

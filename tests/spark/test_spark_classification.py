@@ -1,4 +1,6 @@
-"""Binary tables in Spark too large to collect: odd names, collations, tables beside files, single precision."""
+"""Binary tables in Spark too large to collect: odd names, collations, tables beside files, single
+precision.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,8 @@ from engine_samples import binary, classified, long
 
 from evalkit.limits import Limits, Reading
 
-READING = Reading(rows=100, collected=100, worker=9_000)  # every table is large, in Spark too, and falls into shards
+# every table is large, in Spark too, and falls into shards
+READING = Reading(rows=100, collected=100, worker=9_000)
 SMALL = Limits(reading=READING)
 
 
@@ -59,7 +62,9 @@ def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
 def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session):
     limits = Limits(reading=Reading(rows=300, collected=300))
     rows = binary(400).drop(columns="id")
-    found = classified([made(session, rows[:200]), made(session, rows[200:])], limits, metrics="roc_auc")
+    found = classified(
+        [made(session, rows[:200]), made(session, rows[200:])], limits, metrics="roc_auc"
+    )
     assert found.data is None
     same(found.estimates, classified(rows, limits, metrics="roc_auc").estimates)
 

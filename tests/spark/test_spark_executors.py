@@ -1,4 +1,6 @@
-"""Four executors' worth of partitions give the same: to the last bit the values of units, sums up to rounding."""
+"""Four executors' worth of partitions give the same: to the last bit the values of units, sums up
+to rounding.
+"""
 
 import os
 import pickle
@@ -49,7 +51,9 @@ def folder(tmp_path_factory, ranked, scores):
     path = os.pathsep.join(map(str, (TESTS.parent, TESTS, TESTS / "spark")))
     own = local.environment(folder) | {"PYTHONPATH": path}
     command = [sys.executable, "-W", "ignore", four_executors.__file__, str(folder)]
-    done = subprocess.run(command, env=os.environ | own, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=os.environ | own, cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -59,12 +63,16 @@ def found(folder):
     return pickle.loads((folder / "found").read_bytes())
 
 
-def test_each_of_four_executors_has_done_tasks_and_a_query_lies_in_several_partitions(found, ranked, scores):
+def test_each_of_four_executors_has_done_tasks_and_a_query_lies_in_several_partitions(
+    found, ranked, scores
+):
     assert len(found["tasks"]) == EXECUTORS
     assert min(found["tasks"]) > 0
     assert min(found["read in"].values()) >= PARTITIONS
     for rows, name in ((ranked, "query"), (scores, "id")):
-        assert (rows.index % PARTITIONS).to_series().groupby(rows[name].to_numpy()).nunique().median() > 1
+        assert (rows.index % PARTITIONS).to_series().groupby(
+            rows[name].to_numpy()
+        ).nunique().median() > 1
 
 
 def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(found, ranked):
@@ -73,12 +81,16 @@ def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(foun
     assert_same(here, replace(found["ranked"], sources=here.sources, values=values))
 
 
-def test_four_executors_worth_of_partitions_give_two_systems_scores_the_same_numbers(found, folder, scores, tmp_path):
+def test_four_executors_worth_of_partitions_give_two_systems_scores_the_same_numbers(
+    found, folder, scores, tmp_path
+):
     here = classification.read(scores, **TWO)
     units.write(tmp_path / "units.parquet", "classification", {"": here})
     assert len(same_rows(tmp_path / "units.parquet", folder / "units.parquet")) > 60_000
     np.testing.assert_allclose(found["estimates"]["value"], here.estimates["value"], rtol=1e-12)
-    np.testing.assert_allclose(found["comparisons"]["difference"], here.comparisons["difference"], rtol=1e-12)
+    np.testing.assert_allclose(
+        found["comparisons"]["difference"], here.comparisons["difference"], rtol=1e-12
+    )
     pd.testing.assert_series_equal(found["by_segment"]["n"], here.by_segment["n"])
     for system in here.systems:
         np.testing.assert_allclose(found["tp"][system], here.table(system).tp, rtol=1e-12)

@@ -1,4 +1,6 @@
-"""Ranked lists in a Spark table too large to collect: the values of memory to the last bit, its accounts, its words."""
+"""Ranked lists in a Spark table too large to collect: the values of memory to the last bit, its
+accounts, its words.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +19,16 @@ from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import sources
 
 ROOT = Path(__file__).resolve().parents[2]
-GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}
+GOOD = {
+    "query": ["a", "a", "b"],
+    "item": ["x", "y", "x"],
+    "score": [3.0, 2.0, 1.0],
+    "grade": [1.0, 0.0, 2.0],
+}
 
 
-READING = Reading(collected=0, worker=5_000)  # every table is too large to be collected, and falls into many shards
+# every table is too large to be collected, and falls into many shards
+READING = Reading(collected=0, worker=5_000)
 
 
 def frame(session, rows: pd.DataFrame):
@@ -51,5 +59,8 @@ def test_judgements_and_queries_beside_it_may_be_files(session):
 
 def test_rows_that_contradict_each_other_are_refused(session):
     good = pd.DataFrame(GOOD)
-    with pytest.raises(InputError, match=r"query 'a' and item 'x' must appear once in system 'system', got them again"):
+    with pytest.raises(
+        InputError,
+        match=r"query 'a' and item 'x' must appear once in system 'system', got them again",
+    ):
         from_spark(frame(session, pd.concat([good, good[:1]])))

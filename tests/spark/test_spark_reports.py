@@ -1,5 +1,7 @@
-"""Every report on Spark tables too large to collect: all it publishes is what DuckDB gives of the same files, block by
-block or in memory; so is the file of units; and no table is read again for each question."""
+"""Every report on Spark tables too large to collect: all it publishes is what DuckDB gives of the
+same files, block by block or in memory; so is the file of units; and no table is read again for
+each question.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,13 +24,20 @@ ROWS, FILES = 4_000, 10
 BLOCKS = Limits(flipped=1, reading=Reading(rows=100, shard=900, row=10**9, units=100))
 CLUSTER = Limits(flipped=1, reading=Reading(rows=100, collected=100, worker=900, units=100))
 ROUNDED = 1e-9  # of a difference relative to max(1, |number|): Spark adds up in any order
-ELSEWHERE = {"inputs", "parameters", "versions", "columns"}  # of the published: where the numbers come from
+ELSEWHERE = {
+    "inputs",
+    "parameters",
+    "versions",
+    "columns",
+}  # of the published: where the numbers come from
 LIKENESS = ("unjudged", "likeness")  # of ranked lists: they need the lists themselves
 
 
 @dataclass(frozen=True)
 class Case:
-    """read: how often Spark reads the table for the study: to check it, for groups, and for each pass over its rows."""
+    """read: how often Spark reads the table for the study: to check it, for groups, and for each
+    pass over its rows.
+    """
 
     report: str
     table: Callable[[], pd.DataFrame]
@@ -54,10 +63,16 @@ CASES = {
     "forecasts": Case("rating", lambda: of.forecasts(ROWS), 6, UNITS),
     "forecasts, long": Case("rating", lambda: of.long(of.forecasts(ROWS // 2), "forecast"), 3),
     "ranked lists": Case(
-        "ranking", lambda: test_sharded.table(8 * ROWS), 2, {"segments": "language", "baseline": "été"}, unlike=LIKENESS
+        "ranking",
+        lambda: test_sharded.table(8 * ROWS),
+        2,
+        {"segments": "language", "baseline": "été"},
+        unlike=LIKENESS,
     ),
     "values": Case("significance", lambda: of.values(ROWS), 7),
-    "values of users": Case("significance", lambda: of.of_users(of.draws(ROWS), 401), 8, {"unit": "user"}),
+    "values of users": Case(
+        "significance", lambda: of.of_users(of.draws(ROWS), 401), 8, {"unit": "user"}
+    ),
     "values, long": Case("significance", lambda: of.long_values(ROWS), 7),
     "losses": Case("significance", lambda: of.losses(ROWS // 3), 2, {"unit": "user_id"}),
     "users": Case("interleaving", lambda: of.users(ROWS), 1, of.OF_USERS, "users"),
@@ -69,7 +84,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
     case, asked, inner = CASES[name], [], backends.Spark._asked
-    monkeypatch.setattr(backends.Spark, "_asked", lambda *given: asked.append(given) or inner(*given))
+    monkeypatch.setattr(
+        backends.Spark, "_asked", lambda *given: asked.append(given) or inner(*given)
+    )
     rows, folder = case.table().reset_index(drop=True), tmp_path / "rows"
     folder.mkdir()
     for i in range(FILES):

@@ -1,4 +1,6 @@
-"""A session that evalkit starts itself: its workers on this machine run this Python, whatever `python3` is."""
+"""A session that evalkit starts itself: its workers on this machine run this Python, whatever
+`python3` is.
+"""
 
 import json
 import os
@@ -34,8 +36,12 @@ def test_its_workers_run_this_python(tmp_path):
     another.write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
     another.chmod(0o755)
     own = needed | {"PATH": f"{another.parent}:{os.environ['PATH']}"}
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")} | own
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")
+    } | own
     command = [sys.executable, "-W", "ignore", "-c", CODE, f"spark:parquet.`{tmp_path / 'rows'}`"]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [{"python": sys.executable, "rows": 3}]

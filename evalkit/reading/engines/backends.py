@@ -1,8 +1,10 @@
-"""The two engines, DuckDB within a memory budget and the caller's Spark session, and the choice between them.
+"""The two engines, DuckDB within a memory budget and the caller's Spark session, and the choice
+between them.
 
-DuckDB gets half of the memory budget and spills to a temporary folder of its own; the other half is for the shard that
-numpy works on. With Spark, SQL selects the rows, a shuffle brings the rows of a group together, and the same numpy code
-runs in the workers on whole groups. Either way a small table comes back. No setting of the session outlives a call.
+DuckDB gets half of the memory budget and spills to a temporary folder of its own; the other half is
+for the shard that numpy works on. With Spark, SQL selects the rows, a shuffle brings the rows of a
+group together, and the same numpy code runs in the workers on whole groups. Either way a small
+table comes back. No setting of the session outlives a call.
 """
 
 import os
@@ -32,7 +34,8 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Budget:
-    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and for reducing shards.
+    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and for reducing
+    shards.
 
     spill: the folder in which DuckDB's temporary folder is made.
     """
@@ -48,25 +51,40 @@ class Budget:
 
         It does not depend on threads, because sums of doubles depend on where shards end.
         """
-        return max(self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row))
+        return max(
+            self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row)
+        )
 
     @property
     def workers(self) -> int:
-        """The number of shards that are reduced in parallel: at most `threads`, within half of the memory."""
+        """The number of shards that are reduced in parallel: at most `threads`, within half of the
+        memory.
+        """
         return max(1, min(self.threads, self.memory // 2 // (self.reading.row * self.shard)))
 
 
 def budget(
-    memory: int | None = None, threads: int | None = None, spill: Path | None = None, reading: Reading = USUAL.reading
+    memory: int | None = None,
+    threads: int | None = None,
+    spill: Path | None = None,
+    reading: Reading = USUAL.reading,
 ) -> Budget:
-    """Return the budget. None means half of the machine's memory, all its processors, its temporary folder."""
+    """Return the budget. None means half of the machine's memory, all its processors, its temporary
+    folder.
+    """
     size = memory or max(LEAST_MEMORY, available() // 2)
-    return Budget(size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading)
+    return Budget(
+        size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading
+    )
 
 
 def available() -> int:
     """The memory in bytes of the machine, or of the container around this process."""
-    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * 2**30
+    size = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if hasattr(os, "sysconf")
+        else 4 * 2**30
+    )
     for path in CGROUPS:
         try:
             size = min(size, int(Path(path).read_text(encoding="ascii")))
@@ -87,23 +105,35 @@ def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
 
 
 def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
-    """The number of rows of all parts; they are counted if a part does not state it, or if it is a slice."""
-    return sum(_count(engine, part) if part.only or part.counted is None else part.counted for part in parts)
+    """The number of rows of all parts; they are counted if a part does not state it, or if it is a
+    slice.
+    """
+    return sum(
+        _count(engine, part) if part.only or part.counted is None else part.counted
+        for part in parts
+    )
 
 
 def _count(engine: Engine, part: Part) -> int:
-    return int(engine.table(Query.of(part.select({"first": part.columns[0]}, {}), "count(*) AS n"))["n"][0].as_py())
+    return int(
+        engine.table(Query.of(part.select({"first": part.columns[0]}, {}), "count(*) AS n"))["n"][
+            0
+        ].as_py()
+    )
 
 
-# DuckDB ---------------------------------------------------------------------------------------------------------------
+# DuckDB -------------------------------------------------------------------------------------------
 
 SHARE = 2  # one in so many bytes is DuckDB's
-EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
+# bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
+EACH = 125 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """A DuckDB connection, opened at the first query, and its budget. options: of the connection."""
+    """A DuckDB connection, opened at the first query, and its budget. options: of the
+    connection.
+    """
 
     options: Mapping[str, str]
     budget: Budget
@@ -117,7 +147,9 @@ class DuckDB(Engine):
         return duckdb.connect(config=dict(self.options))
 
     def close(self) -> None:
-        """Close the connection, if there is one, to free its memory; the next query opens another."""
+        """Close the connection, if there is one, to free its memory; the next query opens
+        another.
+        """
         if "connection" in vars(self):
             vars(self).pop("connection").close()
 
@@ -145,7 +177,11 @@ class DuckDB(Engine):
         name = self.dialect.quote(base.HASH)
         keys = ", ".join([name, *query.then])
         ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
-        rows = base.of_hash(self._batches(replace(query, sql=ordered))) if query.by else self._batches(query)
+        rows = (
+            base.of_hash(self._batches(replace(query, sql=ordered)))
+            if query.by
+            else self._batches(query)
+        )
         yield from rows
         self.close()  # as sorting has filled its memory
 
@@ -157,7 +193,9 @@ class DuckDB(Engine):
     def again(self) -> AbstractContextManager[Engine]:
         return opened(self.budget)
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    def where(
+        self, selection: Selection, condition: str, cells: str, most: int
+    ) -> list[dict[str, Any]]:
         return selection.where(condition, cells, most)
 
     def _asked(self, query: Query) -> AbstractContextManager[Any]:
@@ -166,7 +204,11 @@ class DuckDB(Engine):
 
     def _refused(self, message: str, where: str) -> InputError:
         low = message.lower()
-        if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
+        if (
+            "no space left" in low
+            or "max_temp_directory_size" in low
+            or "offload data block" in low
+        ):
             return refused(where, "no_space", spill=self.budget.spill)
         if "out of memory" in low:
             return refused(where, "no_memory", megabytes=self.budget.memory / 10**6)
@@ -175,7 +217,9 @@ class DuckDB(Engine):
 
 @dataclass(frozen=True, eq=False)
 class AtHand(DuckDB):
-    """DuckDB for tables that fit into memory: all rows form one block, in the order of the input."""
+    """DuckDB for tables that fit into memory: all rows form one block, in the order of the
+    input.
+    """
 
     at_hand: ClassVar[bool] = True
 
@@ -213,7 +257,8 @@ def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tu
 
 @contextmanager
 def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
-    """DuckDB within this budget, or Spark if a part is a table with more rows than may be collected.
+    """DuckDB within this budget, or Spark if a part is a table with more rows than may be
+    collected.
 
     DuckDB's folder is deleted at the end of the block, also after an error.
     """
@@ -238,17 +283,22 @@ def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# Spark ----------------------------------------------------------------------------------------------------------------
+# Spark --------------------------------------------------------------------------------------------
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
-FOLDS = 4  # workers that merge the results of a long table; one more merges theirs, as a single one is collected
-# Rows of a long table: results have no more numbers than rows, and one worker merges those of a shorter one.
+# workers that merge the results of a long table; one more merges theirs, as a single one is
+# collected
+FOLDS = 4
+# Rows of a long table: results have no more numbers than rows, and one worker merges those of a
+# shorter one.
 LONG = 2**25
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def cluster_of(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spark | None":
-    """Spark, if a part is a Spark table with more rows than may be collected, which `load` would reject; else None."""
+    """Spark, if a part is a Spark table with more rows than may be collected, which `load` would
+    reject; else None.
+    """
     session = next((session for part in parts if (session := part.cluster) is not None), None)
     return None if session is None else Spark(session, reading)
 
@@ -268,8 +318,9 @@ class Spark(Engine):
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
         """As `Engine.total`, computed by the workers.
 
-        The results are summed within each partition and then over all partitions, in two steps if the table may be long
-        because its rows are not known. Raises InputError if the query returns no row.
+        The results are summed within each partition and then over all partitions, in two steps if
+        the table may be long because its rows are not known. Raises InputError if the query returns
+        no row.
         """
         with self._asked(query) as rows:
             summed = self._worked(rows, query.by, of, added)
@@ -286,9 +337,13 @@ class Spark(Engine):
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
         with self._asked(query) as rows:
             cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
-            yield from map(spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells))))
+            yield from map(
+                spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells)))
+            )
 
-    def _worked(self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None) -> Any:
+    def _worked(
+        self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None
+    ) -> Any:
         """What workers make of the rows, in cells."""
         work = _sent(spark_worker.reduced, (by, of, plus, self.reading.worker))
         return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
@@ -297,9 +352,15 @@ class Spark(Engine):
         """This engine: its session belongs to the caller and stays open."""
         return nullcontext(self)
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet the condition."""
-        return self.table(Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")).to_pylist()
+    def where(
+        self, selection: Selection, condition: str, cells: str, most: int
+    ) -> list[dict[str, Any]]:
+        """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
+        the condition.
+        """
+        return self.table(
+            Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
+        ).to_pylist()
 
     @contextmanager
     def _asked(self, query: Query) -> Iterator[Any]:
@@ -308,11 +369,21 @@ class Spark(Engine):
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
                 for name, frame in query.frames.items():
-                    rows = frame if spark_tables.is_frame(frame) else self.session.createDataFrame(frame)
+                    rows = (
+                        frame
+                        if spark_tables.is_frame(frame)
+                        else self.session.createDataFrame(frame)
+                    )
                     rows.createTempView(views[name])
-                # A name of the query shadows a table or a view of the session, and leaves no trace there.
-                named = [f"{self.dialect.quote(name)} AS (SELECT * FROM {view})" for name, view in views.items()]
-                yield self.session.sql(f"WITH {', '.join(named)} ({query.sql})" if named else query.sql)
+                # A name of the query shadows a table or a view of the session, and leaves no trace
+                # there.
+                named = [
+                    f"{self.dialect.quote(name)} AS (SELECT * FROM {view})"
+                    for name, view in views.items()
+                ]
+                yield self.session.sql(
+                    f"WITH {', '.join(named)} ({query.sql})" if named else query.sql
+                )
             finally:
                 for view in views.values():
                     self.session.catalog.dropTempView(view)
@@ -320,7 +391,11 @@ class Spark(Engine):
     @contextmanager
     def _large_batches(self) -> Iterator[None]:
         conf = self.session.conf
-        before, rows, wanted = conf.getAll.get(BATCH_SIZE), int(conf.get(BATCH_SIZE)), min(BATCH, self.reading.worker)
+        before, rows, wanted = (
+            conf.getAll.get(BATCH_SIZE),
+            int(conf.get(BATCH_SIZE)),
+            min(BATCH, self.reading.worker),
+        )
         if rows <= 0 or rows >= wanted:  # 0 is no limit
             yield
             return
@@ -334,7 +409,8 @@ class Spark(Engine):
 def _grouped(rows: Any, by: str | None) -> Any:
     """The rows, with equal texts in one partition, neighbours there; by a hash of their bytes.
 
-    Spark sorts whole numbers by radix, and texts by comparing them. The hash is made where rows have arrived.
+    Spark sorts whole numbers by radix, and texts by comparing them. The hash is made where rows
+    have arrived.
     """
     from pyspark.sql import functions
 
@@ -370,4 +446,6 @@ def _read(content: Any) -> Any:
     if not is_error:
         return result
     name, words = result
-    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](words)
+    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](
+        words
+    )

@@ -18,11 +18,13 @@ from evalkit.system import progress
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A query to an engine. where: the name of the input in errors. frames: Arrow tables, or the engine's own tables.
+    """A query to an engine. where: the name of the input in errors. frames: Arrow tables, or the
+    engine's own tables.
 
-    by: a text column whose equal values come in one shard; None: shards in any division. rows: the number of rows of
-    the result, for the progress bar. then: columns that order the rows of one value of `by`, so that sums of doubles
-    are reproducible to the last bit; Spark ignores them, since its partitions come in any order.
+    by: a text column whose equal values come in one shard; None: shards in any division. rows: the
+    number of rows of the result, for the progress bar. then: columns that order the rows of one
+    value of `by`, so that sums of doubles are reproducible to the last bit; Spark ignores them,
+    since its partitions come in any order.
     """
 
     sql: str
@@ -35,10 +37,16 @@ class Query:
     @classmethod
     def of(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
         """A query of cells (SQL) from a selection. rest: what follows the FROM clause."""
-        return cls(f"SELECT {cells} FROM ({selection.query}) AS s {rest}", selection.part.name, selection.frames)
+        return cls(
+            f"SELECT {cells} FROM ({selection.query}) AS s {rest}",
+            selection.part.name,
+            selection.frames,
+        )
 
     def around(self, cells: str, rest: str = "") -> "Query":
-        """A query of cells (SQL) from the result of this one. rest: what follows the FROM clause."""
+        """A query of cells (SQL) from the result of this one. rest: what follows the FROM
+        clause.
+        """
         return replace(self, sql=f"SELECT {cells} FROM ({self.sql}) AS q {rest}")
 
     @classmethod
@@ -51,7 +59,9 @@ class Query:
 
 
 class Engine(Protocol):
-    """DuckDB or Spark, for rows that may not fit into memory. dialect: of its SQL. at_hand: True if they do fit."""
+    """DuckDB or Spark, for rows that may not fit into memory. dialect: of its SQL. at_hand: True if
+    they do fit.
+    """
 
     dialect: ClassVar[Dialect]
     at_hand: ClassVar[bool] = False
@@ -61,13 +71,16 @@ class Engine(Protocol):
         """The limits on the number of rows in memory."""
 
     def table(self, query: Query) -> Any:
-        """The result as one Arrow table; an error becomes one line that begins with the input's name."""
+        """The result as one Arrow table; an error becomes one line that begins with the input's
+        name.
+        """
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of them are None.
+        """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of
+        them are None.
 
-        `of` and its results must be picklable. They must not depend on the order of shards, which Spark does not fix.
-        `of` also gets the number of rows before the shard, if it is known.
+        `of` and its results must be picklable. They must not depend on the order of shards, which
+        Spark does not fix. `of` also gets the number of rows before the shard, if it is known.
         """
 
     def stream(self, query: Query) -> Iterator[Any]:
@@ -80,14 +93,22 @@ class Engine(Protocol):
         """An engine like this one, which may be closed by now, for another reading."""
 
     def kept(self, selection: Selection, frame: str) -> Selection:
-        """The selection, stored if it will be queried repeatedly; frame: the name of what it then reads."""
+        """The selection, stored if it will be queried repeatedly; frame: the name of what it then
+        reads.
+        """
         return selection
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the condition holds."""
+    def where(
+        self, selection: Selection, condition: str, cells: str, most: int
+    ) -> list[dict[str, Any]]:
+        """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the
+        condition holds.
+        """
 
     def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
-        """Number, from 1 (0 if rows have none), and value of a row for which the condition holds."""
+        """Number, from 1 (0 if rows have none), and value of a row for which the condition
+        holds.
+        """
         row = self.where(selection, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
         return row["n"], row["value"]
 
@@ -97,10 +118,16 @@ def added(whole: Any, part: Any) -> Any:
     return whole if part is None else part if whole is None else whole + part
 
 
-def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: str = "") -> list[dict[str, Any]]:
-    """The number of rows, n, and cells (SQL) of a selection, or of each group. Raises InputError if there is no row."""
+def profile(
+    engine: Engine, selection: Selection, cells: Sequence[str], rest: str = ""
+) -> list[dict[str, Any]]:
+    """The number of rows, n, and cells (SQL) of a selection, or of each group. Raises InputError if
+    there is no row.
+    """
     with explained(selection):
-        every = engine.table(Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)).to_pylist()
+        every = engine.table(
+            Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
+        ).to_pylist()
     if not (rows := [row for row in every if row["n"]]):
         raise selection.part.no_rows()
     return rows
@@ -111,12 +138,14 @@ def checked(
 ) -> list[dict[str, Any]]:
     """The number of rows, n, and the cells (SQL) of a selection whose values follow the rules.
 
-    rest: what follows the FROM clause, as in `profile`. Raises InputError if there is no row, or for the first value
-    that breaks a rule.
+    rest: what follows the FROM clause, as in `profile`. Raises InputError if there is no row, or
+    for the first value that breaks a rule.
     """
     every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
-    counts = [f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)]
+    counts = [
+        f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)
+    ]
     rows = profile(engine, selection, [*cells, *counts], rest)
     for i, (role, column, rule) in enumerate(every):
         if any(row[f"wrong{i}"] for row in rows):
@@ -125,24 +154,39 @@ def checked(
     return rows
 
 
-def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    """The columns of a selection by role, checked, in pieces, each with the number of rows before it.
+def typed(
+    engine: Engine, selection: Selection, fields: Fields
+) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """The columns of a selection by role, checked, in pieces, each with the number of rows before
+    it.
 
-    This number is None if rows have no order. Raises InputError for the first value that breaks a rule of its column.
+    This number is None if rows have no order. Raises InputError for the first value that breaks a
+    rule of its column.
     """
     before = 0 if engine.dialect.row_number else None
-    # No name is given to what is streamed: an error would keep it, and Spark's settings with it, until it is collected.
-    for table in _explained(engine.stream(Query(selection.query, selection.part.name, selection.frames)), selection):
+    # No name is given to what is streamed: an error would keep it, and Spark's settings with it,
+    # until it is collected.
+    for table in _explained(
+        engine.stream(Query(selection.query, selection.part.name, selection.frames)), selection
+    ):
         columns = {role: table[role].combine_chunks() for role in fields}
         selection.part.check_texts(selection.text, columns, before)
-        yield before, {role: field.checked(columns[role], selection.part, before) for role, field in fields.items()}
+        yield (
+            before,
+            {
+                role: field.checked(columns[role], selection.part, before)
+                for role, field in fields.items()
+            },
+        )
         before = None if before is None else before + len(table)
     if selection.source:
         selection.part.check(selection)
 
 
 def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
-    """The tables; an error of reading them is explained by the part. Closes them where a loop over it ends early."""
+    """The tables; an error of reading them is explained by the part. Closes them where a loop over
+    it ends early.
+    """
     try:
         yield from tables
     except InputError:
@@ -151,51 +195,74 @@ def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
         raise
 
 
-def streamed(engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int) -> Table:
-    """The columns of each part, read by an engine in pieces, so that only the columns are in memory.
+def streamed(
+    engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int
+) -> Table:
+    """The columns of each part, read by an engine in pieces, so that only the columns are in
+    memory.
 
-    ids: roles of text that hardly repeats. Raises InputError as `block` does, and for more than `most` rows.
+    ids: roles of text that hardly repeats. Raises InputError as `block` does, and for more than
+    `most` rows.
     """
     blocks, rows = list[Block](), 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
         for i, (part, own) in enumerate(zip(parts, fields, strict=True)):
             chunks: dict[str, list[Any]] = {role: [] for role in own}
             before = rows
-            for _, columns in typed(engine, part.select(*split(own), engine.dialect, frame=f"frame{i}"), own):
+            for _, columns in typed(
+                engine, part.select(*split(own), engine.dialect, frame=f"frame{i}"), own
+            ):
                 for role, field in own.items():
                     whole = field.is_number or role in ids
-                    chunks[role].append(columns[role] if whole else columns[role].dictionary_encode())
+                    chunks[role].append(
+                        columns[role] if whole else columns[role].dictionary_encode()
+                    )
                 rows += len(columns[role])
                 draw(rows)
                 if rows > most:
                     raise too_many(parts, "rows", most)
             if rows == before:
                 raise part.no_rows()
-            blocks.append(Block(part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before))
+            blocks.append(
+                Block(part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before)
+            )
     return Table(blocks)
 
 
 def _joined(chunks: list[Any]) -> Any:
-    """Arrays of numpy, or of Arrow, laid end to end; texts that are no dictionaries stay in chunks."""
+    """Arrays of numpy, or of Arrow, laid end to end; texts that are no dictionaries stay in
+    chunks.
+    """
     import pyarrow as pa
 
     if isinstance(chunks[0], np.ndarray):
         return np.concatenate(chunks)
     column = pa.chunked_array(chunks)
-    return column.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(column.type) else column
+    return (
+        column.unify_dictionaries().combine_chunks()
+        if pa.types.is_dictionary(column.type)
+        else column
+    )
 
 
-# Stretches of rows ----------------------------------------------------------------------------------------------------
+# Stretches of rows --------------------------------------------------------------------------------
 
 
-HASH = "hash of by"  # a number that brings equal texts together: engines sort it in half the time of the texts
+# a number that brings equal texts together: engines sort it in half the time of the texts
+HASH = "hash of by"
 
 
 def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """The rows of the batches as Arrow tables of `size` rows, the last one shorter, whatever the sizes of the batches.
+    """The rows of the batches as Arrow tables of `size` rows, the last one shorter, whatever the
+    sizes of the batches.
 
     >>> import pyarrow as pa
-    >>> [len(table) for table in tables([pa.record_batch({"x": [1, 2, 3]}), pa.record_batch({"x": [4, 5]})], 2)]
+    >>> [
+    ...     len(table)
+    ...     for table in tables(
+    ...         [pa.record_batch({"x": [1, 2, 3]}), pa.record_batch({"x": [4, 5]})], 2
+    ...     )
+    ... ]
     [2, 2, 1]
     """
     import pyarrow as pa
@@ -212,12 +279,17 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
-    """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values are neighbours.
+    """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values
+    are neighbours.
 
-    The last group of each table is held back until the next one shows where it ends, so that no group is in two tables.
+    The last group of each table is held back until the next one shows where it ends, so that no
+    group is in two tables.
 
     >>> import pyarrow as pa
-    >>> parts = [pa.table({"q": ["a", "b"], HASH: [7, 8]}), pa.table({"q": ["c", "d"], HASH: [8, 9]})]
+    >>> parts = [
+    ...     pa.table({"q": ["a", "b"], HASH: [7, 8]}),
+    ...     pa.table({"q": ["c", "d"], HASH: [8, 9]}),
+    ... ]
     >>> [one["q"].to_pylist() for one in of_hash(parts)]
     [['a'], ['b', 'c'], ['d']]
     """

@@ -1,9 +1,10 @@
 """The code that runs in a Spark worker, which needs numpy and pyarrow but no installed evalkit.
 
-This module is sent to the worker together with the sources of the package, so it must not import evalkit at its top.
-Pickling functions by value would fail, because their modules hold caches and locks. `addArtifacts` and `addPyFile`
-would not do either: what they add stays in the caller's session for good, so a later version of evalkit could not
-replace it, and a worker with another evalkit installed would import that one.
+This module is sent to the worker together with the sources of the package, so it must not import
+evalkit at its top. Pickling functions by value would fail, because their modules hold caches and
+locks. `addArtifacts` and `addPyFile` would not do either: what they add stays in the caller's
+session for good, so a later version of evalkit could not replace it, and a worker with another
+evalkit installed would import that one.
 """
 
 import functools
@@ -18,14 +19,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-CELL = 2**20  # bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at once
+# bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at
+# once
+CELL = 2**20
 CELLS = "of bigint, place bigint, places bigint, cell binary"
 REFUSALS = ("InputError", "ParameterError", "Refused")
 
 
 @functools.cache
 def packed() -> bytes:
-    """The sources of evalkit by module name, for `unpack`; a folder's `__init__` has the folder's name.
+    """The sources of evalkit by module name, for `unpack`; a folder's `__init__` has the folder's
+    name.
 
     Other text files are stored under their paths.
     """
@@ -33,11 +37,17 @@ def packed() -> bytes:
 
     root = Path(str(evalkit.__file__)).parent
     texts = sorted(root.rglob("*.toml"))
-    sources = {str(path.relative_to(root.parent)): (False, path.read_text(encoding="utf-8")) for path in texts}
+    sources = {
+        str(path.relative_to(root.parent)): (False, path.read_text(encoding="utf-8"))
+        for path in texts
+    }
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
-        sources[".".join(parts[:-1] if is_package else parts)] = (is_package, path.read_text(encoding="utf-8"))
+        sources[".".join(parts[:-1] if is_package else parts)] = (
+            is_package,
+            path.read_text(encoding="utf-8"),
+        )
     return zlib.compress(pickle.dumps(sources))
 
 
@@ -71,7 +81,9 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def unpack(code: bytes) -> None:
-    """Make evalkit importable from its packed sources, instead of another version that is already there."""
+    """Make evalkit importable from its packed sources, instead of another version that is already
+    there.
+    """
     here = [finder for finder in sys.meta_path if hasattr(finder, "code")]
     if here and here[0].code == code:  # Spark gives a worker process many tasks
         return
@@ -158,7 +170,7 @@ def table(content: bytes) -> Any:
     return pa.ipc.open_stream(content).read_all()
 
 
-# Cells --------------------------------------------------------------------------------------------------------------
+# Cells --------------------------------------------------------------------------------------------
 
 
 def _partition() -> int:
@@ -169,9 +181,11 @@ def _partition() -> int:
 
 
 def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
-    """Contents cut into cells of at most `CELL` bytes, one Arrow batch each; `of` is the number of the content.
+    """Contents cut into cells of at most `CELL` bytes, one Arrow batch each; `of` is the number of
+    the content.
 
-    A partition that is computed again gets the same numbers, so that Spark sends its cells the same way.
+    A partition that is computed again gets the same numbers, so that Spark sends its cells the same
+    way.
     """
     import pyarrow as pa
 
@@ -179,11 +193,14 @@ def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
         starts = range(0, len(content), CELL)
         for place, start in enumerate(starts):
             here = {"of": [partition << 32 | number], "place": [place], "places": [len(starts)]}
-            yield pa.record_batch(here | {"cell": pa.array([content[start : start + CELL]], pa.binary())})
+            yield pa.record_batch(
+                here | {"cell": pa.array([content[start : start + CELL]], pa.binary())}
+            )
 
 
 def contents(batches: Iterable[Any]) -> Iterator[Any]:
-    """Join the pieces that `cells` cut, in any order; yield each content as an Arrow buffer once it is complete.
+    """Join the pieces that `cells` cut, in any order; yield each content as an Arrow buffer once it
+    is complete.
 
     >>> import pyarrow as pa
     >>> [content.to_pybytes() for content in contents(cells([b"one", b"two"], partition=7))]
@@ -193,7 +210,9 @@ def contents(batches: Iterable[Any]) -> Iterator[Any]:
 
     waiting: dict[int, dict[int, Any]] = {}
     for batch in batches:
-        for of, place, places, cell in zip(*(batch[name] for name in ("of", "place", "places", "cell")), strict=True):
+        for of, place, places, cell in zip(
+            *(batch[name] for name in ("of", "place", "places", "cell")), strict=True
+        ):
             own = waiting.setdefault(of.as_py(), {})
             own[place.as_py()] = cell.as_buffer()
             if len(own) == places.as_py():

@@ -1,4 +1,6 @@
-"""Inputs of the validation report: features and a target, or out-of-fold predictions, with id, group, time and fold."""
+"""Inputs of the validation report: features and a target, or out-of-fold predictions, with id,
+group, time and fold.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,19 @@ ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of classes and their names
-Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
+Locate = Callable[
+    [int], tuple[Part, int]
+]  # the part that a row came from, and its number there, from 1
 FEATURE = Rule("hold finite numbers or nothing", None, "")
 FORECAST = "set task='number' for a forecast"
 TWO = Rule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
-TRAINING, TEST, DEVELOPMENT, YES_NO = "training", "test", "development", "yes_no"  # what a name says that is no fold
+# what a name says that is no fold
+TRAINING, TEST, DEVELOPMENT, YES_NO = (
+    "training",
+    "test",
+    "development",
+    "yes_no",
+)
 MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
@@ -43,7 +53,9 @@ TIME = Rule("hold numbers or ISO dates as times", None, "")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows, columns or folds that were read but not used: the reason, how many of how many, and their names."""
+    """Rows, columns or folds that were read but not used: the reason, how many of how many, and
+    their names.
+    """
 
     kind: kinds.Kind
     count: int
@@ -55,10 +67,11 @@ class LeftOut:
 class Examples:
     """Labelled rows with their other columns. label: class numbers into `classes`, or real numbers.
 
-    features: one row each, or None. candidates: if the features were selected by using the label, all columns to select
-    from. score: system -> its out-of-fold scores. time: numbers; dates as days since 1970. left_out: rows and columns
-    that were read and not used, and why. repeat: the number of the draw of the folds, if ids repeat. precision: system
-    -> the type in which its scores were stored. place: the index of each row among those read; None if all are kept.
+    features: one row each, or None. candidates: if the features were selected by using the label,
+    all columns to select from. score: system -> its out-of-fold scores. time: numbers; dates as
+    days since 1970. left_out: rows and columns that were read and not used, and why. repeat: the
+    number of the draw of the folds, if ids repeat. precision: system -> the type in which its
+    scores were stored. place: the index of each row among those read; None if all are kept.
     """
 
     label: np.ndarray
@@ -80,7 +93,9 @@ class Examples:
     place: Ints | None = None
 
     def named(self, rows: Ints) -> Any:
-        """The names of some rows: their ids as Arrow text, or else their numbers in the input, from 1."""
+        """The names of some rows: their ids as Arrow text, or else their numbers in the input, from
+        1.
+        """
         if self.id is not None:
             return self.id.take(rows).texts
         return (rows if self.place is None else self.place[rows]) + 1
@@ -97,14 +112,20 @@ class Examples:
 
     @property
     def unit(self) -> str | None:
-        """The noun of the unit that varies: the group, else the id whose rows are repeated, else None."""
+        """The noun of the unit that varies: the group, else the id whose rows are repeated, else
+        None.
+        """
         return "group" if self.group is not None else "id" if self.repeats > 1 else None
 
     def units_named(self, rows: Ints) -> Any:
         """The names of the units of these rows, as Arrow text: the groups, else the ids."""
         import pyarrow as pa
 
-        return self.named(rows) if self.group is None else pa.array(self.group.names).take(self.group.code[rows])
+        return (
+            self.named(rows)
+            if self.group is None
+            else pa.array(self.group.names).take(self.group.code[rows])
+        )
 
     def unit_of(self, rows: Ints) -> Ints | None:
         """The number of each row's unit, in the order of the names; None without units."""
@@ -124,7 +145,9 @@ class Examples:
     @property
     def structure(self) -> str:
         """The catalogue's name of the structure that metrics are computed from."""
-        return "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
+        return (
+            "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
+        )
 
     @property
     def lacks(self) -> dict[str, str]:
@@ -141,7 +164,10 @@ class Examples:
 
     def take(self, rows: Ints, rest: LeftOut) -> Examples:
         """The rows `rows`; the rest is recorded as left out."""
-        every = {name: getattr(self, name) for name in ("label", "repeat", "features", "candidates", *SIDES)}
+        every = {
+            name: getattr(self, name)
+            for name in ("label", "repeat", "features", "candidates", *SIDES)
+        }
         sides = {name: side.take(rows) for name, side in every.items() if side is not None}
         for name in {"features", "candidates"} & sides.keys():
             sides[name] = sides[name].reset_index(drop=True)
@@ -160,7 +186,9 @@ class Examples:
 # Out-of-fold predictions
 
 
-def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading = USUAL.reading) -> Examples:
+def predictions(
+    parts: Sequence[Part], p: reports.Validation, reading: Reading = USUAL.reading
+) -> Examples:
     """Rows of label, score and fold, with id, group, time and system if there are such columns.
 
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
@@ -168,7 +196,9 @@ def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading =
     held = replace(reading, rows=reading.held)
     with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
         if engine:
-            raise InputError(roles_of.sentence("too_long", rows=backends.rows_of(engine, parts), most=held.rows))
+            raise InputError(
+                roles_of.sentence("too_long", rows=backends.rows_of(engine, parts), most=held.rows)
+            )
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
     found = _examples(
         rows,
@@ -198,15 +228,20 @@ def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading =
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
-    """The columns of a part of predictions by role. Raises one InputError for all that are missing or ambiguous."""
+    """The columns of a part of predictions by role. Raises one InputError for all that are missing
+    or ambiguous.
+    """
     roles = ("system", "label", "score", *SIDES, "repeat")
-    columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
+    columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(
+        ("label", "score", "fold")
+    )
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
     return aligned.Layout(
-        {role: Field(columns[role]) for role in sides} | {"label": Field(columns["label"], rules.MEASURED)},
+        {role: Field(columns[role]) for role in sides}
+        | {"label": Field(columns["label"], rules.MEASURED)},
         {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
         listed=None if paired else columns.get("id"),
@@ -216,8 +251,12 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
 
 
 def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
-    """Raise InputError if every id has several rows, and a column of another name seems to count the repeats."""
-    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]]
+    """Raise InputError if every id has several rows, and a column of another name seems to count
+    the repeats.
+    """
+    names = [
+        name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]
+    ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
 
@@ -232,7 +271,9 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row])
+            raise aligned.not_one(
+                rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row]
+            )
 
 
 def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
@@ -243,12 +284,17 @@ def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
         key = key * len(column.names) + column.code
     if (twice := aligned.repeated(key, np.arange(key.size))) is not None:
         again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
-        hint = "" if "repeat" in within else f"; for several rows per id set columns='group={rows.columns['id']}'"
+        hint = (
+            ""
+            if "repeat" in within
+            else f"; for several rows per id set columns='group={rows.columns['id']}'"
+        )
         raise InputError(f"{rows.place(twice)}: {again}{hint}")
 
 
 def set_of(name: str) -> str:
-    """The set of rows (test, development) that a name in a column of folds means; "" if it is a fold.
+    """The set of rows (test, development) that a name in a column of folds means; "" if it is a
+    fold.
 
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
@@ -257,7 +303,9 @@ def set_of(name: str) -> str:
 
 
 def _without_development(e: Examples) -> Examples:
-    """The rows without those of a validation set, where there are training and test rows beside it."""
+    """The rows without those of a validation set, where there are training and test rows beside
+    it.
+    """
     assert e.fold is not None
     sets = np.array([set_of(name) for name in e.fold.names])
     if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
@@ -272,7 +320,8 @@ def _without_development(e: Examples) -> Examples:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What the columns of one part are: features, those of them that were selected, roles -> column, and the ignored.
+    """What the columns of one part are: features, those of them that were selected, roles ->
+    column, and the ignored.
 
     Columns that were selected: where a look at the label chose them.
     """
@@ -291,8 +340,9 @@ class _Columns:
 def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     """Features and a target, sampled if there are many rows.
 
-    A column whose values are all numbers is numeric, else text. Empty cells are missing. Columns named id, group, time
-    or fold, or given as such, are not features. Raises InputError for a missing target, or invalid values.
+    A column whose values are all numbers is numeric, else text. Empty cells are missing. Columns
+    named id, group, time or fold, or given as such, are not features. Raises InputError for a
+    missing target, or invalid values.
     """
     import pandas as pd
 
@@ -302,7 +352,9 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     if p.gap is not None and "time" not in text:
         raise ParameterError("gap: needs a time column; set columns='time=NAME'")
     every = ((name, rows.texts(f"feature {name}"), name in p.categorical) for name in own.features)
-    features = pd.DataFrame({name: _typed(texts, name, rows.locate, text=codes) for name, texts, codes in every})
+    features = pd.DataFrame(
+        {name: _typed(texts, name, rows.locate, text=codes) for name, texts, codes in every}
+    )
     e = _examples(
         rows,
         text,
@@ -311,16 +363,22 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
         id=tables.Ids.of(rows.column("id")) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
-        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),) if own.ignored else (),
+        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
+        if own.ignored
+        else (),
         read=len(rows),
     )
     return e.sample(p.most_rows, p.seed)
 
 
 def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
-    """The columns of each part. Raises InputError for a part without target or features, or with other columns."""
+    """The columns of each part. Raises InputError for a part without target or features, or with
+    other columns.
+    """
     if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
-        raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {label!r}")
+        raise ParameterError(
+            f"target and columns: must name one column, got {p.target!r} and {label!r}"
+        )
     columns = [_columns(part, p) for part in parts]
     tables.same_columns(parts, [own.fields for own in columns])
     return columns
@@ -338,25 +396,35 @@ def _columns(part: Part, p: reports.Validation) -> _Columns:
     roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
     if "label" not in roles:
         usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
-        hint = f"; {roles_of.NO_HEADER}: target=1" if roles_of.like_data(part.columns) else "; set target=NAME"
+        hint = (
+            f"; {roles_of.NO_HEADER}: target=1"
+            if roles_of.like_data(part.columns)
+            else "; set target=NAME"
+        )
         raise InputError(f"{part.name}: no column for the target ({usual}); it has {has}{hint}")
     features = [name for name in seen if name not in roles.values()]
     if not features:
         besides = roles_of.listed(map(repr, [*roles.values(), *ignored]), MOST)
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
     repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
-    if repeats and {"fold", "id"} <= set(roles):  # the folds were drawn several times: each row would count as often
+    if repeats and {"fold", "id"} <= set(
+        roles
+    ):  # the folds were drawn several times: each row would count as often
         raise roles_of.refused(part.name, "repeated_features", column=repeats[0])
     selected = roles_of.matching(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
-        raise ParameterError(f"selected must not name every feature, got all {len(selected)} features")
+        raise ParameterError(
+            f"selected must not name every feature, got all {len(selected)} features"
+        )
     for name in p.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
     return _Columns(features, selected, roles, ignored)
 
 
 def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:
-    """A feature: doubles where every value is a number and no text is wanted, else text with missing values."""
+    """A feature: doubles where every value is a number and no text is wanted, else text with
+    missing values.
+    """
     import pandas as pd
 
     column = pd.Series(texts, dtype=object)
@@ -372,20 +440,28 @@ def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Se
 
 
 def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
-    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
+    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the
+    values.
+    """
     import pandas as pd
 
     empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
     if empty.any():
         row = int(empty.argmax())
         raise rules.PRESENT.of(locate, name, row, repr(text.names[text.code[row]]))
-    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(np.float64)[text.code]
+    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(
+        np.float64
+    )[text.code]
     if kind == NUMBER or (kind is None and not np.isnan(values).any()):
         for rule in rules.MEASURED:
             assert rule.breaks is not None
             wrong = np.flatnonzero(rule.breaks(values))
             if wrong.size:
-                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else exact(values[wrong[0]])
+                got = (
+                    repr(text.names[text.code[wrong[0]]])
+                    if rule is rules.FINITE
+                    else exact(values[wrong[0]])
+                )
                 raise rule.of(locate, name, int(wrong[0]), got)
         return _classes(values, kind)
     return _numbered(text.code, text.names)
@@ -412,9 +488,15 @@ def _numbered(code: Ints, names: Sequence[str]) -> Target:
 
 
 def _examples(
-    rows: aligned.Aligned | Table, text: Mapping[str, Coded], target: Target, columns: Mapping[str, str], **own: Any
+    rows: aligned.Aligned | Table,
+    text: Mapping[str, Coded],
+    target: Target,
+    columns: Mapping[str, str],
+    **own: Any,
 ) -> Examples:
-    """The examples of rows with these columns of text; target: of each row, and the names of the classes."""
+    """The examples of rows with these columns of text; target: of each row, and the names of the
+    classes.
+    """
     time, dated = _times(text.get("time"), columns.get("time", ""), rows.locate)
     own |= {role: text.get(role) for role in ("group", "fold", "repeat")}
     return Examples(*target, time=time, dated=dated, columns=columns, sources=rows.sources, **own)

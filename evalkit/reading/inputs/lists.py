@@ -18,11 +18,13 @@ from evalkit.reading.tables.parts import Part, Source
 
 @dataclass(frozen=True)
 class Account:
-    """How one system's rows and the queries were used: the number of everything left out or unusual.
+    """How one system's rows and the queries were used: the number of everything left out or
+    unusual.
 
-    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
-    tied: used rows with the same score as the row before. unjudged: used rows without a judgement. late: lists whose
-    first rank is above 1. gaps: lists that lack a rank after their first.
+    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run
+    without judgements. tied: used rows with the same score as the row before. unjudged: used rows
+    without a judgement. late: lists whose first rank is above 1. gaps: lists that lack a rank after
+    their first.
     """
 
     rows: int
@@ -39,7 +41,7 @@ class Account:
         return Account(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
-# Items ----------------------------------------------------------------------------------------------------------------
+# Items --------------------------------------------------------------------------------------------
 
 
 class Collision(Exception):
@@ -48,7 +50,9 @@ class Collision(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ListedItems:
-    """The items of runs and judgements. exact: True if items are compared by their ids, not by hashes of these."""
+    """The items of runs and judgements. exact: True if items are compared by their ids, not by
+    hashes of these.
+    """
 
     run: Rows
     judged: Rows
@@ -56,23 +60,36 @@ class ListedItems:
 
     @cached_property
     def numbers(self) -> list[NDArray[np.uint64]]:
-        """A number for the item of each row, for the run and the judgements: a hash of its text, or its exact code."""
+        """A number for the item of each row, for the run and the judgements: a hash of its text, or
+        its exact code.
+        """
         if self.exact:
             codes = ids.sorted_codes(self.run.item, self.judged.item)[1]
             return [code.astype(np.uint64) << np.uint64(32) for code in codes]
-        hashed = {id(block): ids.hashed(block) for rows in (self.run, self.judged) for block in rows.item}
-        run, judged = (ids.joined([hashed[id(block)] for block in rows.item]) for rows in (self.run, self.judged))
+        hashed = {
+            id(block): ids.hashed(block) for rows in (self.run, self.judged) for block in rows.item
+        }
+        run, judged = (
+            ids.joined([hashed[id(block)] for block in rows.item])
+            for rows in (self.run, self.judged)
+        )
         return [run, run if self.judged is self.run else judged]
 
     def places(self, at: Ints) -> Ints:
-        """The rank of the items of some rows of the run among these rows, in the order of their bytes."""
+        """The rank of the items of some rows of the run among these rows, in the order of their
+        bytes.
+        """
         return table.ordered(texts(self.run.item, at))[0]
 
     def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
         """Raise `Collision` if rows with the same hash have different items."""
         if rows is others:
             at, there = at[at != there], there[at != there]
-        if not self.exact and len(at) and not texts(rows.item, at).equals(texts(others.item, there)):
+        if (
+            not self.exact
+            and len(at)
+            and not texts(rows.item, at).equals(texts(others.item, there))
+        ):
             raise Collision
 
 
@@ -86,16 +103,22 @@ def texts(blocks: Sequence[Any], at: Ints) -> Any:
     return blocks[0].take(pa.array(at)).cast(pa.large_string())
 
 
-# Ranks as places ------------------------------------------------------------------------------------------------------
+# Ranks as places ----------------------------------------------------------------------------------
 
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
-    """The rank of each row of lists in order; None if it is the row's number in its list for all rows.
+    """The rank of each row of lists in order; None if it is the row's number in its list for all
+    rows.
 
-    ranked: rows whose negated score is their rank; the others are counted. tied: rows with the same score as the row
-    before. ends: the indices at which the lists begin and end.
+    ranked: rows whose negated score is their rank; the others are counted. tied: rows with the same
+    score as the row before. ends: the indices at which the lists begin and end.
 
-    >>> positions(np.array([True, True]), np.array([-2.0, -9.0]), np.array([False, False]), np.array([0, 2])).tolist()
+    >>> positions(
+    ...     np.array([True, True]),
+    ...     np.array([-2.0, -9.0]),
+    ...     np.array([False, False]),
+    ...     np.array([0, 2]),
+    ... ).tolist()
     [2, 9]
     """
     counted = np.arange(1, len(score) + 1) - np.repeat(ends[:-1], np.diff(ends))
@@ -104,26 +127,32 @@ def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | N
 
 
 def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
-    """The rank of each row of lists in order: its own, or the next free one if rows before it have the same.
+    """The rank of each row of lists in order: its own, or the next free one if rows before it have
+    the same.
 
     rank: ascending in each list; ends: the indices at which the lists begin and end.
 
-    >>> apart(np.array([2, 2, 3, 9]), np.array([False, True, False, False]), np.array([0, 4])).tolist()
+    >>> apart(
+    ...     np.array([2, 2, 3, 9]), np.array([False, True, False, False]), np.array([0, 4])
+    ... ).tolist()
     [2, 3, 4, 9]
     """
     if not tied.any():
         return rank
     size = np.diff(ends)
     within = np.arange(len(rank)) - np.repeat(ends[:-1], size)
-    # A place is the largest rank less row number so far in the list, plus the row number. Lists are kept apart by
-    # the codes of these differences, whose product with the number of lists fits where the differences would not.
+    # A place is the largest rank less row number so far in the list, plus the row number. Lists are
+    # kept apart by the codes of these differences, whose product with the number of lists fits
+    # where the differences would not.
     value, code = np.unique(rank - within, return_inverse=True)
     key = np.repeat(np.arange(len(size)), size) * len(value) + code
     return np.asarray(value[np.maximum.accumulate(key) % len(value)] + within)
 
 
 def gaps(some: Lists) -> tuple[int, int]:
-    """The number of lists that start above rank 1, and of lists that lack a rank after their first."""
+    """The number of lists that start above rank 1, and of lists that lack a rank after their
+    first.
+    """
     if some.position is None:
         return 0, 0
     filled = some.length > 0
@@ -133,12 +162,14 @@ def gaps(some: Lists) -> tuple[int, int]:
 
 
 def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
-    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct grades, ascending.
+    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct
+    grades, ascending.
 
     >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), np.array([1.0, 2.0]))
     array([ 1., nan,  2.])
     """
-    code = np.zeros(len(order), np.min_scalar_type(len(levels)))  # few bytes a row, which stay in the cache
+    # few bytes a row, which stay in the cache
+    code = np.zeros(len(order), np.min_scalar_type(len(levels)))
     code[row] = np.searchsorted(levels, grade) + 1
     grades, ordered = np.concatenate([[np.nan], levels]), np.empty(len(order))
     for at in ids.blocks(len(order)):
@@ -158,7 +189,7 @@ def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
     return levels[len(levels) - (key & ((1 << bits) - 1))]
 
 
-# The first items of each list -----------------------------------------------------------------------------------------
+# The first items of each list ---------------------------------------------------------------------
 
 
 KEPT = 200_000  # rows of all lists together whose items stay
@@ -169,8 +200,8 @@ DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than thes
 class Retrieved:
     """The first `depth` rows of all lists, in the order of the systems and their lists.
 
-    items: a function to the items of all rows, as Arrow text. length: rows of each list. Items are copied and numbered
-    when first needed.
+    items: a function to the items of all rows, as Arrow text. length: rows of each list. Items are
+    copied and numbered when first needed.
     """
 
     items: Callable[[], Any]
@@ -202,7 +233,9 @@ class Retrieved:
         """The queries that `member` selects."""
         lists = np.tile(member, len(self.systems))
         rows = np.repeat(lists, self.length)
-        return Retrieved(lambda: self.items().filter(rows), self.length[lists], self.systems, self.depth)
+        return Retrieved(
+            lambda: self.items().filter(rows), self.length[lists], self.systems, self.depth
+        )
 
     def first(self, system: str, query: int, k: int) -> list[str]:
         """The items of the first k rows of a list, at most `depth`."""
@@ -231,7 +264,7 @@ def stretches(start: Ints, length: Ints) -> Ints:
     return np.arange(length.sum()) + np.repeat(start - before, length)
 
 
-# The table of items ---------------------------------------------------------------------------------------------------
+# The table of items -------------------------------------------------------------------------------
 
 
 STOCK = (
@@ -247,10 +280,11 @@ FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
 @dataclass(frozen=True, eq=False)
 class Stock:
-    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items, d), NaN if empty.
+    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items,
+    d), NaN if empty.
 
-    popularity: interactions per item; user_share: share of users that had it; NaN if empty. Each is None if no column
-    has it.
+    popularity: interactions per item; user_share: share of users that had it; NaN if empty. Each is
+    None if no column has it.
     """
 
     item: np.ndarray
@@ -272,8 +306,13 @@ class Stock:
         place = pc.index_in(texts, value_set=pa.array(self.item, pa.large_string()))
         row = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if not (row >= 0).any():
-            raise roles_of.refused(self.sources[0].name, "other_items", item=self.item[0], listed=texts[0].as_py())
-        return {name: Items(row[lists.item], lists.offset, len(self)) for name, lists in retrieved.lists.items()}
+            raise roles_of.refused(
+                self.sources[0].name, "other_items", item=self.item[0], listed=texts[0].as_py()
+            )
+        return {
+            name: Items(row[lists.item], lists.offset, len(self))
+            for name, lists in retrieved.lists.items()
+        }
 
 
 def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
@@ -286,26 +325,32 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, rules.Field]:
-    """The columns of a part by role; a feature has its name as role. Raises InputError if there is no item column."""
+    """The columns of a part by role; a feature has its name as role. Raises InputError if there is
+    no item column.
+    """
     names = [role.name for role in STOCK]
     chosen = {role: columns[role] for role in OWN if role in columns}
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
     roles = roles_of.match(part.columns, names, chosen, part.name, features).resolved(["item"])
-    fields = {role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles}
+    fields = {
+        role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles
+    }
     return fields | {name: rules.Field(name, FEATURES) for name in features}
 
 
 def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:
     """The items of a table, None if no table is given.
 
-    Raises ParameterError for a parameter that names one of its columns if there is no table, InputError with file,
-    column, row and value for invalid values.
+    Raises ParameterError for a parameter that names one of its columns if there is no table,
+    InputError with file, column, row and value for invalid values.
     """
     if parts is None:
         if own := next((role for role in OWN if role in columns), None):
-            raise ParameterError(f"columns: {own} is a column of the table of items; set items=TABLE")
+            raise ParameterError(
+                f"columns: {own} is a column of the table of items; set items=TABLE"
+            )
         return None
     fields = [plan_stock(part, columns) for part in parts]
     table.same_columns(parts, fields)
@@ -313,9 +358,18 @@ def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stoc
     item = rows.texts("item")
     _once(item, rows)
     features = [rows.numbers(role) for role in fields[0] if role.startswith(FEATURE)]
-    numbers = {role: rows.numbers(role) if role in fields[0] else None for role in ("popularity", "user_share")}
+    numbers = {
+        role: rows.numbers(role) if role in fields[0] else None
+        for role in ("popularity", "user_share")
+    }
     category = _codes(rows.texts("category")) if "category" in fields[0] else None
-    return Stock(item, category, np.column_stack(features) if features else None, **numbers, sources=rows.sources)
+    return Stock(
+        item,
+        category,
+        np.column_stack(features) if features else None,
+        **numbers,
+        sources=rows.sources,
+    )
 
 
 def _once(item: np.ndarray, rows: table.Table) -> None:

@@ -1,8 +1,9 @@
-"""Reads tables of predictions: binary, multi-class and multi-label outcomes, and forecasts; columns decide the kind.
+"""Reads tables of predictions: binary, multi-class and multi-label outcomes, and forecasts; columns
+decide the kind.
 
-binary: a label and a score. multi-class: a label and `p_<class>` columns, or a predicted class. multi-label: columns
-`y_<label>` of 0 and 1 and `p_<label>`. forecasts: an actual value and a forecast. Systems in a column, in columns such
-as `score_<system>`, or in several files.
+binary: a label and a score. multi-class: a label and `p_<class>` columns, or a predicted class.
+multi-label: columns `y_<label>` of 0 and 1 and `p_<label>`. forecasts: an actual value and a
+forecast. Systems in a column, in columns such as `score_<system>`, or in several files.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,14 +26,25 @@ from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role("id"), Role("system"), Role("weight", rules.WEIGHTS)
 LABEL = Role("label", required=True, plain=canonical)
-ROLES = (ID, SYSTEM, LABEL, Role("score", rules.NUMBER, own=True, required=True), Role("predicted"), WEIGHT)
+ROLES = (
+    ID,
+    SYSTEM,
+    LABEL,
+    Role("score", rules.NUMBER, own=True, required=True),
+    Role("predicted"),
+    WEIGHT,
+)
 NAMES = tuple(role.name for role in ROLES)
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 # Pairs of labels of which everybody knows the positive one.
-FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
+FREE = {
+    frozenset(("0", "1")): "1",
+    frozenset(("-1", "1")): "1",
+    frozenset(("false", "true")): "true",
+}
 
 
-# What rows are, and what systems say of them --------------------------------------------------------------------------
+# What rows are, and what systems say of them ------------------------------------------------------
 
 
 def _rank(score: Floats) -> Floats:
@@ -44,12 +56,14 @@ def _rank(score: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Actual values and predictions. kind: binary, multi-class or multi-label outcomes, or forecasts.
+    """Actual values and predictions. kind: binary, multi-class or multi-label outcomes, or
+    forecasts.
 
-    names: for two classes the negative one, "" if it never occurs, and the positive one; else all classes, or the
-    labels. actual: 1 for the positive class, numbers of classes, a column per label, or numbers. score: system ->
-    scores (several classes or labels: one column each; none if only classes are predicted), or forecasts. predicted:
-    system -> numbers of classes, for several classes.
+    names: for two classes the negative one, "" if it never occurs, and the positive one; else all
+    classes, or the labels. actual: 1 for the positive class, numbers of classes, a column per
+    label, or numbers. score: system -> scores (several classes or labels: one column each; none if
+    only classes are predicted), or forecasts. predicted: system -> numbers of classes, for several
+    classes.
     """
 
     rows: Aligned
@@ -70,7 +84,9 @@ class Outcomes:
         """The first score outside 0..1, as text; "" if there is none."""
         for name, score in self.score.items():
             if not are_probabilities(score):
-                row, *column = map(int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape))
+                row, *column = map(
+                    int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape)
+                )
                 place, said = self.rows.place(row, name), self._column(name, *column)
                 return outside(name, score[(row, *column)], place, said)
         return ""
@@ -80,7 +96,9 @@ class Outcomes:
         if self.kind != "multi-class":
             return ""
         roles = (role for role in self.rows.own[system] if role.startswith("p "))
-        return next(f"p_{role[2:]}" for role in roles if canonical(role[2:]) == self.names[place[0]])
+        return next(
+            f"p_{role[2:]}" for role in roles if canonical(role[2:]) == self.names[place[0]]
+        )
 
     @property
     def misses(self) -> Misses:
@@ -108,7 +126,9 @@ def _misses_of_classes(o: Outcomes) -> Misses:
 def _misses_of_labels(o: Outcomes) -> Misses:
     names = np.array(o.names, dtype=object)
     truth = np.array([", ".join(names[own]) or "–" for own in o.actual], dtype=object)
-    ranks = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()}
+    ranks = {
+        name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()
+    }
     near = o.score if o.sure else ranks
     off = {name: np.abs(o.actual - own).mean(axis=1) for name, own in near.items()}
     worst = {name: names[np.abs(o.actual - own).argmax(axis=1)] for name, own in near.items()}
@@ -133,8 +153,8 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 class Predicted(Given):
     """A table of predictions before it is read, with the parameters about its columns.
 
-    asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and 1, -1 and 1, or
-    false and true.
+    asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
+    1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
@@ -149,23 +169,37 @@ class Predicted(Given):
         part = self.parts[0]
         roles = roles_of.match(part.columns, NAMES, self.columns, part.name).resolved()
         scores = _scores(part)
-        if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
+        if [
+            name
+            for name in scores
+            if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()
+        ]:
             return "multi-label"
         wide = roles_of.wide(part.columns, "score_", self.systems, part.name)
         if len(scores) > 1 and not wide and "score" not in roles:
             return "multi-class"
-        return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
+        return (
+            "multi-class"
+            if "predicted" in roles and "score" not in roles and not wide
+            else "binary"
+        )
 
     def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":
             return self.by_system(part, BINARY)
         scores = _scores(part)
         needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
-        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, self.taken, self.taken).resolved(needed)
+        roles = roles_of.match(
+            part.columns, NAMES, self.columns, part.name, self.taken, self.taken
+        ).resolved(needed)
         shared = self.shared((LABEL, WEIGHT), roles)
         own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
         if self.kind == "multi-class":
-            own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
+            own = (
+                {"predicted": Field(roles["predicted"], plain=canonical)}
+                if "predicted" in roles
+                else {}
+            ) | own
         else:
             _both_columns(part, scores, {*roles.values(), *self.taken})
             shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
@@ -184,15 +218,19 @@ class Predicted(Given):
 def check_positive(positive: str | None, kind: str) -> None:
     """Raise ParameterError if `positive` is given for a kind without a positive label."""
     if positive is not None and kind != "binary":
-        raise ParameterError(f"positive: only a binary table has a positive label, this one is {kind}")
+        raise ParameterError(
+            f"positive: only a binary table has a positive label, this one is {kind}"
+        )
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
-    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted` has it."""
+    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted`
+    has it.
+    """
     return Predicted.of(data, **chosen).read()
 
 
-# Which columns --------------------------------------------------------------------------------------------------
+# Which columns ------------------------------------------------------------------------------------
 
 
 def _scores(part: parts.Part) -> list[str]:
@@ -201,16 +239,24 @@ def _scores(part: parts.Part) -> list[str]:
 
 
 def _both_columns(part: parts.Part, scores: Sequence[str], used: Collection[str]) -> None:
-    """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have another role."""
-    true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
-    lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
+    """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have
+    another role.
+    """
+    true = [
+        name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used
+    ]
+    lacking = [
+        f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns
+    ]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
     if lacking or not scores:
         none = f"none (it has {roles_of.listed(map(repr, part.columns))})"
-        raise roles_of.refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none)
+        raise roles_of.refused(
+            part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none
+        )
 
 
-# What the columns hold ------------------------------------------------------------------------------------------
+# What the columns hold ----------------------------------------------------------------------------
 
 
 def weight_of(rows: Aligned) -> Floats | None:
@@ -240,7 +286,8 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
-    """Raise InputError for scores that seem to be the confidence in a predicted class in another column.
+    """Raise InputError for scores that seem to be the confidence in a predicted class in another
+    column.
 
     sure: the systems whose scores are 0.5 to 1.
     """
@@ -261,47 +308,72 @@ def rarest(rows: Mapping[str, int]) -> str:
 def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
     """The error for a third label."""
     got = ", ".join(map(repr, names[:3]))
-    return InputError(f"{place}: {column} must hold two labels, got {got}; more classes need p_<class> columns")
+    return InputError(
+        f"{place}: {column} must hold two labels, got {got}; more classes need p_<class> columns"
+    )
 
 
 def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
     """The positive and the negative label, as names; the negative is "" if it never occurs."""
     chosen = _positive(names, positive, where, column)
     opposite = "false" if chosen == "true" else "0"
-    return chosen, next((name for name in names if name != chosen), opposite if positive is None else "")
+    return chosen, next(
+        (name for name in names if name != chosen), opposite if positive is None else ""
+    )
 
 
 def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
-    """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1, false and true."""
+    """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1,
+    false and true.
+    """
     if wanted is not None:
         if canonical(wanted) not in names and len(names) == 2:
-            raise ParameterError(f"positive: {column} has no label {wanted!r}, it has {', '.join(map(repr, names))}")
+            raise ParameterError(
+                f"positive: {column} has no label {wanted!r}, it has {', '.join(map(repr, names))}"
+            )
         return canonical(wanted)
     for pair, positive in FREE.items():
         if set(names) <= pair:
             return positive
     labels = " and ".join(map(repr, names))
-    raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={written(names[-1])!r}")
+    raise ParameterError(
+        f"{where}: {column} holds {labels}; say which is positive: positive={written(names[-1])!r}"
+    )
 
 
 def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
-    label, words = rows.shared["label"], {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own}
-    roles = score_roles([role for role in rows.own[rows.systems[0]] if role.startswith("p ")], part.name)
+    label, words = (
+        rows.shared["label"],
+        {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own},
+    )
+    roles = score_roles(
+        [role for role in rows.own[rows.systems[0]] if role.startswith("p ")], part.name
+    )
     said = [name for predicted in words.values() for name in predicted.names]
-    classes = classes_of([*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}")
+    classes = classes_of(
+        [*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}"
+    )
     if unknown := label.other_than(classes):
         row, name = unknown
         raise no_column(rows.place(row), rows.columns["label"], name, [*roles.values()])
     if len(classes) < 2:
         raise one_class(part.name, rows.columns["label"], classes[0])
-    score = {name: np.column_stack([own[roles[c]] for c in classes]) for name, own in rows.own.items() if roles}
+    score = {
+        name: np.column_stack([own[roles[c]] for c in classes])
+        for name, own in rows.own.items()
+        if roles
+    }
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
     predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
-    return Outcomes(rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted)
+    return Outcomes(
+        rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted
+    )
 
 
 def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
-    """The roles of columns of scores by class. Raises InputError if two are of one class, such as p_1 and p_1.0."""
+    """The roles of columns of scores by class. Raises InputError if two are of one class, such as
+    p_1 and p_1.0.
+    """
     of = {canonical(role[2:]): role for role in roles}
     for role in roles:
         name = canonical(role[2:])
@@ -311,14 +383,20 @@ def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
     return of
 
 
-def classes_of(scored: Sequence[str], labels: Collection[str], said: Collection[str], where: str) -> tuple[str, ...]:
-    """The classes in order: those with a column of scores, or else all labels and predicted classes.
+def classes_of(
+    scored: Sequence[str], labels: Collection[str], said: Collection[str], where: str
+) -> tuple[str, ...]:
+    """The classes in order: those with a column of scores, or else all labels and predicted
+    classes.
 
-    said: the predicted ones. where: their file and column. Raises InputError if none of them is a label.
+    said: the predicted ones. where: their file and column. Raises InputError if none of them is a
+    label.
     """
     if not scored and not {*labels} & {*said}:
         of, got = (roles_of.listed(map(repr, _in_order({*names})), 5) for names in (labels, said))
-        raise InputError(f"{where} must use the names of the labels, {of}, got {got}; write both in the same way")
+        raise InputError(
+            f"{where} must use the names of the labels, {of}, got {got}; write both in the same way"
+        )
     return tuple(_in_order({*scored} or {*labels, *said}))
 
 
@@ -361,7 +439,10 @@ def _in_order(names: set[str]) -> list[str]:
 def _multi_label(rows: Aligned) -> Outcomes:
     labels = tuple(role.removeprefix("true ") for role in rows.shared if role.startswith("true "))
     actual = np.column_stack([rows.shared[f"true {label}"] for label in labels])
-    score = {name: np.column_stack([own[f"p {label}"] for label in labels]) for name, own in rows.own.items()}
+    score = {
+        name: np.column_stack([own[f"p {label}"] for label in labels])
+        for name, own in rows.own.items()
+    }
     return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
 
@@ -375,7 +456,7 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
     return f"got the score {exact(score)} of {name}{column and f' in {column}'} ({place})"
 
 
-# Actual values and forecasts ------------------------------------------------------------------------------------------
+# Actual values and forecasts ----------------------------------------------------------------------
 
 
 MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
@@ -391,7 +472,8 @@ def forecasts_of(rows: Aligned) -> Outcomes:
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
-    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far below all others.
+    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far below
+    all others.
 
     rows: 1 for each value that is None.
     """
@@ -404,5 +486,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
 
 
 def read_forecasts(data: Any, **chosen: Any) -> Outcomes:
-    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given` has it."""
+    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given`
+    has it.
+    """
     return forecasts_of(Given.of(data, roles=FORECASTS, **chosen).rows())

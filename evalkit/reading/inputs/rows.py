@@ -1,4 +1,6 @@
-"""Tables and TREC files of runs, judgements and queries as checked columns, with the place of every row."""
+"""Tables and TREC files of runs, judgements and queries as checked columns, with the place of every
+row.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -10,7 +12,14 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN, attributes
-from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table, trec
+from evalkit.reading.tables import (
+    columns as roles_of,
+    formats,
+    rules,
+    sources as folders,
+    table,
+    trec,
+)
 from evalkit.reading.tables.columns import Matches, refused
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
@@ -38,8 +47,8 @@ RUN, JUDGED, BESIDE = "run", "judged", "beside"
 class Piece(NamedTuple):
     """A part of ranked lists (a run, judgements, or a table of queries) and its columns by role.
 
-    scores: for each system of a wide table the role of its score; a single one, under None, for another part. name: the
-    system of a run that does not name it.
+    scores: for each system of a wide table the role of its score; a single one, under None, for
+    another part. name: the system of a run that does not name it.
     """
 
     kind: str
@@ -58,14 +67,17 @@ class Piece(NamedTuple):
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
         if None not in self.scores:
             columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
-        return columns | ({"not used": "rank"} if "score" in self.fields and "rank" in self.part.columns else {})
+        return columns | (
+            {"not used": "rank"} if "score" in self.fields and "rank" in self.part.columns else {}
+        )
 
 
 @dataclass
 class Rows:
     """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
 
-    score: the negated rank if rows have no score. ranked: True if that rank is the row's place in its list.
+    score: the negated rank if rows have no score. ranked: True if that rank is the row's place in
+    its list.
     """
 
     system: list = field(default_factory=list)
@@ -80,7 +92,9 @@ class Rows:
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, piece: Piece, block: table.Block, *, in_place: bool) -> None:
-        """Append the rows of a piece, once for each system of a wide table. in_place: as in `ListOptions`."""
+        """Append the rows of a piece, once for each system of a wide table. in_place: as in
+        `ListOptions`.
+        """
         columns, n = block.columns, block.rows
         self.sources.append(block.source)
         self.columns.update(piece.printed)
@@ -92,7 +106,11 @@ class Rows:
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
             self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
             self.grade.append(columns.get("grade"))
-            beside = {r.removeprefix("attribute "): c for r, c in columns.items() if r.startswith("attribute ")}
+            beside = {
+                r.removeprefix("attribute "): c
+                for r, c in columns.items()
+                if r.startswith("attribute ")
+            }
             self.attributes.append(beside)
             self.stretches.append((piece.part, n))
 
@@ -104,11 +122,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ListOptions:
-    """How ranked lists are read: parameters of the report with the same names; every shard gets them too.
+    """How ranked lists are read: parameters of the report with the same names; every shard gets
+    them too.
 
-    columns: role -> column. systems: the requested ones, all if none is named. segments, unit: columns with one value
-    per query, from the table of queries if there is one; every row must have a unit. ranks: for lists without scores,
-    "as given" or "renumber".
+    columns: role -> column. systems: the requested ones, all if none is named. segments, unit:
+    columns with one value per query, from the table of queries if there is one; every row must have
+    a unit. ranks: for lists without scores, "as given" or "renumber".
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -124,7 +143,10 @@ class ListOptions:
     @classmethod
     def of(cls, p: Any, **instead: Any) -> "ListOptions":
         """The options from the parameters of a report, except those given here."""
-        return cls(**{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)} | instead)
+        return cls(
+            **{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)}
+            | instead
+        )
 
     @property
     def attributes(self) -> list[str]:
@@ -137,7 +159,10 @@ class ListOptions:
 
         Rows without a unit are invalid, as they would form one unit.
         """
-        return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
+        return {
+            f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS)
+            for name in self.attributes
+        }
 
     @property
     def in_place(self) -> bool:
@@ -147,7 +172,9 @@ class ListOptions:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A ranking input before it is read: the parts of the runs, the judgements and the table of queries, if given."""
+    """A ranking input before it is read: the parts of the runs, the judgements and the table of
+    queries, if given.
+    """
 
     run: Sequence[Part]
     judged: Sequence[Part] | None = None
@@ -156,8 +183,15 @@ class Ranked:
 
     @classmethod
     def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
-        """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of `ListOptions`."""
-        return cls(folders.parts(preds), folders.given(qrels), folders.given(queries), ListOptions(**chosen))
+        """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of
+        `ListOptions`.
+        """
+        return cls(
+            folders.parts(preds),
+            folders.given(qrels),
+            folders.given(queries),
+            ListOptions(**chosen),
+        )
 
     @property
     def graded(self) -> bool:
@@ -173,9 +207,15 @@ class Ranked:
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """All parts with their columns. Raises one InputError for all roles of a part without a column."""
+        """All parts with their columns. Raises one InputError for all roles of a part without a
+        column.
+        """
         runs = [self._run(part, name) for part, name in zip(self.run, names(self.run), strict=True)]
-        return [*runs, *map(self._judgements, self.judged or ()), *map(self._query_table, self.queries or ())]
+        return [
+            *runs,
+            *map(self._judgements, self.judged or ()),
+            *map(self._query_table, self.queries or ()),
+        ]
 
     def _run(self, part: Part, name: str) -> Piece:
         """The columns of a run, and those with one value per query where it holds them."""
@@ -186,14 +226,23 @@ class Ranked:
         grade = ["grade"] if self.graded else []
         needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
         if matches.lacking(needed) == [("grade",)] and not matches.unclear:
-            has, hint = ", ".join(map(repr, part.columns)), roles_of.no_header(part.columns, "grade")
+            has, hint = (
+                ", ".join(map(repr, part.columns)),
+                roles_of.no_header(part.columns, "grade"),
+            )
             raise refused(part.name, "no_grade", columns=has, hint=hint)
         roles = matches.resolved(needed, matches.each_system("score", needed))
         _no_role(part, roles, self.beside)
         order = [] if wide else [next(role for role in ORDER if role in roles)]
-        kept = [role for role in (*LISTED, *([] if wide else ["system"]), *order, *grade) if role in roles]
+        kept = [
+            role
+            for role in (*LISTED, *([] if wide else ["system"]), *order, *grade)
+            if role in roles
+        ]
         fields = {role: Field(roles[role], RULES[role]) for role in kept}
-        fields |= {f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()}
+        fields |= {
+            f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()
+        }
         fields |= self.options.attribute_fields if self.queries is None else {}
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
         return Piece(RUN, part, fields, scores or {None: order[0]}, name)
@@ -201,11 +250,15 @@ class Ranked:
     def _matches(self, part: Part) -> Matches:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
-        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
+        taken = [
+            name for name in self.beside if name not in ("query", "query_id", "qid")
+        ]  # these are the query always
         named = dict.fromkeys(self.beside, ATTRIBUTE)
         matches = roles_of.match(part.columns, RULES, chosen, part.name, taken, named)
         if "query" not in matches.columns:
-            matches.columns.update(roles_of.match(part.columns, ["query"], chosen, part.name).columns)
+            matches.columns.update(
+                roles_of.match(part.columns, ["query"], chosen, part.name).columns
+            )
         return matches
 
     def _judgements(self, part: Part) -> Piece:
@@ -213,15 +266,25 @@ class Ranked:
             raise refused(part.name, "no_judgements")
         wanted = ("query", "item", "grade")
         chosen = self._given(part, wanted)
-        here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
+        here = {
+            role: name for role, name in chosen.items() if role == "grade" or name in part.columns
+        }
         roles = roles_of.match(part.columns, wanted, here, part.name).resolved(wanted)
-        return Piece(JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE)
+        return Piece(
+            JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE
+        )
 
     def _query_table(self, part: Part) -> Piece:
-        chosen = {"query": name} if (name := self.options.columns.get("query")) in part.columns else {}
+        chosen = (
+            {"query": name} if (name := self.options.columns.get("query")) in part.columns else {}
+        )
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(["query"])
-        return Piece(BESIDE, part, {"query": Field(roles["query"])} | self.options.attribute_fields, NO_SCORE)
+        roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(
+            ["query"]
+        )
+        return Piece(
+            BESIDE, part, {"query": Field(roles["query"])} | self.options.attribute_fields, NO_SCORE
+        )
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
@@ -233,7 +296,9 @@ class Ranked:
         rows = Rows()
         for piece in self.pieces:
             if piece.kind == kind:
-                rows.add(piece, table.block(piece.part, piece.fields), in_place=self.options.in_place)
+                rows.add(
+                    piece, table.block(piece.part, piece.fields), in_place=self.options.in_place
+                )
         return rows
 
 
@@ -242,7 +307,9 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
     for name in extra:
         for role in ("system", "item", "score", "rank", "grade"):
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
-            if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
+            if roles.get(role) == name or (
+                role not in roles and name in usual and name in part.columns
+            ):
                 why = f"{name!r} is the {role} column of {part.name}, with one value per row"
                 raise ParameterError(f"{ATTRIBUTE}: {why}")
 
@@ -259,7 +326,9 @@ def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[
 
 
 def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> None:
-    """Raise InputError for a table that has a score or a system column, and scores of each system beside it."""
+    """Raise InputError for a table that has a score or a system column, and scores of each system
+    beside it.
+    """
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
         raise refused(part.name, "score_and_systems", score=roles["score"], system=more[0])
@@ -268,18 +337,32 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
 
 
 def says(part: Part, column: Any) -> Any:
-    """The column that names the systems, or None; the tag of a TREC run counts only if there are several."""
+    """The column that names the systems, or None; the tag of a TREC run counts only if there are
+    several.
+    """
     named = "system" in part.folders
-    return None if part.layout and not named and column is not None and len(column.unique()) < 2 else column
+    return (
+        None
+        if part.layout and not named and column is not None and len(column.unique()) < 2
+        else column
+    )
 
 
 def names(parts: Sequence[Part]) -> list[str]:
-    """The system of each part that names none: its file's name without suffix, with folders if names are equal."""
+    """The system of each part that names none: its file's name without suffix, with folders if
+    names are equal.
+    """
     tables = [Path() if part.unnamed else formats.table(part.path) for part in parts]
     paths = [path.parts[:-1] for path in tables]
-    stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]
+    stems = [
+        "system" if part.unnamed else _stem(path.name)
+        for part, path in zip(parts, tables, strict=True)
+    ]
     for deep in range(max(map(len, paths), default=0) + 1):
-        longer = ["/".join([*above[len(above) - deep :], stem]) for above, stem in zip(paths, stems, strict=True)]
+        longer = [
+            "/".join([*above[len(above) - deep :], stem])
+            for above, stem in zip(paths, stems, strict=True)
+        ]
         if len(set(longer)) == len(set(tables)):
             return longer
     return stems

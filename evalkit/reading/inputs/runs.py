@@ -1,7 +1,8 @@
 """Turns runs and judgements into `Rankings`, for all systems by the same rules.
 
-Ranks: by score in double precision, highest first; ties by item id in UTF-8 bytes, highest first, as in trec_eval.
-Queries: those with a judgement, in the order of their ids. A query that a system lacks has an empty list.
+Ranks: by score in double precision, highest first; ties by item id in UTF-8 bytes, highest first,
+as in trec_eval. Queries: those with a judgement, in the order of their ids. A query that a system
+lacks has an empty list.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,20 +23,24 @@ from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
-Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
+Ask = Callable[
+    [Rankings], Sums
+]  # one value a query; where shards are measured, hashable and fit to be pickled
 NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Every system's rankings over the same queries, the attributes of each query, and the accounts of the rows.
+    """Every system's rankings over the same queries, the attributes of each query, and the accounts
+    of the rows.
 
-    query: the ids of all judged queries. top_grade: the highest grade of a judged query. attributes: one text per
-    query, by column name. pooled_ideal: True without a file of judgements, so that the ideal ranking knows only
-    returned rows. negative: the number of judgements below 0, which count as not judged. rankings: of each system, if
-    in memory; else values: the values asked for, by system. retrieved: the items of the first rows of each list; None
-    if there are too many to keep.
+    query: the ids of all judged queries. top_grade: the highest grade of a judged query.
+    attributes: one text per query, by column name. pooled_ideal: True without a file of judgements,
+    so that the ideal ranking knows only returned rows. negative: the number of judgements below 0,
+    which count as not judged. rankings: of each system, if in memory; else values: the values asked
+    for, by system. retrieved: the items of the first rows of each list; None if there are too many
+    to keep.
     """
 
     systems: tuple[str, ...]
@@ -63,7 +68,9 @@ class Runs:
         )
 
     def measure(self, system: str, ask: Ask) -> Sums:
-        """One value per query of a system's rankings; if these are not in memory, one of the values asked for."""
+        """One value per query of a system's rankings; if these are not in memory, one of the values
+        asked for.
+        """
         return ask(self.rankings[system]) if self.rankings else self.values[system, ask]
 
 
@@ -71,8 +78,9 @@ class Runs:
 class Measured:
     """The lists of some queries measured: one value a judged query.
 
-    first, beside: of each system none of whose queries is judged one of these, and one of the table of queries. values:
-    of each system by its name, and of each ask by its number, as asks need not be fit to be sent back.
+    first, beside: of each system none of whose queries is judged one of these, and one of the table
+    of queries. values: of each system by its name, and of each ask by its number, as asks need not
+    be fit to be sent back.
     """
 
     query: Any
@@ -86,11 +94,12 @@ class Measured:
 
 
 def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
-    """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
+    """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the
+    judgements.
 
-    preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
-    TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with file, column, row and value, for invalid
-    values.
+    preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores
+    for each system) or TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with
+    file, column, row and value, for invalid values.
     """
     return of(Ranked.of(preds, qrels, **chosen))
 
@@ -122,7 +131,9 @@ def gathered(
     sources: Sequence[Source],
     top: float,
 ) -> Runs:
-    """The lists of the shards in the order of the queries' ids. Raises what concerns the input as a whole."""
+    """The lists of the shards in the order of the queries' ids. Raises what concerns the input as a
+    whole.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -139,13 +150,20 @@ def gathered(
 
     values: dict[tuple[str, Ask], Sums] = {}
     for name, i in [*shards[0].values]:
-        parts = [shard.values.pop((name, i)) for shard in shards]  # one by one, as two copies of all need not fit
+        parts = [
+            shard.values.pop((name, i)) for shard in shards
+        ]  # one by one, as two copies of all need not fit
         bottom = [part.denominator for part in parts if part.denominator is not None]
-        values[name, asks[i]] = Sums(joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else []))
+        values[name, asks[i]] = Sums(
+            joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else [])
+        )
     return Runs(
         systems=systems,
         accounts=accounts,
-        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in ranked.options.attributes},
+        attributes={
+            name: joined([shard.attributes[name] for shard in shards])
+            for name in ranked.options.attributes
+        },
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -156,12 +174,18 @@ def gathered(
     )
 
 
-def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: str, ranked: Ranked) -> None:
-    """Raise InputError for a system or a table of queries that shares no query with the judgements."""
+def _check(
+    accounts: Mapping[str, Account], shards: Sequence[Measured], judged: str, ranked: Ranked
+) -> None:
+    """Raise InputError for a system or a table of queries that shares no query with the
+    judgements.
+    """
     for name, account in accounts.items():
         if not account.used:
             has = next(shard.first[name] for shard in shards if name in shard.first)
-            raise InputError(roles_of.sentence("other_queries", system=name, query=has, judged=judged))
+            raise InputError(
+                roles_of.sentence("other_queries", system=name, query=has, judged=judged)
+            )
         if account.unjudged == account.used and not ranked.graded:
             raise InputError(roles_of.sentence("unjudged_items", system=name))
     if ranked.queries and not any(shard.shared for shard in shards):
@@ -170,7 +194,9 @@ def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: 
 
 
 def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
-    """The result of `use` for rows with items compared by hashes, or if hashes collide, by texts."""
+    """The result of `use` for rows with items compared by hashes, or if hashes collide, by
+    texts.
+    """
     try:
         return use(build)
     except Collision:
@@ -179,7 +205,9 @@ def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
 
 @dataclass(frozen=True)
 class Build:
-    """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is computed once."""
+    """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is
+    computed once.
+    """
 
     run: Rows
     judged: Rows
@@ -189,7 +217,9 @@ class Build:
 
     @cached_property
     def _queries(self) -> tuple[np.ndarray, list[Ints]]:
-        """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
+        """All query ids in the order of their bytes, and the codes of the run's, the judgements',
+        the table's rows.
+        """
         names, codes = ids.sorted_codes(*(rows.query for rows in self.parts))
         code = dict(zip(map(id, self.parts), codes, strict=True))
         return names, [code[id(rows)] for rows in (self.run, self.judged, self.beside)]
@@ -209,7 +239,9 @@ class Build:
 
     @cached_property
     def _judgements(self) -> tuple[Ints, Floats, int]:
-        """Rows in order of query and item with their grades, one each; how many grades lie below 0 and do not count."""
+        """Rows in order of query and item with their grades, one each; how many grades lie below 0
+        and do not count.
+        """
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
         key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items.numbers[1])
@@ -225,7 +257,10 @@ class Build:
             two = slice(conflict[0] - 1, conflict[0] + 1)
             at, (low, high) = int(row[two].max()), np.sort(grade[two])
             where = self.judged.place(at)
-            raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {exact(low)} and {exact(high)}")
+            raise InputError(
+                f"{where}: {self._pair(at, 1)} must have one grade, got {exact(low)} and "
+                f"{exact(high)}"
+            )
         negative = ~ordered.same & (grade < 0)
         keep = ~ordered.same & (grade >= 0)
         return row[keep], grade[keep], int(negative.sum())
@@ -235,7 +270,10 @@ class Build:
         return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
 
     def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
-        return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
+        return InputError(
+            f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them "
+            f"again{hint}"
+        )
 
     @cached_property
     def _levels(self) -> Floats:
@@ -244,7 +282,9 @@ class Build:
 
     @cached_property
     def _population(self) -> Ints:
-        """The codes of the judged queries, ascending: every query of the judgements, also with nothing relevant."""
+        """The codes of the judged queries, ascending: every query of the judgements, also with
+        nothing relevant.
+        """
         query = self._queries[1][1]
         if self.judged is self.run:
             query = query[~np.isnan(ids.joined(self.judged.grade))]
@@ -259,13 +299,17 @@ class Build:
 
     @cached_property
     def _judged(self) -> tuple[Ints, Floats]:
-        """The rows of the run that have a judgement, with their grades; raises InputError for an item twice."""
+        """The rows of the run that have a judgement, with their grades; raises InputError for an
+        item twice.
+        """
         systems, queries = len(self._systems[0]), len(self._queries[0])
         ordered = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items.numbers[0]))
         self._no_duplicates(ordered)
         judged, grade, _ = self._judgements
         lists = np.add.outer(np.arange(systems) * queries, self._queries[1][1][judged]).ravel()
-        wanted = ids.pair(lists, systems * queries, np.tile(self._items.numbers[1][judged], systems))
+        wanted = ids.pair(
+            lists, systems * queries, np.tile(self._items.numbers[1][judged], systems)
+        )
         number, row = ordered.find(wanted)
         number %= max(len(judged), 1)
         self._items.same(self.run, row, self.judged, judged[number])
@@ -279,23 +323,34 @@ class Build:
             self._items.same(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
-            hint = "; no column names the system (system, model, run)" if unnamed and self.run.columns else ""
+            hint = (
+                "; no column names the system (system, model, run)"
+                if unnamed and self.run.columns
+                else ""
+            )
             raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
     def systems(self) -> list[str]:
-        """The requested systems, in order. Raises for one that does not exist, and for ambiguous names."""
+        """The requested systems, in order. Raises for one that does not exist, and for ambiguous
+        names.
+        """
         names = self._systems[0].tolist()
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
             roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
         return roles_of.kept_systems(names, self.options.systems)
 
-    def measured(self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()) -> Measured:
+    def measured(
+        self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()
+    ) -> Measured:
         """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
 
         idle = [name for name, (_, account) in of.items() if account.rows and not account.used]
-        first = {name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax()) for name in idle}
+        first = {
+            name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax())
+            for name in idle
+        }
         return Measured(
             query=pa.array(self._queries[0][self._population], pa.large_string()),
             first={name: self._queries[0][self._queries[1][0][row]] for name, row in first.items()},
@@ -304,7 +359,11 @@ class Build:
             negative=self._judgements[2],
             shared=bool(np.isin(self._population, self._queries[1][2]).any()),
             accounts={name: account for name, (_, account) in of.items()},
-            values={(name, i): ask(rankings) for name, (rankings, _) in of.items() for i, ask in enumerate(asks)},
+            values={
+                (name, i): ask(rankings)
+                for name, (rankings, _) in of.items()
+                for i, ask in enumerate(asks)
+            },
         )
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
@@ -312,7 +371,9 @@ class Build:
         depth = listed.depth(len(names) * len(self._population))
         if not depth:
             return None
-        place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[:, None]
+        place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[
+            :, None
+        ]
         lists = (place * len(self._queries[0]) + self._population).ravel()
         length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
         rows = self._ranked[0][listed.stretches(self._ends[lists], length)]
@@ -329,8 +390,12 @@ class Build:
         lists = len(self._systems[0]) * len(self._queries[0])
         return np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
 
-    def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
-        """Rankings and account of each system; top: the best grade of the scale, if it is not that of these rows."""
+    def built(
+        self, names: Sequence[str], top: float | None = None
+    ) -> dict[str, tuple[Rankings, Account]]:
+        """Rankings and account of each system; top: the best grade of the scale, if it is not that
+        of these rows.
+        """
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
         position = self._positions(order, tied, ends)
         all_ranked = Lists(listed.in_order(row, grade, order, self._levels), tied, ends, position)
@@ -339,7 +404,9 @@ class Build:
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
 
     def _positions(self, order: Ints, tied: Bools, ends: Ints) -> Ints | None:
-        """The rank of each row in order where ranks are taken as they are and have gaps, else None."""
+        """The rank of each row in order where ranks are taken as they are and have gaps, else
+        None.
+        """
         if not any(block.any() for block in self.run.ranked):
             return None
         ranked = ids.joined(self.run.ranked)
@@ -405,7 +472,9 @@ class Build:
             row = int(differs[0])
             a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
             of = self._queries[0][query[row]]
-            raise roles_of.refused(self.beside.place(row), "two_values", column=name, first=a, second=b, query=of)
+            raise roles_of.refused(
+                self.beside.place(row), "two_values", column=name, first=a, second=b, query=of
+            )
         return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
 
 

@@ -1,7 +1,9 @@
-"""The use of each column of a table of values per unit: a system, the value, the unit's id, a draw, or none of these.
+"""The use of each column of a table of values per unit: a system, the value, the unit's id, a draw,
+or none of these.
 
-Names decide first (a column `seed` is no system), then the cells: a column that mostly holds numbers is one of numbers,
-and a cell of text in it is an error and never a reason to drop the column.
+Names decide first (a column `seed` is no system), then the cells: a column that mostly holds
+numbers is one of numbers, and a cell of text in it is an error and never a reason to drop the
+column.
 """
 
 import re
@@ -21,20 +23,42 @@ from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Selection, at
 
 NAMES = roles_of.facts("unit_names")
-USES: Mapping[str, Sequence[str]] = NAMES["uses"]  # the usual names for each use of a column, the least ambiguous first
+USES: Mapping[str, Sequence[str]] = NAMES[
+    "uses"
+]  # the usual names for each use of a column, the least ambiguous first
 _NO_SYSTEMS: Mapping[str, Sequence[str]] = NAMES["no_systems"]
 SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
 TASKS: Sequence[str] = NAMES["tasks"]
 TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
-MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
+MISSING = (
+    "n/a",
+    "na",
+    "#n/a",
+    "nan",
+    "null",
+    "none",
+    "-",
+    "--",
+    "–",
+    ".",
+    "?",
+    "missing",
+    "inf",
+    "-inf",
+)
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
-LOOKS = rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *$"
-_ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+")
+LOOKS = (
+    rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} "
+    rf"*%?|[(\[][^()]*[)\]])* *$"
+)
+_ID = re.compile(
+    r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"
+)
 
 
 _NO_VALUE = {"draw", "place", "time_or_weight", "unit"}
@@ -65,7 +89,12 @@ _METRICS = {*lookup.ALIASES, *_NO_SYSTEMS["metrics"]}
 def measure_of(name: str) -> str:
     """The longest usual metric at the start or the end of a name; "" if it has none.
 
-    >>> measure_of("test_ndcg@10"), measure_of("bm25_log_loss"), measure_of("acc_norm"), measure_of("bm25")
+    >>> (
+    ...     measure_of("test_ndcg@10"),
+    ...     measure_of("bm25_log_loss"),
+    ...     measure_of("acc_norm"),
+    ...     measure_of("bm25"),
+    ... )
     ('ndcg', 'log_loss', 'acc', '')
     """
     words = re.sub(r"@.*", "", key(name)).split("_")
@@ -79,12 +108,18 @@ def without_stage(name: str) -> str:
 
 
 def _is_metric(name: str) -> bool:
-    return len(name) > 1 and (name in _METRICS or any(name in table for table in lookup.TABLES.values()))
+    return len(name) > 1 and (
+        name in _METRICS or any(name in table for table in lookup.TABLES.values())
+    )
 
 
 def _is(name: str, patterns: Sequence[str]) -> bool:
     plain = name.strip().lower()
-    return any(fnmatch(form, pattern) for form in (plain, re.sub(r"[ _./-]+", "_", plain)) for pattern in patterns)
+    return any(
+        fnmatch(form, pattern)
+        for form in (plain, re.sub(r"[ _./-]+", "_", plain))
+        for pattern in patterns
+    )
 
 
 def aside(name: str) -> bool:
@@ -97,23 +132,32 @@ def aside(name: str) -> bool:
 
 
 def tracked(names: Sequence[str]) -> list[str]:
-    """The columns of an experiment tracker or a parameter search; empty if all names follow one pattern.
+    """The columns of an experiment tracker or a parameter search; empty if all names follow one
+    pattern.
 
     Such a pattern is, for example, old_time and new_time.
 
     >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
     (['Step', 'a__MIN'], [])
     """
-    several = [pattern for pattern in _NO_SYSTEMS["tracked"] if not all(_is(name, [pattern]) for name in names)]
+    several = [
+        pattern
+        for pattern in _NO_SYSTEMS["tracked"]
+        if not all(_is(name, [pattern]) for name in names)
+    ]
     return [name for name in names if _is(name, several)]
 
 
 def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
-    """The columns that aggregate others, if there are several; one alone may be a constant prediction.
+    """The columns that aggregate others, if there are several; one alone may be a constant
+    prediction.
 
     every: all numeric ones.
 
-    >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"]), statistics(["mean", "poisson"], ["mean", "poisson"])
+    >>> (
+    ...     statistics(["bm25", "mean"], ["bm25", "mean", "count"]),
+    ...     statistics(["mean", "poisson"], ["mean", "poisson"]),
+    ... )
     (['mean'], [])
     """
     several = sum(_is(name, _NO_SYSTEMS["statistics"]) for name in every) > 1
@@ -123,27 +167,34 @@ def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
 def counted(values: Floats) -> str:
     """What whole numbers are that are no values: "dates" as 20240131, "a running number"; else "".
 
-    >>> counted(np.arange(20240101.0, 20240110.0)), counted(np.arange(0.0, 100.0, 10.0)), counted(np.ones(9))
+    >>> (
+    ...     counted(np.arange(20240101.0, 20240110.0)),
+    ...     counted(np.arange(0.0, 100.0, 10.0)),
+    ...     counted(np.ones(9)),
+    ... )
     ('dates', 'a running number', '')
     """
     numbers = np.sort(values[np.isfinite(values)])
     if len(numbers) < ENOUGH or (numbers != np.rint(numbers)).any():
         return ""
     year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
-    if ((year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
+    if (
+        (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    ).all():
         return "dates"
     steps = np.diff(numbers)
     return "a running number" if steps[0] and (steps == steps[0]).all() else ""
 
 
-# Columns and their cells ----------------------------------------------------------------------------------------------
+# Columns and their cells --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of all parts: what its name means, and what its cells contain.
 
-    present: cells that are not empty. exact: numbers. looks: cells that are meant as numbers. marks: of missing values.
+    present: cells that are not empty. exact: numbers. looks: cells that are meant as numbers.
+    marks: of missing values.
     """
 
     name: str
@@ -170,10 +221,16 @@ class Column:
 
     @property
     def kind(self) -> Literal["numbers", "text", "empty"]:
-        """The type of the cells. Numbers with a few text cells, which are errors, count as numbers."""
+        """The type of the cells. Numbers with a few text cells, which are errors, count as
+        numbers.
+        """
         if not self.present:
             return "empty"
-        return "numbers" if self.clean or (self.looks and 2 * self.looks + self.marks >= self.present) else "text"
+        return (
+            "numbers"
+            if self.clean or (self.looks and 2 * self.looks + self.marks >= self.present)
+            else "text"
+        )
 
     @cached_property
     def distinct(self) -> bool:
@@ -197,33 +254,51 @@ class Column:
 
     @property
     def no_value(self) -> bool:
-        """True if its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
+        """True if its name says that it is an id, a repetition, a rank, a position, a time or a
+        weight.
+        """
         return bool(self.uses & _NO_VALUE) or self.identifies
 
     @property
     def groups(self) -> bool:
-        """True if its values may be groups within which units are numbered: text, or ids of something else."""
+        """True if its values may be groups within which units are numbered: text, or ids of
+        something else.
+        """
         named = "unit" in self.uses or self.identifies
-        return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
+        return (
+            self.kind != "empty"
+            and not self.draws
+            and (named or (self.kind == "text" and not self.no_value))
+        )
 
     def head(self) -> Floats:
         """The numbers in its first rows."""
         return self.of.sample[f"number {self.name}"].to_numpy()
 
     def first(self, pattern: str) -> tuple[Part, int, str] | None:
-        """Part, row and cell of the first cell that matches the pattern, in lower case and stripped."""
+        """Part, row and cell of the first cell that matches the pattern, in lower case and
+        stripped.
+        """
         condition = self.of.engine.dialect.matches(self.of.plain(self.name), pattern)
         return next(self.of.first(condition, f"text {self.name}", 1), None)
 
     def refuse_text(self) -> None:
-        """Raise InputError if cells are neither empty nor numbers, with some of the first file and how many others."""
+        """Raise InputError if cells are neither empty nor numbers, with some of the first file and
+        how many others.
+        """
         if self.exact == self.present or self.kind == "empty":
             return
         quote = self.of.engine.dialect.quote
-        condition = f"{quote(f'text {self.name}')} IS NOT NULL AND {quote(f'number {self.name}')} IS NULL"
+        condition = (
+            f"{quote(f'text {self.name}')} IS NOT NULL AND {quote(f'number {self.name}')} IS NULL"
+        )
         wrong = list(self.of.first(condition, f"text {self.name}", SHOWN))
         part, several = wrong[0][0], self.present - self.exact
-        same = [f"{cell!r}{f' (row {row:,})' if row else ''}" for other, row, cell in wrong if other is part]
+        same = [
+            f"{cell!r}{f' (row {row:,})' if row else ''}"
+            for other, row, cell in wrong
+            if other is part
+        ]
         more = f" and {several - len(same):,} more" if several > len(same) else ""
         raise refused(part.name, "no_numbers", column=self.name, cells=f"{', '.join(same)}{more}")
 
@@ -244,7 +319,12 @@ class Cells:
         """Raise InputError if a part has other columns than the first."""
         for part in self.parts:
             if set(part.columns) != set(self._names):
-                raise refused(part.name, "other_columns", first=self.parts[0].name, columns=", ".join(self._names))
+                raise refused(
+                    part.name,
+                    "other_columns",
+                    first=self.parts[0].name,
+                    columns=", ".join(self._names),
+                )
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -257,10 +337,16 @@ class Cells:
         for i, part in enumerate(self.parts):
             text = {f"text {name}": name for name in self._names}
             kinds = part.select(text, {}, dialect).types
-            numeric = [name for name, of in kinds.items() if dialect.holds_numbers(of) and not dialect.is_text(of)]
+            numeric = [
+                name
+                for name, of in kinds.items()
+                if dialect.holds_numbers(of) and not dialect.is_text(of)
+            ]
             others = [name for name in self._names if name not in numeric]
             said = [f"{self._said(name)} AS {dialect.quote(f'number {name}')}" for name in others]
-            own = part.select(text, {f"number {name}": name for name in numeric}, dialect, f"frame{i}")
+            own = part.select(
+                text, {f"number {name}": name for name in numeric}, dialect, f"frame{i}"
+            )
             own = replace(own, query=f"SELECT {', '.join(['*', *said])} FROM ({own.query}) AS t")
             chosen.append(self.engine.kept(own, f"frame{i}"))
         return chosen
@@ -272,17 +358,28 @@ class Cells:
     def _said(self, name: str) -> str:
         """The number that a text says, true and false as 1 and 0; nothing if it says none."""
         plain = self.plain(name)
-        cells = [f"WHEN {self.engine.dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"]
+        cells = [
+            f"WHEN {self.engine.dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS "
+            f"DOUBLE)"
+        ]
         for word, value in TRUTH.items():
-            cells.append(f"WHEN {plain} = {self.engine.dialect.literal(word)} THEN CAST({value} AS DOUBLE)")
+            cells.append(
+                f"WHEN {plain} = {self.engine.dialect.literal(word)} THEN CAST({value} AS DOUBLE)"
+            )
         return f"CASE {' '.join(cells)} END"
 
     @cached_property
     def _profiles(self) -> list[dict[str, int]]:
-        """Of each part its rows, and of each column what `Column` counts; InputError where it has no row."""
+        """Of each part its rows, and of each column what `Column` counts; InputError where it has
+        no row.
+        """
         profiles = []
         for selection in self.selections:
-            counts = [cell for i, name in enumerate(self._names) for cell in self._counts(selection, i, name)]
+            counts = [
+                cell
+                for i, name in enumerate(self._names)
+                for cell in self._counts(selection, i, name)
+            ]
             profiles += base.profile(self.engine, selection, counts)
         return profiles
 
@@ -295,12 +392,16 @@ class Cells:
             return [*numbers, f"0 AS marks{i}", f"0 AS long{i}"]
         truth, marks = (", ".join(map(dialect.literal, words)) for words in (TRUTH, MISSING))
         sure = dialect.finite(f"number {name}")  # spares the patterns most cells
-        looks = f"CASE WHEN {sure} THEN true ELSE {dialect.matches(plain, LOOKS)} OR {plain} IN ({truth}) END"
+        looks = (
+            f"CASE WHEN {sure} THEN true ELSE {dialect.matches(plain, LOOKS)} OR {plain} IN "
+            f"({truth}) END"
+        )
         return [
             f"count({text}) AS present{i}",
             f"count({number}) AS exact{i}",
             f"count(*) FILTER (WHERE {looks}) AS looks{i}",
-            f"count(*) FILTER (WHERE CASE WHEN {sure} THEN false ELSE {plain} IN ({marks}) END) AS marks{i}",
+            f"count(*) FILTER (WHERE CASE WHEN {sure} THEN false ELSE {plain} IN ({marks}) END) AS "
+            f"marks{i}",
             f"count(*) FILTER (WHERE {dialect.bytes(f'text {name}')} > {duck.LONGEST}) AS long{i}",
         ]
 
@@ -326,12 +427,17 @@ class Cells:
                 long = f"{self.engine.dialect.bytes(f'text {name}')} > {duck.LONGEST}"
                 part, row, text = next(self.first(long, f"text {name}", 1))
                 raise duck.too_long(f"{part.name}: {name}", text, at(row))
-            sums = (sum(row[f"{of}{i}"] for row in self._profiles) for of in ("present", "exact", "looks", "marks"))
+            sums = (
+                sum(row[f"{of}{i}"] for row in self._profiles)
+                for of in ("present", "exact", "looks", "marks")
+            )
             columns.append(Column(name, self, *sums))
         return columns
 
     def first(self, condition: str, role: str, most: int) -> Iterator[tuple[Part, int, str]]:
-        """Part, row (0 if rows have no number) and value of the first rows that meet a condition."""
+        """Part, row (0 if rows have no number) and value of the first rows that meet a
+        condition.
+        """
         cells, left = f"{self.engine.dialect.quote(role)} AS value", most
         for selection in self.selections:
             for row in self.engine.where(selection, condition, cells, left) if left else ():
@@ -345,11 +451,20 @@ class Cells:
         return self.engine.table(self._query(cells).around("*", f"LIMIT {SAMPLE}"))
 
     def distinct(self, columns: Sequence[Column]) -> int:
-        """The number of rows that differ in these columns as texts; an empty cell counts as a text."""
+        """The number of rows that differ in these columns as texts; an empty cell counts as a
+        text.
+        """
         dialect = self.engine.dialect
-        texts = [f"COALESCE({dialect.quote(f'text {column.name}')}, {dialect.literal('')})" for column in columns]
+        texts = [
+            f"COALESCE({dialect.quote(f'text {column.name}')}, {dialect.literal('')})"
+            for column in columns
+        ]
         cells = [f"{text} AS t{i}" for i, text in enumerate(texts)]
-        return int(self.engine.table(self._query(cells).around("DISTINCT *").around("count(*) AS n"))["n"][0].as_py())
+        return int(
+            self.engine.table(self._query(cells).around("DISTINCT *").around("count(*) AS n"))["n"][
+                0
+            ].as_py()
+        )
 
     def names(self, column: Column) -> tuple[str, ...]:
         """The distinct texts of a column, in order."""
@@ -357,8 +472,12 @@ class Cells:
         texts = self.engine.table(self._query(cells).around("DISTINCT value"))
         return tuple(sorted(texts["value"].to_pylist()))
 
-    def check(self, texts: Sequence[Column], numbers: Sequence[Column], rule: rules.Rules = rules.VALUES) -> None:
-        """Raise InputError for the first cell of a column that breaks a rule; texts are ids. rule: of the numbers."""
+    def check(
+        self, texts: Sequence[Column], numbers: Sequence[Column], rule: rules.Rules = rules.VALUES
+    ) -> None:
+        """Raise InputError for the first cell of a column that breaks a rule; texts are ids. rule:
+        of the numbers.
+        """
         for column in numbers:
             column.refuse_text()
         for part in self.parts:
@@ -369,7 +488,9 @@ class Cells:
         for selection in self.selections:
             base.checked(self.engine, selection, fields)
 
-    def query(self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None) -> base.Query:
+    def query(
+        self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None
+    ) -> base.Query:
         """A query of all rows with these columns; several texts are joined into one."""
         quote, space, cells = self.engine.dialect.quote, self.engine.dialect.literal(" "), []
         for name, columns in texts.items():
@@ -384,13 +505,16 @@ class Cells:
 
 
 def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
-    """Raise InputError for columns that are clearly not systems, by their names or because of what they count.
+    """Raise InputError for columns that are clearly not systems, by their names or because of what
+    they count.
 
     every: all columns, including those that describe the units or are computed from others.
     """
     names_of = [column.name for column in columns]
     measured = {name: measure for name in names_of if (measure := measure_of(name))}
-    whole = len(columns) > 1 and any(without_stage(name) == measure for name, measure in measured.items())
+    whole = len(columns) > 1 and any(
+        without_stage(name) == measure for name, measure in measured.items()
+    )
     kinds = [
         ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
         ("columns of a tracker", tracked(names_of)),

@@ -23,7 +23,9 @@ ID, CLUSTER, SYSTEM, METRIC = "id", "cluster", "system", "metric"  # what a colu
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table without a role so far, in their order; `without` removes those that get one."""
+    """The columns of a table without a role so far, in their order; `without` removes those that
+    get one.
+    """
 
     cells: Cells
     every: tuple[Column, ...]
@@ -55,8 +57,13 @@ class Columns:
         return [column for column in self.every if column.kind == "text"]
 
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows. Raises InputError if a file has changed since reading began."""
-        return tuple(part.fingerprint(rows) for part, rows in zip(self.cells.parts, self.cells.counts, strict=True))
+        """The parts with their rows. Raises InputError if a file has changed since reading
+        began.
+        """
+        return tuple(
+            part.fingerprint(rows)
+            for part, rows in zip(self.cells.parts, self.cells.counts, strict=True)
+        )
 
     def without(self, *taken: Column | None) -> "Columns":
         """The columns except these."""
@@ -73,16 +80,20 @@ class Columns:
     def system(self) -> Column | None:
         """The column that names the systems; None if there is none.
 
-        A numeric column `run` counts repetitions, unless the table also has a column `value` and no other system.
-        Raises InputError if several columns are possible.
+        A numeric column `run` counts repetitions, unless the table also has a column `value` and no
+        other system. Raises InputError if several columns are possible.
         """
         matches = self.usual("system")
-        named = [column for column in matches if not (column.key == "run" and column.kind == "numbers")]
+        named = [
+            column for column in matches if not (column.key == "run" and column.kind == "numbers")
+        ]
         matches = named or (matches if any(column.key == "value" for column in self.every) else [])
         exact = [column for column in matches if column.name == "system"] or matches
         if len(exact) > 1:
             both = " and ".join(repr(column.name) for column in exact)
-            raise refused(self.where, "two_systems", columns=both, first=written({"system": exact[0].name}))
+            raise refused(
+                self.where, "two_systems", columns=both, first=written({"system": exact[0].name})
+            )
         return exact[0] if exact else None
 
     def metric(self) -> Column | None:
@@ -93,8 +104,8 @@ class Columns:
     def value(self) -> tuple[Column, str]:
         """The column of the values of a long table, and a sentence if only its cells suggest it.
 
-        A usual name decides, then a single numeric column that is no id, repetition, rank or position. Raises
-        InputError with the candidates if none or several remain.
+        A usual name decides, then a single numeric column that is no id, repetition, rank or
+        position. Raises InputError with the candidates if none or several remain.
         """
         usual = [column for column in self.usual("value") if column.kind == "numbers"]
         if usual and (len(usual) == 1 or usual[0].name == "value"):
@@ -102,18 +113,24 @@ class Columns:
         candidates = usual or [column for column in self.numbers if not column.no_value]
         if len(candidates) == 1:
             name = candidates[0].name
-            text = f"The values are those of {name}, the only numeric column but ids, repetitions, ranks and positions"
+            text = (
+                f"The values are those of {name}, the only numeric column but ids, repetitions, "
+                f"ranks and positions"
+            )
             return candidates[0], f"{text}; set columns='value=NAME' to use another."
         if not candidates:
             raise refused(self.where, "no_value", columns=", ".join(map(repr, self.names)))
         names = roles_of.listed([repr(column.name) for column in candidates])
-        raise refused(self.where, "values", columns=names, first=written({"value": candidates[0].name}))
+        raise refused(
+            self.where, "values", columns=names, first=written({"value": candidates[0].name})
+        )
 
     def units_of_cells(self) -> list[Column]:
-        """The columns that identify the units of a long table: one, or fold and repetition; empty if there is none.
+        """The columns that identify the units of a long table: one, or fold and repetition; empty
+        if there is none.
 
-        A usual name decides, then an id, then a single text column, then a single repetition. Raises InputError with
-        the candidates if several text columns remain.
+        A usual name decides, then an id, then a single text column, then a single repetition.
+        Raises InputError with the candidates if several text columns remain.
         """
         if usual := self._usual_unit():
             return usual
@@ -122,24 +139,35 @@ class Columns:
         chosen = ids or texts or [column for column in self.every if column.draws]
         if len(chosen) > 1 and not ids:
             names = ", ".join(repr(column.name) for column in chosen)
-            raise refused(self.where, "units", columns=names, first=written({"unit": chosen[0].name}))
+            raise refused(
+                self.where, "units", columns=names, first=written({"unit": chosen[0].name})
+            )
         return chosen[:1]
 
     def units_of_rows(self) -> list[Column]:
         """The columns that identify the units of a wide table; empty if each row is a unit.
 
-        A usual name decides, then an id, then a text column with distinct cells, or the only text beside repetitions.
+        A usual name decides, then an id, then a text column with distinct cells, or the only text
+        beside repetitions.
         """
         if usual := self._usual_unit():
             return usual
         ids = [column for column in self.every if column.identifies and column.kind != "empty"]
-        named = [column for column in ids if not column.key.startswith(("unnamed", "level", "column"))]
+        named = [
+            column for column in ids if not column.key.startswith(("unnamed", "level", "column"))
+        ]
         distinct = [column for column in self.texts if column.distinct]
-        repeated = self.texts if len(self.texts) == 1 and any(column.draws for column in self.every) else []
+        repeated = (
+            self.texts
+            if len(self.texts) == 1 and any(column.draws for column in self.every)
+            else []
+        )
         return (named or distinct or repeated)[:1]
 
     def _usual_unit(self) -> list[Column]:
-        """The column with the usual name; with a fold its repetition, for fold 1 of another one is another fold."""
+        """The column with the usual name; with a fold its repetition, for fold 1 of another one is
+        another fold.
+        """
         unit = self.usual("unit")[:1]
         repeats = [column for column in self.usual("repeat") if column not in unit]
         return [*repeats[:1], *unit] if unit and "fold" in unit[0].uses else unit
@@ -149,10 +177,10 @@ class Columns:
 class Roles:
     """The columns of a table by role, and the columns without a role.
 
-    ids: the columns that identify units, empty if each row is one. cluster: the column of clusters, if units are not
-    independent. values: for a wide table one column per system; for a long one a single column, whose rows name their
-    `system` and perhaps `metric`. stated: True if the user names the unit. guess: a sentence if only the cells suggest
-    the value column.
+    ids: the columns that identify units, empty if each row is one. cluster: the column of clusters,
+    if units are not independent. values: for a wide table one column per system; for a long one a
+    single column, whose rows name their `system` and perhaps `metric`. stated: True if the user
+    names the unit. guess: a sentence if only the cells suggest the value column.
     """
 
     ids: Sequence[Column]
@@ -166,7 +194,9 @@ class Roles:
 
     @classmethod
     def of_long(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Roles":
-        """The roles of a long table. Raises InputError if a column for one is missing or several are possible."""
+        """The roles of a long table. Raises InputError if a column for one is missing or several
+        are possible.
+        """
         named = {role: columns.named(name) for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
@@ -187,11 +217,17 @@ class Roles:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
         refuse_totals(ids)
         cluster = None if cluster in ids else cluster
-        return cls(ids, cluster, [value], free.without(*ids), "unit" in chosen, system, metric, guess)
+        return cls(
+            ids, cluster, [value], free.without(*ids), "unit" in chosen, system, metric, guess
+        )
 
     @classmethod
-    def of_wide(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Roles":
-        """The roles of a wide table: each numeric column that may be a system is one, or those that `systems` names."""
+    def of_wide(
+        cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]
+    ) -> "Roles":
+        """The roles of a wide table: each numeric column that may be a system is one, or those that
+        `systems` names.
+        """
         named = [columns.named(name) for name in dict.fromkeys(systems)]
         cluster = columns.named(unit) if unit else None
         free = columns.without(cluster, *named)
@@ -218,9 +254,13 @@ class Roles:
 
     @property
     def texts(self) -> dict[str, Sequence[Column]]:
-        """The text columns by meaning: those that identify the unit, the system and the metric of a value."""
+        """The text columns by meaning: those that identify the unit, the system and the metric of a
+        value.
+        """
         one = {CLUSTER: self.cluster, SYSTEM: self.system, METRIC: self.metric}
-        return ({ID: self.ids} if self.ids else {}) | {role: [column] for role, column in one.items() if column}
+        return ({ID: self.ids} if self.ids else {}) | {
+            role: [column] for role, column in one.items() if column
+        }
 
     @property
     def keys(self) -> list[Column]:
@@ -253,24 +293,34 @@ class Roles:
         return own | ({"metric": self.metric.name} if self.metric else {})
 
 
-# Tables that could be meant in two ways, refused ----------------------------------------------------------------------
+# Tables that could be meant in two ways, refused --------------------------------------------------
 
-MAKERS = ("team", "submission", "competitor", "contestant")  # who has one value in a table of results
+# who has one value in a table of results
+MAKERS = (
+    "team",
+    "submission",
+    "competitor",
+    "contestant",
+)
 SUMMARIES = ("all", "overall", "macro", "summary", "amean")
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
 _SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
 
 
 def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> None:
-    """Raise InputError if a unit's rows differ in columns with few texts, and no column counts draws.
+    """Raise InputError if a unit's rows differ in columns with few texts, and no column counts
+    draws.
 
-    Question 3 of one data set is not the same question as question 3 of the next, and not a draw of it.
+    Question 3 of one data set is not the same question as question 3 of the next, and not a draw of
+    it.
 
-    cells: the number of systems and metrics. alone: the number of rows that differ in the columns of unit, system and
-    metric, if it is known.
+    cells: the number of systems and metrics. alone: the number of rows that differ in the columns
+    of unit, system and metric, if it is known.
     """
     of, rest = roles.rest.cells, roles.rest.every
-    if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
+    if any(column.draws for column in rest) or not (
+        groups := [column for column in rest if column.groups]
+    ):
         return
     alone = of.distinct(roles.cell) if alone is None else alone
     if alone == of.rows:
@@ -281,11 +331,15 @@ def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> No
         names = [column.name for column in apart]
         both = " and ".join(map(repr, names))
         ways = {"draws": written({"unit": roles.name}), "metric": written({"metric": names[0]})}
-        raise refused(roles.rest.where, "other_units", unit=roles.name, columns=both, first=names[0], **ways)
+        raise refused(
+            roles.rest.where, "other_units", unit=roles.name, columns=both, first=names[0], **ways
+        )
 
 
 def refuse_totals(units: Sequence[Column]) -> None:
-    """Raise InputError for a row whose unit is named like a statistic of the others: Total, Durchschnitt, std, 25%."""
+    """Raise InputError for a row whose unit is named like a statistic of the others: Total,
+    Durchschnitt, std, 25%.
+    """
     for column in units:
         if total := column.first(roles_of.SUMMARY):
             part, row, cell = total
@@ -293,7 +347,9 @@ def refuse_totals(units: Sequence[Column]) -> None:
 
 
 def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
-    """Raise InputError if rows are identified by something that is no unit, by its name: a metric, or a system."""
+    """Raise InputError if rows are identified by something that is no unit, by its name: a metric,
+    or a system.
+    """
     if "metric" in column.uses:
         raise refused(where, "metrics", column=column.name)
     if len(measured) == 1 and column.key.startswith(MAKERS):
@@ -301,18 +357,25 @@ def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) ->
 
 
 def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
-    """Raise InputError if files have the same units, which could be draws or values of systems. most: rows per unit.
+    """Raise InputError if files have the same units, which could be draws or values of systems.
+    most: rows per unit.
 
     columns: those without another role; one of them may count draws.
     """
-    files = dict.fromkeys(part.name if part.unnamed else formats.table(part.path).name for part in parts)
+    files = dict.fromkeys(
+        part.name if part.unnamed else formats.table(part.path).name for part in parts
+    )
     if 1 < most <= len(files) and not any(column.draws for column in columns):
         draws = written({"unit": unit})
-        raise InputError(sentence("same_units", files=roles_of.listed(files, 3), unit=unit, draws=draws))
+        raise InputError(
+            sentence("same_units", files=roles_of.listed(files, 3), unit=unit, draws=draws)
+        )
 
 
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
-    """Raise InputError for columns whose names mean totals per row, such as conversions of users."""
+    """Raise InputError for columns whose names mean totals per row, such as conversions of
+    users.
+    """
     names = {column.key: column.name for column in columns}
     sides = [next((names[key] for key in keys if key in names), "") for keys in TOTALS]
     if all(sides):
@@ -322,15 +385,21 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
-    """Raise InputError for a unit called `all` or `macro` with the means of the others as values. ids: Arrow text."""
+    """Raise InputError for a unit called `all` or `macro` with the means of the others as values.
+    ids: Arrow text.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
-    named = pc.is_in(plain, value_set=pa.array(SUMMARIES, plain.type)).to_numpy(zero_copy_only=False)
+    named = pc.is_in(plain, value_set=pa.array(SUMMARIES, plain.type)).to_numpy(
+        zero_copy_only=False
+    )
     for place in np.flatnonzero(named) if len(ids) > 2 else ():
         others = [np.delete(column, place) for column in columns]
-        means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
+        means = np.array(
+            [np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others]
+        )
         own = np.array([column[place] for column in columns])
         if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             raise refused(roles.rest.where, "means", unit=roles.name, name=ids[int(place)].as_py())

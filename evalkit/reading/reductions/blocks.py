@@ -1,7 +1,8 @@
-"""Reads a table in blocks: an engine puts equal ids or units into one block, numpy checks, converts and pairs the rows.
+"""Reads a table in blocks: an engine puts equal ids or units into one block, numpy checks, converts
+and pairs the rows.
 
-All parts of the table are one query. If a block contains an invalid value, the parts are read again from the start to
-find the file, row and value that the error names.
+All parts of the table are one query. If a block contains an invalid value, the parts are read again
+from the start to find the file, row and value that the error names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,15 +40,19 @@ class Piece:
 
     def system_in(self, engine: Engine) -> str:
         """The SQL of the system that a row belongs to."""
-        return engine.dialect.quote("system") if self.layout.system else engine.dialect.literal(self.system)
+        return (
+            engine.dialect.quote("system")
+            if self.layout.system
+            else engine.dialect.literal(self.system)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """A table in an engine, DuckDB or Spark, that is read in blocks.
 
-    query: of all rows, with the names of the schema. counts: rows of each part. rows: of the requested systems. slices:
-    the labels of the groups of each segment column.
+    query: of all rows, with the names of the schema. counts: rows of each part. rows: of the
+    requested systems. slices: the labels of the groups of each segment column.
     """
 
     engine: Engine
@@ -93,8 +98,13 @@ class Blocks:
         return self.engine.table(self.query.around(cells, rest))
 
     def sources(self) -> tuple[Source, ...]:
-        """The inputs with their rows. Raises InputError if a file has changed since reading began."""
-        return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
+        """The inputs with their rows. Raises InputError if a file has changed since reading
+        began.
+        """
+        return tuple(
+            piece.part.fingerprint(rows)
+            for piece, rows in zip(self.pieces, self.counts, strict=True)
+        )
 
     def short(self, role: str) -> str:
         """The column of the query for a shared role."""
@@ -113,8 +123,14 @@ class Blocks:
         return self.engine.reading.ids if self.engine.dialect.row_number and not self.paired else 0
 
     def texts(self, role: str) -> dict[str, int]:
-        """The distinct texts of a role, such as labels or predicted classes, and the number of rows of each."""
-        names = [role] if role in self.schema.shared else [own_name(role, i) for i in range(len(self.schema.own[role]))]
+        """The distinct texts of a role, such as labels or predicted classes, and the number of rows
+        of each.
+        """
+        names = (
+            [role]
+            if role in self.schema.shared
+            else [own_name(role, i) for i in range(len(self.schema.own[role]))]
+        )
         found: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
             for row in self.ask(f"{name} AS text, count(*) AS n", f"GROUP BY {name}").to_pylist():
@@ -129,12 +145,20 @@ class Blocks:
         Raises InputError for a row without a unit, ParameterError for too many slices.
         """
         most, slices, labels = self.engine.reading, list[Segment](), {}
-        wanted = {short: most.units if short == "unit" else most.values for short in short_names(segments, unit)}
-        known = {name: distinct(self.engine, self.query, name, size) for name, size in wanted.items()}
+        wanted = {
+            short: most.units if short == "unit" else most.values
+            for short in short_names(segments, unit)
+        }
+        known = {
+            name: distinct(self.engine, self.query, name, size) for name, size in wanted.items()
+        }
         for i, column in enumerate(segments):
             found = known[f"segment{i}"]
             if len(found.values) > most.values:
-                text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
+                text = (
+                    f"segments: {column!r} has more than {most.values:,} distinct values, too many "
+                    f"to group"
+                )
                 raise ParameterError(text)
             parts = tables.groups(found.values, found.rows)
             slices.append(Segment(tuple(found.values), parts.of))
@@ -156,7 +180,9 @@ class Blocks:
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. of: the number of each text."""
         numbers = Segment(tuple(of), np.array(list(of.values())))
-        return replace(self, schema=replace(self.schema, coded={**self.schema.coded, role: numbers}))
+        return replace(
+            self, schema=replace(self.schema, coded={**self.schema.coded, role: numbers})
+        )
 
     def head(self) -> list[Block]:
         """Some first rows of each requested system, to estimate the range of the numbers."""
@@ -166,10 +192,14 @@ class Blocks:
                 return [self.schema.block(table)] * len(self.systems)
             of = tables.places_of(table["system"], self.systems)
             alone = replace(self.schema, paired=False, systems=self.systems[:1])
-            return [alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))]
+            return [
+                alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))
+            ]
 
     def total(self, of: Callable[[Block], Kept]) -> Kept:
-        """The sum of the summaries of all blocks, in their order. Raises InputError for invalid input."""
+        """The sum of the summaries of all blocks, in their order. Raises InputError for invalid
+        input.
+        """
         by, work = self._together(by_unit=True), Reduced(self.schema, of)
         then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
@@ -181,7 +211,8 @@ class Blocks:
     def again(self, rows: int) -> Iterator[Block]:
         """The rows, read another time, in the order of the input unless systems are paired.
 
-        rows: the number of rows read before. The engine may be closed. Raises InputError if the input has changed.
+        rows: the number of rows read before. The engine may be closed. Raises InputError if the
+        input has changed.
         """
         by, schema = self._together(by_unit=False), replace(self.schema, parted=True, numbered=True)
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
@@ -196,11 +227,16 @@ class Blocks:
                 raise changed(self.name)
 
     def check(self, rows: int, repeated: int | None = 0) -> None:
-        """Raise InputError if not all rows were used: duplicate ids, ids in several units, or a changed input.
+        """Raise InputError if not all rows were used: duplicate ids, ids in several units, or a
+        changed input.
 
         repeated: the number of rows whose id occurred before, None if it is unknown.
         """
-        if self.paired and self._together(by_unit=True) == "unit" and rows * len(self.systems) != self.rows:
+        if (
+            self.paired
+            and self._together(by_unit=True) == "unit"
+            and rows * len(self.systems) != self.rows
+        ):
             apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
             if self.id_having(apart) is not None or self.twice():
                 raise self.refuse()
@@ -224,22 +260,37 @@ class Blocks:
 
     def twice(self) -> InputError | None:
         """The error for the first id that a system has twice; None if there is none."""
-        first = self.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1")
+        first = self.ask(
+            "id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1"
+        )
         for again in first.to_pylist():
-            places = [place for system, place, _ in self._having(again["id"], "1") if system == again["system"]]
+            places = [
+                place
+                for system, place, _ in self._having(again["id"], "1")
+                if system == again["system"]
+            ]
             return aligned.twice(places[1], again["id"], again["system"])
         return None
 
     def refuse(self) -> InputError:
-        """The error for duplicate ids of a system, or rows that do not agree, once a block has found some."""
+        """The error for duplicate ids of a system, or rows that do not agree, once a block has
+        found some.
+        """
         if error := self.twice():
             return error
         layout = self.pieces[0].layout
-        for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
+        for role, field in (
+            (aligned.key(role, field), field) for role, field in layout.shared.items()
+        ):
             at = self.short(role)
-            if (id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")) is not None:
+            if (
+                id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")
+            ) is not None:
                 rows = sorted(self._having(id, cell(self.engine, role)))
-                said = [(place, value if field.is_number else field.plain(value)) for _, place, value in rows]
+                said = [
+                    (place, value if field.is_number else field.plain(value))
+                    for _, place, value in rows
+                ]
                 place, value = next((place, value) for place, value in said if value != said[0][1])
                 return aligned.not_one(place, field.column, id, said[0][1], value)
         return changed(self.name)
@@ -249,12 +300,18 @@ class Blocks:
         rows = self.where(f"id = {self.engine.dialect.literal(id)}", value, SEEN)
         return [row for row in rows if self.wide or row[0] in self.systems]
 
-    def where(self, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
+    def where(
+        self, condition: str, value: str, most: int, wanted: str | None = None
+    ) -> list[tuple[str, str, Any]]:
         """System, place and value of the first rows of each part that meet a condition."""
         rows = []
         for piece in self.pieces:
             system = piece.system_in(self.engine)
-            own = f"{system} = {self.engine.dialect.literal(wanted)}" if wanted is not None else "true"
+            own = (
+                f"{system} = {self.engine.dialect.literal(wanted)}"
+                if wanted is not None
+                else "true"
+            )
             cells = f"{system} AS system, {value} AS value"
             for row in self.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
                 rows.append((row["system"], piece.part.place(row["n"]), row["value"]))
@@ -263,15 +320,27 @@ class Blocks:
     def _together(self, *, by_unit: bool) -> str | None:
         """The column whose equal values must be in one block."""
         schema = self.schema
-        return "unit" if by_unit and schema.unit and not schema.parted else "id" if schema.paired else None
+        return (
+            "unit"
+            if by_unit and schema.unit and not schema.parted
+            else "id"
+            if schema.paired
+            else None
+        )
 
     def _query(self, by: str | None, rest: str = "") -> Query:
-        columns = dict.fromkeys([*self.schema.columns, *(name for name in (by, self.schema.names) if name)])
-        return replace(self.query.around(", ".join(map(self.engine.dialect.quote, columns)), rest), by=by)
+        columns = dict.fromkeys(
+            [*self.schema.columns, *(name for name in (by, self.schema.names) if name)]
+        )
+        return replace(
+            self.query.around(", ".join(map(self.engine.dialect.quote, columns)), rest), by=by
+        )
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Around reading: what a block refused becomes the error that names the file, the row and the value."""
+        """Around reading: what a block refused becomes the error that names the file, the row and
+        the value.
+        """
         try:
             yield
         except (Refused, InputError) as error:
@@ -292,22 +361,38 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
         pass
 
 
-# From the parts -------------------------------------------------------------------------------------------------------
+# From the parts -----------------------------------------------------------------------------------
 
 
-def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.Layout]) -> list[Piece]:
+def pieces_of(
+    engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.Layout]
+) -> list[Piece]:
     """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = aligned.stem(part) if several else aligned.SYSTEM
-        pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
+        pieces.append(
+            Piece(
+                part,
+                layout,
+                part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"),
+                name,
+            )
+        )
     return pieces
 
 
-def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Sequence[str], unit: str | None) -> Query:
+def union(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    schema: Schema,
+    segments: Sequence[str],
+    unit: str | None,
+) -> Query:
     """All rows of the requested systems with the column names of a block.
 
-    If rows of other systems are between them and there are no ids, `ROW_NUMBER` is the number of each row among all.
+    If rows of other systems are between them and there are no ids, `ROW_NUMBER` is the number of
+    each row among all.
     """
     dialect, layout = engine.dialect, pieces[0].layout
     named = {role: aligned.key(role, field) for role, field in schema.shared.items()}
@@ -315,7 +400,9 @@ def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Seq
         for i, (system, fields) in enumerate(layout.own.items()):
             named[own_name(role, i)] = aligned.own_key(system, role, fields[role])
     named |= {"id": "id"} if layout.id else {}
-    named |= {short: f"text attribute {name}" for short, name in short_names(segments, unit).items()}
+    named |= {
+        short: f"text attribute {name}" for short, name in short_names(segments, unit).items()
+    }
     cells = [f"{cell(engine, key)} AS {dialect.quote(name)}" for name, key in named.items()]
     each = [", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces]
     every = Query.over([piece.chosen for piece in pieces], each)
@@ -329,12 +416,18 @@ def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Seq
 def cell(engine: Engine, role: str) -> str:
     """The SQL of a column; an empty cell of an attribute is a value of its own."""
     named = engine.dialect.quote(role)
-    return f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
+    return (
+        f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})"
+        if role.startswith("text attribute ")
+        else named
+    )
 
 
 def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
     """The short names of the columns for segments and for the unit."""
-    return {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
+    return {f"segment{i}": name for i, name in enumerate(segments)} | (
+        {"unit": unit} if unit else {}
+    )
 
 
 def changed(name: str) -> InputError:
@@ -351,10 +444,12 @@ def laid(
     said: Sequence[str] | None = None,
     sizes: Sequence[Mapping[str, int]] | None = None,
 ) -> Blocks:
-    """The table of parts in sequence before its groups are known: a unit may have rows in any block.
+    """The table of parts in sequence before its groups are known: a unit may have rows in any
+    block.
 
-    systems: the requested ones. said: the roles of predictions that are used, all if none is named. sizes: for each
-    part the rows of each system, if known. Raises InputError for systems that cannot be compared.
+    systems: the requested ones. said: the roles of predictions that are used, all if none is named.
+    sizes: for each part the rows of each system, if known. Raises InputError for systems that
+    cannot be compared.
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
@@ -364,12 +459,18 @@ def laid(
     roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
     schema = Schema(
         systems=tuple(names),
-        shared={role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)},
+        shared={
+            role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)
+        },
         own={role: [fields[role] for fields in layout.own.values()] for role in roles},
         said=tuple(said or roles),
         paired=not layout.wide and len(names) > 1,
         id=Field(layout.id) if layout.id else None,
-        names="id" if layout.id else None if layout.wide or not engine.dialect.row_number else ROW_NUMBER,
+        names="id"
+        if layout.id
+        else None
+        if layout.wide or not engine.dialect.row_number
+        else ROW_NUMBER,
         numbered=bool(layout.id or engine.dialect.row_number),
         unit=unit is not None,
         parted=unit is not None,
@@ -386,22 +487,28 @@ def laid(
 
 
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
-    """The rows of each system of a part; raises InputError if there are none, or one has no system."""
+    """The rows of each system of a part; raises InputError if there are none, or one has no
+    system.
+    """
     system = piece.system_in(engine)
-    size = {row["system"]: row["n"] for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")}
+    size = {
+        row["system"]: row["n"]
+        for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")
+    }
     if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
         refuse_first(engine, piece)
     return size
 
 
-# Distinct texts -----------------------------------------------------------------------------------------------------
+# Distinct texts -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctTexts:
     """The distinct texts of a column in order, and the number of rows of each.
 
-    If a column has more than were asked for, these are some of them, including the empty text if there is one.
+    If a column has more than were asked for, these are some of them, including the empty text if
+    there is one.
     """
 
     values: np.ndarray
@@ -414,7 +521,9 @@ class DistinctTexts:
 
 
 def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
-    """The distinct texts of a column of a query's result; if there are more than `most`, one more than `most`."""
+    """The distinct texts of a column of a query's result; if there are more than `most`, one more
+    than `most`.
+    """
     empty = f"{column} = {engine.dialect.literal(aligned.NONE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"
     table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))

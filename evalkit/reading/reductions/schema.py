@@ -1,6 +1,8 @@
-"""The schema of a table: the roles of its columns with their rules, by which rows become typed blocks.
+"""The schema of a table: the roles of its columns with their rules, by which rows become typed
+blocks.
 
-Everything here can be pickled and sent to a Spark worker, and nothing depends on the order of rows or blocks.
+Everything here can be pickled and sent to a Spark worker, and nothing depends on the order of rows
+or blocks.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +16,12 @@ from evalkit.arrays import Ints
 from evalkit.metrics.kept import Block, of_numbers, of_texts
 from evalkit.reading.tables import duck, rules, table as tables
 
-BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is
+# roles of shared columns that are not what is
+BESIDE, ATTRIBUTE, WEIGHT = (
+    "beside ",
+    "attribute ",
+    "weight",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +39,14 @@ class Segment:
 class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
-    shared: the columns that all systems share: actual values (roles without a prefix), weight, further columns. own:
-    role of a prediction -> its columns, one per system, or one for the system of the row. said: the roles in `own` that
-    metrics use. paired: the systems' rows are joined on the id. coded: role of text -> the code of each text. segments:
-    for each segment column its texts and their slices. unit: rows are clustered. parted: there are few `units`, whose
-    rows may be in any block. id: the id of the rows. names: the column that names rows; None if they are numbered
-    during reading (`numbered`). drawn: a sample is drawn, by the hash of the whole row if nothing names it.
+    shared: the columns that all systems share: actual values (roles without a prefix), weight,
+    further columns. own: role of a prediction -> its columns, one per system, or one for the system
+    of the row. said: the roles in `own` that metrics use. paired: the systems' rows are joined on
+    the id. coded: role of text -> the code of each text. segments: for each segment column its
+    texts and their slices. unit: rows are clustered. parted: there are few `units`, whose rows may
+    be in any block. id: the id of the rows. names: the column that names rows; None if they are
+    numbered during reading (`numbered`). drawn: a sample is drawn, by the hash of the whole row if
+    nothing names it.
     """
 
     systems: tuple[str, ...]
@@ -62,7 +71,9 @@ class Schema:
 
     @property
     def measured(self) -> list[str]:
-        """The columns of the query that metrics use: rows of a unit with equal values in them are interchangeable."""
+        """The columns of the query that metrics use: rows of a unit with equal values in them are
+        interchangeable.
+        """
         own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
         last = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *last, *own]
@@ -79,7 +90,9 @@ class Schema:
         return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
 
     def block(self, table: Any, before: int = 0) -> Block:
-        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for invalid values."""
+        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for invalid
+        values.
+        """
         columns = self._columns(table)
         rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
         first = slice(None) if rows is None else rows[:, 0]
@@ -92,17 +105,35 @@ class Schema:
 
         def each(role: str) -> np.ndarray:
             """What each system has of its own, one row per system."""
-            every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
+            every = [
+                self._numbers(role, field, columns[own_name(role, i)])
+                for i, field in enumerate(self.own[role])
+            ]
             return np.array(every) if rows is None else every[0][rows].T.copy()
 
-        shared = {role: one(self._numbers(role, field, columns[role])) for role, field in self.shared.items()}
+        shared = {
+            role: one(self._numbers(role, field, columns[role]))
+            for role, field in self.shared.items()
+        }
         own = {role: each(role) for role in self.own}
         truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
         weight = shared.get(WEIGHT)
-        beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
-        keys = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
+        beside = {
+            role.removeprefix(BESIDE): values
+            for role, values in shared.items()
+            if role.startswith(BESIDE)
+        }
+        keys = {
+            n: columns[n] if rows is None else columns[n].take(first)
+            for n in ("unit", "id")
+            if n in columns
+        }
         key = next(iter(keys.values()), None)
-        drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
+        drawn = (
+            [*chain(*said), *([] if weight is None else [weight]), *beside.values()]
+            if self.drawn
+            else []
+        )
         names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
         if self.unit:
             one(of_texts(columns["unit"]))
@@ -119,13 +150,17 @@ class Schema:
                 slices=[one(column) for column in self._slices(columns)],
                 beside=beside,
                 own={role: values for role, values in own.items() if role not in self.said},
-                names=np.arange(before + 1, before + len(table) + 1) if names is None and self.numbered else names,
+                names=np.arange(before + 1, before + len(table) + 1)
+                if names is None and self.numbered
+                else names,
                 units=keys.get("unit"),
             )
         )
 
     def _columns(self, table: Any) -> dict[str, Any]:
-        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page can repeat."""
+        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page
+        can repeat.
+        """
         columns = {name: table[name].combine_chunks() for name in table.column_names}
         if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
             raise rules.Refused("a text is too long")
@@ -152,14 +187,18 @@ def own_name(role: str, system: int) -> str:
 
 
 def _sorted(block: Block) -> Block:
-    """The block with the rows of each unit together, as engines have them but where units share a hash of theirs."""
+    """The block with the rows of each unit together, as engines have them but where units share a
+    hash of theirs.
+    """
     if not block.clustered or block.parted or len(np.unique(block.key)) == len(block.starts):
         return block
     return block.at(np.argsort(block.key, kind="stable"))
 
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
-    """The rows of each id that every system has, one column per system; Refused where a system has an id again."""
+    """The rows of each id that every system has, one column per system; Refused where a system has
+    an id again.
+    """
     of, count = tables.places_of(column, systems), len(systems)
     key = tables.indexed(ids)[0]
     order = np.argsort(key * count + of, kind="stable")

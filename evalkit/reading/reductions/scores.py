@@ -1,7 +1,8 @@
 """The first query on a table of labels and predictions, before it is read in blocks.
 
-For each part, one query counts the rows by system, and by label if there is one, and takes the minimum and maximum of
-each column of numbers. Tables have two classes, several classes, or several labels per row.
+For each part, one query counts the rows by system, and by label if there is one, and takes the
+minimum and maximum of each column of numbers. Tables have two classes, several classes, or several
+labels per row.
 """
 
 from collections import Counter
@@ -23,7 +24,11 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
 
-LABELS, GROUPS = 10_000, 2**20  # of a system and a label that are looked at: of two classes and labels, of several
+# of a system and a label that are looked at: of two classes and labels, of several
+LABELS, GROUPS = (
+    10_000,
+    2**20,
+)
 LABEL, WEIGHT = "text label", "number weight"
 Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
 
@@ -32,8 +37,8 @@ Row = Mapping[str, Any]  # rows of one system and label, and what is told of the
 class Predictions:
     """A table of labels and predictions in an engine, and the counts of each part.
 
-    names: the classes in order; of two classes the positive one is last, and "" stands for one that never occurs; or
-    the labels.
+    names: the classes in order; of two classes the positive one is last, and "" stands for one that
+    never occurs; or the labels.
     """
 
     table: blocks.Blocks
@@ -41,16 +46,22 @@ class Predictions:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None) -> "Predictions":
+    def of(
+        cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None
+    ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
         most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
         outcomes.check_positive(predicted.positive, predicted.kind)
         sizes = [Counter[str]() for _ in profiles]
-        for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
+        for size, row in (
+            (size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows
+        ):
             size[row["system"]] += row["n"]
-        table = blocks.laid(engine, pieces, predicted.systems, segments, unit, sizes=sizes).grouped(segments, unit)
+        table = blocks.laid(engine, pieces, predicted.systems, segments, unit, sizes=sizes).grouped(
+            segments, unit
+        )
         weight = table.schema.shared.get("weight")
         if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
             raise outcomes.no_weight(pieces[0].part.name, weight.column)
@@ -64,8 +75,16 @@ class Predictions:
     @cached_property
     def wanted(self) -> list[tuple[blocks.Piece, Row]]:
         """The counts of the requested systems, each with its part."""
-        each = ((piece, row) for piece, rows in zip(self.table.pieces, self.profiles, strict=True) for row in rows)
-        return [(piece, row) for piece, row in each if self.table.wide or row["system"] in self.table.systems]
+        each = (
+            (piece, row)
+            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
+            for row in rows
+        )
+        return [
+            (piece, row)
+            for piece, row in each
+            if self.table.wide or row["system"] in self.table.systems
+        ]
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
@@ -74,7 +93,9 @@ class Predictions:
         return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
 
     def _key(self, system: str, role: str) -> str:
-        return aligned.own_key(system if self.table.wide else None, role, self.table.schema.own[role][0])
+        return aligned.own_key(
+            system if self.table.wide else None, role, self.table.schema.own[role][0]
+        )
 
     @property
     def scored(self) -> bool:
@@ -89,16 +110,32 @@ class Predictions:
             low, high = self.ends(name, role)
             if low < 0 or high > 1:
                 at = t.engine.dialect.quote(self._key(name, role))
-                _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
-                return outcomes.outside(name, value, place, t.schema.own[role][0].column if len(said) > 1 else "")
+                _, place, value = t.where(
+                    f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name
+                )[0]
+                return outcomes.outside(
+                    name, value, place, t.schema.own[role][0].column if len(said) > 1 else ""
+                )
         return ""
 
     def precision(self, system: str) -> list[rules.Precision]:
-        """The float type of each role of a system that is used: the widest of the parts that have some."""
-        key, each = system if self.table.wide else None, zip(self.table.pieces, self.profiles, strict=True)
-        held = [piece for piece, rows in each if self.table.wide or any(row["system"] == system for row in rows)]
+        """The float type of each role of a system that is used: the widest of the parts that have
+        some.
+        """
+        key, each = (
+            system if self.table.wide else None,
+            zip(self.table.pieces, self.profiles, strict=True),
+        )
+        held = [
+            piece
+            for piece, rows in each
+            if self.table.wide or any(row["system"] == system for row in rows)
+        ]
         roles = self.table.schema.said
-        return [rules.widest(rules.of(p.part, p.layout.own[key][role].column) for p in held) for role in roles]
+        return [
+            rules.widest(rules.of(p.part, p.layout.own[key][role].column) for p in held)
+            for role in roles
+        ]
 
     @cached_property
     def scale(self) -> float | None:
@@ -114,7 +151,10 @@ class Predictions:
         """The unit in which squared weights are counted, so that their sums are whole numbers."""
         if self.scale is None:
             return 1.0
-        most, n = max(row[f"max {WEIGHT}"] for _, row in self.wanted), sum(row["n"] for _, row in self.wanted)
+        most, n = (
+            max(row[f"max {WEIGHT}"] for _, row in self.wanted),
+            sum(row["n"] for _, row in self.wanted),
+        )
         return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
 
     def only(self, kept: Sequence[int]) -> "Predictions":
@@ -129,26 +169,41 @@ class Predictions:
 
 
 def _profile(engine: Engine, piece: blocks.Piece, most: int) -> Sequence[Row]:
-    """Rows by system, and by label where there is one, with the ends of each number; InputError for a wrong value.
+    """Rows by system, and by label where there is one, with the ends of each number; InputError for
+    a wrong value.
 
     most: of systems and labels that are looked at.
     """
     fields, quote, system = piece.layout.fields, engine.dialect.quote, piece.system_in(engine)
     numbers = [role for role, field in fields.items() if field.is_number]
-    ends = [f"{of}({quote(role)}) AS {quote(f'{of} {role}')}" for role in numbers for of in ("min", "max")]
-    parted = [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
+    ends = [
+        f"{of}({quote(role)}) AS {quote(f'{of} {role}')}"
+        for role in numbers
+        for of in ("min", "max")
+    ]
+    parted = (
+        [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
+    )
     label = [quote(LABEL)] if LABEL in fields else []
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
     by = [*label, *([system] if piece.layout.system else [])]
-    return checked(engine, piece.chosen, fields, cells, f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}")
+    return checked(
+        engine,
+        piece.chosen,
+        fields,
+        cells,
+        f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}",
+    )
 
 
-def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:
+def read(
+    engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None
+) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
     return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
 
 
-# Two classes ----------------------------------------------------------------------------------------------------------
+# Two classes --------------------------------------------------------------------------------------
 
 
 def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
@@ -157,7 +212,9 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
     outcomes.refuse_confidence(sure, t.others, found.where)
     positive, negative = _labels(found, predicted.positive)
-    hits = sorted({row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive})
+    hits = sorted(
+        {row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive}
+    )
     hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
@@ -175,14 +232,16 @@ def _labels(found: Predictions, positive: str | None) -> tuple[str, str]:
     names = sorted(total)
     if len(names) > 2:
         rare = outcomes.rarest({name: total[name] for name in names})
-        piece, label = next((p, row["label"]) for p, row in found.wanted if field.plain(row["label"]) == rare)
+        piece, label = next(
+            (p, row["label"]) for p, row in found.wanted if field.plain(row["label"]) == rare
+        )
         same = f"{t.engine.dialect.quote(LABEL)} = {t.engine.dialect.literal(label)}"
         number, _ = t.engine.first(piece.chosen, same, LABEL)
         raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
     return outcomes.two_labels(names, positive, found.where, field.column)
 
 
-# Several classes ------------------------------------------------------------------------------------------------------
+# Several classes ----------------------------------------------------------------------------------
 
 
 SCORE = 64  # bytes that a score needs while its block is reduced
@@ -212,14 +271,21 @@ def _field(t: blocks.Blocks, role: str) -> rules.Field:
     return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0]
 
 
-def _classes(t: blocks.Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, str]) -> tuple[str, ...]:
+def _classes(
+    t: blocks.Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, str]
+) -> tuple[str, ...]:
     """All classes in order; raises InputError for a label, or a predicted class, that is none."""
     for role, every in texts.items():
         if len(every) > MOST:
             column = _field(t, role).column
-            raise InputError(f"{t.name}: {column} has more than {MOST:,} classes; that needs rows in memory")
+            raise InputError(
+                f"{t.name}: {column} has more than {MOST:,} classes; that needs rows in memory"
+            )
     part, label = t.pieces[0].part, _field(t, "label")
-    labels, said = ({_field(t, role).plain(text) for text in texts.get(role, ())} for role in ("label", "predicted"))
+    labels, said = (
+        {_field(t, role).plain(text) for text in texts.get(role, ())}
+        for role in ("label", "predicted")
+    )
     where = f"{part.name}: {_field(t, 'predicted').column if said else ''}"
     names = outcomes.classes_of([*roles], labels, said, where)
     if found := _other(t, "label", texts["label"], names):
@@ -227,11 +293,15 @@ def _classes(t: blocks.Blocks, texts: Mapping[str, Sequence[str]], roles: Mappin
     if len(names) < 2:
         raise outcomes.one_class(part.name, label.column, names[0])
     if found := _other(t, "predicted", texts.get("predicted", ()), names):
-        raise outcomes.no_class(found[0], _field(t, "predicted").column, _field(t, "predicted").plain(found[1]))
+        raise outcomes.no_class(
+            found[0], _field(t, "predicted").column, _field(t, "predicted").plain(found[1])
+        )
     return names
 
 
-def _other(t: blocks.Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> tuple[str, str] | None:
+def _other(
+    t: blocks.Blocks, role: str, texts: Sequence[str], names: Sequence[str]
+) -> tuple[str, str] | None:
     """Place and text of the first row with a text that is none of the classes."""
     if not (others := [text for text in texts if _field(t, role).plain(text) not in names]):
         return None
@@ -241,13 +311,15 @@ def _other(t: blocks.Blocks, role: str, texts: Sequence[str], names: Sequence[st
     return place, text
 
 
-# Several labels, and any of them --------------------------------------------------------------------------------------
+# Several labels, and any of them ------------------------------------------------------------------
 
 
 KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
-    "multi-label": lambda found, _: replace(found, names=tuple(role[2:] for role in found.table.schema.said)),
+    "multi-label": lambda found, _: replace(
+        found, names=tuple(role[2:] for role in found.table.schema.said)
+    ),
 }
 
 
@@ -258,6 +330,8 @@ def opened(
     """The table in an engine if it has more rows than are kept in memory; None otherwise."""
     reading = budget.reading
     if predicted.kind != "binary":
-        reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))
+        reading = wide(
+            reading, sum(field.is_number for field in predicted.layouts[0].fields.values())
+        )
     with backends.needed(predicted.parts, replace(budget, reading=reading)) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None

@@ -1,8 +1,9 @@
-"""Ranking inputs that do not fit into memory: an engine sorts the rows by query, and one value per query is kept.
+"""Ranking inputs that do not fit into memory: an engine sorts the rows by query, and one value per
+query is kept.
 
-The rows of runs, judgements and query table are concatenated and sorted by query, so that each shard holds whole
-queries and is a small input of its own. It is read by the same code as an input in memory, and the values are equal to
-the last bit, however the shards are cut and on any machine.
+The rows of runs, judgements and query table are concatenated and sorted by query, so that each
+shard holds whole queries and is a small input of its own. It is read by the same code as an input
+in memory, and the values are equal to the last bit, however the shards are cut and on any machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,8 @@ from evalkit.reading.tables.rules import split
 
 
 class Read(NamedTuple):
-    """One reading of a part: the kind of its rows, the part's name, and their system if the rows do not name it.
+    """One reading of a part: the kind of its rows, the part's name, and their system if the rows do
+    not name it.
 
     ranked: True if the negated score of a row is its place in its list.
     """
@@ -40,8 +42,8 @@ class Read(NamedTuple):
 class Task:
     """The work on a shard, which can be pickled and sent to a Spark worker.
 
-    reads: in the order of the numbers in the column `part`. says: True if a column names the `system`. beside: True if
-    there is a table of queries. top: the best grade of all.
+    reads: in the order of the numbers in the column `part`. says: True if a column names the
+    `system`. beside: True if there is a table of queries. top: the best grade of all.
     """
 
     options: ListOptions
@@ -58,7 +60,7 @@ class Task:
         return any(read.role == JUDGED for read in self.reads)
 
 
-# One shard ----------------------------------------------------------------------------------------------------------
+# One shard ----------------------------------------------------------------------------------------
 
 
 class _Shard(Rows):
@@ -122,14 +124,15 @@ def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
     return own if said is None else pc.coalesce(own, said)
 
 
-# What is asked of rankings: one value a query each, as values that can be compared and sent ---------------------------
+# What is asked of rankings: one value a query each, as values that can be compared and sent -------
 
 
 @dataclass(frozen=True)
 class PerQuery:
     """A metric of the catalogue; level: the lowest grade that counts as relevant.
 
-    ties: the order of items with equal scores, such as `rankings.worst_ties`; None for that of their ids.
+    ties: the order of items with equal scores, such as `rankings.worst_ties`; None for that of
+    their ids.
     """
 
     chosen: Chosen
@@ -138,7 +141,9 @@ class PerQuery:
 
     def __call__(self, r: rankings.Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.sums(self.ties(r) if self.ties and r.retrieved.tied.any() else r, self.level)
+        return self.chosen.sums(
+            self.ties(r) if self.ties and r.retrieved.tied.any() else r, self.level
+        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,9 @@ class InterpolatedPrecision:
 
 @dataclass(frozen=True)
 class Unjudged:
-    """The number of rows without a judgement among the first k, and the number of rows among the first k."""
+    """The number of rows without a judgement among the first k, and the number of rows among the
+    first k.
+    """
 
     k: int
 
@@ -175,7 +182,7 @@ class Depth:
         return Sums(r.retrieved.depth.astype(float))
 
 
-# From an engine -------------------------------------------------------------------------------------------------------
+# From an engine -----------------------------------------------------------------------------------
 
 
 NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
@@ -191,10 +198,14 @@ class _Chosen(NamedTuple):
 
 
 def read(ranked: Ranked, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
-    """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of `asks`."""
+    """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of
+    `asks`.
+    """
     lists = [*ranked.run, *(ranked.judged or ())]
     every = [*lists, *(ranked.queries or ())]
-    if _fits(sum(part.rows for part in lists), budget) and all(part.cluster is None for part in every):
+    if _fits(sum(part.rows for part in lists), budget) and all(
+        part.cluster is None for part in every
+    ):
         data = runs.of(ranked)
     else:
         with backends.opened(budget, every) as engine:
@@ -213,10 +224,11 @@ def _fits(count: int, budget: backends.Budget) -> bool:
 
 
 def measured(engine: base.Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
-    """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the engine.
+    """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the
+    engine.
 
-    asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two rows contradict each
-    other it names the query and the item instead of the row.
+    asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two
+    rows contradict each other it names the query and the item instead of the row.
     """
     several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.pieces)]
     profiles = [_profile(engine, of) for of in several]
@@ -225,23 +237,33 @@ def measured(engine: base.Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
         options=ranked.options,
         systems=tuple(kept_systems(_systems(several, profiles), ranked.options.systems)),
         asks=tuple(asks),
-        reads=tuple(read for of in several for read in _reads(of, in_place=ranked.options.in_place)),
+        reads=tuple(
+            read for of in several for read in _reads(of, in_place=ranked.options.in_place)
+        ),
         says=says,
         beside=ranked.queries is not None,
         top=max(p["top"] for p in profiles),
     )
-    selects = [select for of in several for select in _rows(engine, of, ranked.options.attributes, says=says)]
+    selects = [
+        select
+        for of in several
+        for select in _rows(engine, of, ranked.options.attributes, says=says)
+    ]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
     asked = base.Query.over([of.chosen for of in several], ["*"] * len(several))
     each = list(zip([of.piece for of in several], [p["n"] for p in profiles], strict=True))
     total = sum(n * len(piece.scores) for piece, n in each)
-    shards = engine.total(replace(asked, sql=union, by="query", rows=total), partial(measure, task=task))
-    columns = {role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()}
+    shards = engine.total(
+        replace(asked, sql=union, by="query", rows=total), partial(measure, task=task)
+    )
+    columns = {
+        role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()
+    }
     sources = [piece.part.fingerprint(n) for piece, n in each]
     return runs.gathered(shards, ranked, task.asks, columns, sources, task.top)
 
 
-# The rows -----------------------------------------------------------------------------------------------------------
+# The rows -----------------------------------------------------------------------------------------
 
 
 def _chosen(engine: base.Engine, piece: Piece, i: int) -> _Chosen:
@@ -249,19 +271,26 @@ def _chosen(engine: base.Engine, piece: Piece, i: int) -> _Chosen:
     chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
         return _Chosen(piece, chosen, says=False)
-    column = next(iter(chosen.frames.values()))["system"] if piece.part.layout else piece.fields["system"]
+    column = (
+        next(iter(chosen.frames.values()))["system"]
+        if piece.part.layout
+        else piece.fields["system"]
+    )
     return _Chosen(piece, chosen, rows.says(piece.part, column) is not None)
 
 
 def _profile(engine: base.Engine, of: _Chosen) -> dict[str, Any]:
-    """Rows, the highest grade and the systems that rows name; raises InputError for the first value that breaks a rule.
+    """Rows, the highest grade and the systems that rows name; raises InputError for the first value
+    that breaks a rule.
 
     By one query: a table on a cluster may take long to be made.
     """
     cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in of.piece.fields else []
     system = engine.dialect.quote("system") if of.says else None
     cells += [f"{system} AS system"] if system else []
-    rows = base.checked(engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else "")
+    rows = base.checked(
+        engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else ""
+    )
     return {
         "n": sum(row["n"] for row in rows),
         "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),
@@ -279,16 +308,26 @@ def _reads(of: _Chosen, *, in_place: bool) -> list[Read]:
 
 
 def _rows(engine: base.Engine, of: _Chosen, attributes: Sequence[str], *, says: bool) -> list[str]:
-    """The SQL of each read of a part, with the columns that all have: query, item, score, grade, attributes."""
+    """The SQL of each read of a part, with the columns that all have: query, item, score, grade,
+    attributes.
+    """
     here = engine.dialect.quote
 
     def cell(role: str, nothing: str) -> str:
         return f"{here(role) if role in of.piece.fields else nothing} AS {here(role)}"
 
     text = [f"attribute {name}" for name in attributes] + (["system"] if says else [])
-    shared = [here("query"), cell("item", NO_TEXT), cell("grade", NO_NUMBER), *(cell(role, NO_TEXT) for role in text)]
+    shared = [
+        here("query"),
+        cell("item", NO_TEXT),
+        cell("grade", NO_NUMBER),
+        *(cell(role, NO_TEXT) for role in text),
+    ]
     source = f"FROM ({of.chosen.query}) AS s"
-    return [f"{_score(role, here)} AS score, {', '.join(shared)} {source}" for role in of.piece.scores.values()]
+    return [
+        f"{_score(role, here)} AS score, {', '.join(shared)} {source}"
+        for role in of.piece.scores.values()
+    ]
 
 
 def _score(role: str, here: Callable[[str], str]) -> str:

@@ -1,4 +1,6 @@
-"""Detects the kind of a table of values: by its header, by the parameters, and if these are not enough by its cells."""
+"""Detects the kind of a table of values: by its header, by the parameters, and if these are not
+enough by its cells.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,16 +30,24 @@ _MEASURE = re.compile(
 )
 
 
-# Kinds of tables ------------------------------------------------------------------------------------------------------
+# Kinds of tables ----------------------------------------------------------------------------------
 
 
-OF_VALUES = ("unit", "value", "metric", "successes", "trials")  # roles that tables of predictions do not have
+# roles that tables of predictions do not have
+OF_VALUES = (
+    "unit",
+    "value",
+    "metric",
+    "successes",
+    "trials",
+)
 OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
 
 
 @dataclass(frozen=True)
 class Header:
-    """The basis on which the kind of an input is recognised: the first part, its columns, and parameters about them.
+    """The basis on which the kind of an input is recognised: the first part, its columns, and
+    parameters about them.
 
     cells: the contents of the columns, read only if needed.
     """
@@ -60,11 +70,15 @@ class Header:
     @cached_property
     def system(self) -> bool:
         """True if a column names the system."""
-        return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system())
+        return bool(
+            self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system()
+        )
 
     @property
     def is_trials(self) -> bool:
-        """True for a table of repeated trials, such as task_id, trial, reward, that does not name systems."""
+        """True for a table of repeated trials, such as task_id, trial, reward, that does not name
+        systems.
+        """
         keys = {key(name) for name in self.part.columns}
         named = self.systems or self.chosen or keys & {*USES["system"]}
         return not named and len(keys & {*USES["value"]}) == 1 and bool(keys & {*NAMES["trials"]})
@@ -72,7 +86,11 @@ class Header:
     @property
     def is_output(self) -> bool:
         """True if the first line of a file is a measure of trec_eval, a query and a value."""
-        first = trec.first_line(self.part.path) if type(self.part) in (formats.Csv, formats.Trec) else ()
+        first = (
+            trec.first_line(self.part.path)
+            if type(self.part) in (formats.Csv, formats.Trec)
+            else ()
+        )
         return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
 
     @property
@@ -87,7 +105,9 @@ class Header:
         return bool(ranked) and not self.chosen.get("value")
 
 
-RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
+RECOGNISED: tuple[
+    tuple[str, Callable[[Header], bool]], ...
+] = (  # the first that recognises the header
     ("trec_eval", lambda h: h.is_output),
     ("ranking", lambda h: h.part.layout is not None),
     ("report", lambda h: h.is_report),
@@ -103,9 +123,11 @@ RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first th
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input: its name in messages, what `columns` can name in it, and the parameters that apply to it.
+    """A kind of input: its name in messages, what `columns` can name in it, and the parameters that
+    apply to it.
 
-    roles: None for ranked lists, which check their own. follows: those of the parameters that some kinds cannot follow.
+    roles: None for ranked lists, which check their own. follows: those of the parameters that some
+    kinds cannot follow.
     """
 
     what: str
@@ -118,14 +140,20 @@ KINDS: Mapping[str, Kind] = {name: Kind(**kind) for name, kind in NAMES["kinds"]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An input of known kind. A table with a column of systems is long, unless `systems` names columns of it."""
+    """An input of known kind. A table with a column of systems is long, unless `systems` names
+    columns of it.
+    """
 
     name: str
     cells: Cells
 
     @classmethod
-    def of(cls, parts: Sequence[Part], p: Significance, engine: base.Engine | None = None) -> "Given":
-        """The parts, and their kind by the first header. Raises for invalid values of this kind of input."""
+    def of(
+        cls, parts: Sequence[Part], p: Significance, engine: base.Engine | None = None
+    ) -> "Given":
+        """The parts, and their kind by the first header. Raises for invalid values of this kind of
+        input.
+        """
         if Header(parts[0], p.columns, p.systems).is_trials:
             parts = [sources.of_system(part, part.path.stem or units.VALUE) for part in parts]
         cells = Cells.of(parts, engine)
@@ -140,16 +168,26 @@ class Given:
         return KINDS[self.name]
 
     def check(self, p: Significance) -> None:
-        """Raise for parameters that do not apply to this kind of input, and for columns that do not exist."""
+        """Raise for parameters that do not apply to this kind of input, and for columns that do not
+        exist.
+        """
         parts = self.cells.parts
         for name in p.given:
             able = [kind.what for kind in KINDS.values() if name in kind.follows]
             if able and name not in self.kind.follows:
-                raise ParameterError(f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}")
+                raise ParameterError(
+                    f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}"
+                )
         if p.columns and self.kind.roles == []:
             raise ParameterError(f"columns: {self.kind.what} has no columns to name")
-        if self.name == "wide" and (got := sum(not lookup.of_draws(name) for name in p.metrics)) > 1:
-            raise ParameterError(f"metrics: a wide table holds one metric, got {got}; a long table has a metric column")
+        if (
+            self.name == "wide"
+            and (got := sum(not lookup.of_draws(name) for name in p.metrics)) > 1
+        ):
+            raise ParameterError(
+                f"metrics: a wide table holds one metric, got {got}; a long table has a metric "
+                f"column"
+            )
         if self.name != "ranking":
             check_named(parts, p.columns, p.unit, p.systems if self.name == "wide" else ())
         if self.kind.roles:
@@ -171,11 +209,15 @@ class Given:
         if self.name == "long":
             roles = Roles.of_long(columns := Columns.of(cells), p.columns, _unit(p, columns))
         else:
-            roles = Roles.of_wide(columns := Columns.of(cells), p.columns, _unit(p, columns), p.systems)
+            roles = Roles.of_wide(
+                columns := Columns.of(cells), p.columns, _unit(p, columns), p.systems
+            )
         rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
         return units.read_table(roles, p.systems, metrics, reading, rule)
 
-    def values(self, p: Significance, reading: Reading) -> tuple[units.UnitValues | units.Trials, tuple[Chosen, ...]]:
+    def values(
+        self, p: Significance, reading: Reading
+    ) -> tuple[units.UnitValues | units.Trials, tuple[Chosen, ...]]:
         """The values and their metrics; none for trials. Ranked lists have their own reader."""
         if self.name == "classification":
             losses = _losses(p.metrics)
@@ -188,8 +230,12 @@ class Given:
         found = (*data.findings, *logs.findings(self.cells.parts))
         data = replace(data, findings=found, stated=logs.stated(self.cells.parts))
         if data.label is not None:
-            return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
-        stated = {name: best for part in self.cells.parts for name, best in part.directions.items()}  # by a file
+            return data.losses(losses), tuple(
+                Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses
+            )
+        stated = {
+            name: best for part in self.cells.parts for name, best in part.directions.items()
+        }  # by a file
         stated |= data.directions
         named = {name: Chosen(lookup.named(name, stated.get(name))) for name in data.metrics}
         for name, chosen in named.items():
@@ -198,17 +244,26 @@ class Given:
                 named[name] = Chosen(replace(chosen.metric, low=0.0, high=1.0))
         if not any(map(lookup.of_draws, p.metrics)):
             return data, tuple(named.values())
-        metrics = tuple(lookup.find(n, "draws") if lookup.of_draws(n) else named[n] for n in dict.fromkeys(p.metrics))
+        metrics = tuple(
+            lookup.find(n, "draws") if lookup.of_draws(n) else named[n]
+            for n in dict.fromkeys(p.metrics)
+        )
         return data.of_draws(metrics), metrics
 
 
 def _unit(p: Significance, of: Columns) -> str | None:
-    """The column of clusters: that of tasks where the claim is on such tasks, else the one that `unit` names."""
+    """The column of clusters: that of tasks where the claim is on such tasks, else the one that
+    `unit` names.
+    """
     if p.claim != TASKS:
         return p.unit
     tasks = [column.name for column in of.every if column.key in unit_columns.TASKS]
     if p.unit or not tasks:
-        need = "takes tasks as units, without unit" if p.unit else "needs a column task; unit=NAME takes another one"
+        need = (
+            "takes tasks as units, without unit"
+            if p.unit
+            else "needs a column task; unit=NAME takes another one"
+        )
         raise ParameterError(f"claim: {TASKS!r} {need}")
     return tasks[0]
 
@@ -217,8 +272,12 @@ LOSSES = ("brier", "log_loss")
 
 
 def _losses(names: Sequence[Any]) -> list[Metric]:
-    """The losses of these names, or the usual ones; raises ParameterError if one is not a mean over rows."""
-    possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
+    """The losses of these names, or the usual ones; raises ParameterError if one is not a mean over
+    rows.
+    """
+    possible = {
+        name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)
+    }
     for name in names:
         own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric
         if own is not None and _is_loss(own):
@@ -236,7 +295,9 @@ def _is_loss(metric: Metric) -> bool:
 
 @contextmanager
 def opened(p: Significance, reading: Reading) -> Iterator[Given]:
-    """The input of the parameters; its engine, if it has more rows than are kept, is closed at the end of the block."""
+    """The input of the parameters; its engine, if it has more rows than are kept, is closed at the
+    end of the block.
+    """
     parts = sources.parts(p.preds, p.header, reading)
     first = Header(parts[0], {}, ())
     is_table = not (parts[0].layout or first.is_report or first.is_output)
@@ -245,9 +306,13 @@ def opened(p: Significance, reading: Reading) -> Iterator[Given]:
         yield Given.of(parts, p, engine)
 
 
-def check_named(parts: Sequence[Part], roles: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()) -> None:
+def check_named(
+    parts: Sequence[Part], roles: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()
+) -> None:
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
-    named = {name: f"columns: {role}" for role, name in roles.items()} | ({unit: "unit"} if unit else {})
+    named = {name: f"columns: {role}" for role, name in roles.items()} | (
+        {unit: "unit"} if unit else {}
+    )
     named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
         columns.match(part.columns, (), {}, part.name, named=named).resolved()

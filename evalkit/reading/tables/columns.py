@@ -1,4 +1,5 @@
-"""The role of each column: by its exact name, by common synonyms, or as the parameter `columns` says.
+"""The role of each column: by its exact name, by common synonyms, or as the parameter `columns`
+says.
 
 Also the names of summary rows, such as totals and means.
 """
@@ -26,13 +27,21 @@ def facts(name: str) -> dict[str, Any]:
 SYNONYMS = {role: tuple[str, ...](names) for role, names in facts("roles").items()}
 
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
-KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {"unit", "value", "metric", "fold"}
+KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
+    "unit",
+    "value",
+    "metric",
+    "fold",
+}
 
 _WORD = (
     r"totals?|sum|summe|gesamt|insgesamt|somme|mean|average|avg|mittelwert|durchschnitt|moyenne|promedio|median|std|"
     r"stdev|stddev|std ?dev|standard deviation|variance|count|25%|50%|75%"
 )
-SUMMARY = rf"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*)?({_WORD})[.]?( rank)?[ .:]*$"
+SUMMARY = (
+    r"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*)?"
+    rf"({_WORD})[.]?( rank)?[ .:]*$"
+)
 
 
 def sentence(why: str, **named: Any) -> str:
@@ -52,9 +61,14 @@ def is_number(text: str) -> bool:
 
 
 def like_data(names: Iterable[str]) -> bool:
-    """True if a first line looks like a row of data: it holds numbers other than 1, 2, 3, … in a row.
+    """True if a first line looks like a row of data: it holds numbers other than 1, 2, 3, … in a
+    row.
 
-    >>> like_data(["q1", "0.5", "0.3"]), like_data(["item", "2019", "2020"]), like_data(["query", "score"])
+    >>> (
+    ...     like_data(["q1", "0.5", "0.3"]),
+    ...     like_data(["item", "2019", "2020"]),
+    ...     like_data(["query", "score"]),
+    ... )
     (True, False, False)
     """
     numbers = [name for name in names if is_number(name)]
@@ -64,24 +78,31 @@ def like_data(names: Iterable[str]) -> bool:
 
 
 def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
-    """The addition to an error about columns if the first line looks like a row of data; else ""."""
+    """The addition to an error about columns if the first line looks like a row of data; else
+    "".
+    """
     return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
 
 
 def refuse_data(names: Iterable[str], where: str) -> None:
-    """Raise InputError if the first line looks like a row of data and holds no usual column name."""
+    """Raise InputError if the first line looks like a row of data and holds no usual column
+    name.
+    """
     names = list(names)
-    usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
+    usual = any(
+        name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names
+    )
     if like_data(names) and not usual:
         raise refused(where, "data_first", no_header=NO_HEADER, names=listed(map(repr, names)))
 
 
 @dataclass(frozen=True)
 class Matches:
-    """The columns of a table by role. columns: role -> column. unclear: role -> columns that are all possible.
+    """The columns of a table by role. columns: role -> column. unclear: role -> columns that are
+    all possible.
 
-    absent: columns that a parameter names and the table lacks -> the parameter. names: every column. where: the table,
-    for errors.
+    absent: columns that a parameter names and the table lacks -> the parameter. names: every
+    column. where: the table, for errors.
     """
 
     columns: dict[str, str]
@@ -99,13 +120,15 @@ class Matches:
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if not self.has(*choice)]
 
-    def resolved(self, needed: Iterable[str | tuple[str, ...]] = (), otherwise: str = "") -> dict[str, str]:
+    def resolved(
+        self, needed: Iterable[str | tuple[str, ...]] = (), otherwise: str = ""
+    ) -> dict[str, str]:
         """Role -> column; needed: roles that must exist; of a tuple of roles one.
 
         otherwise: what else the user can do if a column is missing.
 
-        Raises one error for all of them: InputError if two synonyms match one role or a needed role has no column,
-        ParameterError if only columns that a parameter names do not exist.
+        Raises one error for all of them: InputError if two synonyms match one role or a needed role
+        has no column, ParameterError if only columns that a parameter names do not exist.
         """
         lacking = self.lacking(needed)
         if lacking or self.unclear:
@@ -115,9 +138,12 @@ class Matches:
         return self.columns
 
     def error(self, lacking: Sequence[tuple[str, ...]], otherwise: str = "") -> InputError:
-        """The error for roles without a column (of a tuple: none has one), and for what is ambiguous or absent."""
+        """The error for roles without a column (of a tuple: none has one), and for what is
+        ambiguous or absent.
+        """
         said = [
-            f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in self.unclear.items()
+            f"columns {' and '.join(map(repr, some))} could both be the {role}"
+            for role, some in self.unclear.items()
         ]
         said += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
         chosen, hint, do = {role: some[0] for role, some in self.unclear.items()}, "", "say which:"
@@ -130,12 +156,17 @@ class Matches:
         return InputError(f"{self.where}: {'; '.join(said)}{hint}{otherwise}")
 
     def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
-        """The advice to name a column per system, if this role is missing and two more columns have no role."""
+        """The advice to name a column per system, if this role is missing and two more columns have
+        no role.
+        """
         lacking = [some[0] for some in self.lacking(needed)]
         others = written({other: _near(other, self.names) for other in lacking if other != role})
         free = [name for name in self.names if name not in self.columns.values()][len(lacking) :]
         with_them = f"columns={others!r} and " if others else ""
-        how = f", or for one column per system {with_them}systems='NAME,NAME', or call them {role}_NAME"
+        how = (
+            f", or for one column per system {with_them}systems='NAME,NAME', "
+            f"or call them {role}_NAME"
+        )
         return how if role in lacking and free else ""
 
 
@@ -149,9 +180,12 @@ def match(
 ) -> Matches:
     """The columns by role; `chosen` decides first, then the exact name, then a synonym.
 
-    taken: names with another use. named: further columns that must exist, each with the parameter that names it.
+    taken: names with another use. named: further columns that must exist, each with the parameter
+    that names it.
 
-    >>> match(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv").columns
+    >>> match(
+    ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
+    ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
     taken = {*taken, *chosen.values()}
@@ -163,7 +197,9 @@ def match(
             if chosen[role] not in names:
                 absent.setdefault(chosen[role], f"columns: {role}")
             continue
-        usual = [name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken]
+        usual = [
+            name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken
+        ]
         if usual[:1] == [role] or len(usual) == 1:
             matches.columns[role] = usual[0]
         elif usual:
@@ -186,11 +222,14 @@ def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> Para
     column = "column" if len(absent) == 1 else "columns"
     parameters = ", ".join(dict.fromkeys(absent.values()))
     lacks = " and ".join(map(repr, absent))
-    return ParameterError(f"{parameters}: {where} has no {column} {lacks}, it has {listed(names, join=written)}{hint}")
+    return ParameterError(
+        f"{parameters}: {where} has no {column} {lacks}, it has {listed(names, join=written)}{hint}"
+    )
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
-    """The names that match, in their order; a * stands for any text. Raises ParameterError for one without a match.
+    """The names that match, in their order; a * stands for any text. Raises ParameterError for one
+    without a match.
 
     >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
     ['x1', 'x2']
@@ -198,12 +237,15 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     names, matches = list(names), set[str]()
     for glob in wanted:
         pattern = re.compile(".*".join(map(re.escape, glob.split("*"))), re.DOTALL)
-        matches |= {name for name in names if pattern.fullmatch(name)} or {require(names, glob, where, parameter)}
+        matches |= {name for name in names if pattern.fullmatch(name)} or {
+            require(names, glob, where, parameter)
+        }
     return [name for name in names if name in matches]
 
 
 def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
-    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`, without ids.
+    """System -> column of a wide table: those that `systems` names, else those that begin with
+    `prefix`, without ids.
 
     >>> wide(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
@@ -214,18 +256,29 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     columns = {name.removeprefix(prefix): name for name in names if _of_system(name, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
-        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {written([*columns])}")
+        raise ParameterError(
+            f"systems: {where} has no system {unknown[0]!r}, it has {written([*columns])}"
+        )
     if prefix in names and columns and not systems:
         raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
 def _of_system(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name.removeprefix(prefix) not in ("", "id", "ids", "idx", "index")
+    return name.startswith(prefix) and name.removeprefix(prefix) not in (
+        "",
+        "id",
+        "ids",
+        "idx",
+        "index",
+    )
 
 
-def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str) -> None:
-    """Raise InputError if one column has the role, and others have it for one system each: score_a beside score.
+def one_way(
+    role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str
+) -> None:
+    """Raise InputError if one column has the role, and others have it for one system each: score_a
+    beside score.
 
     The column that `chosen` names has it in any case.
     """
@@ -239,7 +292,7 @@ def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> Inpu
     """The error for roles without a column.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
-    InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
+    InputError("a.csv: no column for the label (...) and for the fold (fold); ...,fold=NAME'")
     """
     return Matches({}, {}, {}, names, where).error([(role,) for role in lacking])
 
@@ -255,16 +308,22 @@ def _near(role: str, names: Iterable[str]) -> str:
     return lowered[near[0]] if near else "NAME"
 
 
-def listed(names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join) -> str:
+def listed(
+    names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join
+) -> str:
     """The names separated by commas, at most the first `most`."""
     names = list(names)
     return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The requested systems among these, all if none is. Raises ParameterError for one that does not exist."""
+    """The requested systems among these, all if none is. Raises ParameterError for one that does
+    not exist.
+    """
     if unknown := [name for name in wanted if name not in names]:
-        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {written(names)}")
+        raise ParameterError(
+            f"systems: there is no system {unknown[0]!r}, the input has {written(names)}"
+        )
     return [name for name in names if not wanted or name in wanted]
 
 
@@ -272,7 +331,8 @@ NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)
 
 
 def refuse_names(names: Iterable[str], column: str, named: str) -> None:
-    """Raise InputError for names of systems that mean "no name", or that differ only in case or blanks.
+    """Raise InputError for names of systems that mean "no name", or that differ only in case or
+    blanks.
 
     named: the parameter by which the user can name the systems instead, for the message.
     """
@@ -290,4 +350,6 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
     roles = list(roles)
     for role in chosen:
         if role not in roles:
-            raise ParameterError(f"columns: unknown role {role!r}, must be one of {', '.join(roles)}")
+            raise ParameterError(
+                f"columns: unknown role {role!r}, must be one of {', '.join(roles)}"
+            )

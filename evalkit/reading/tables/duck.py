@@ -1,4 +1,6 @@
-"""The SQL of DuckDB and of Spark where the two differ; DuckDB as a reader of files, its errors as one line."""
+"""The SQL of DuckDB and of Spark where the two differ; DuckDB as a reader of files, its errors as
+one line.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,14 +19,18 @@ REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own
 class Dialect:
     """DuckDB's SQL. Its type JSON is a value as it stands in a file of JSON lines.
 
-    Types have the engine's names. row_number: of a row, from 1, in the order of the input; None if rows have no order.
+    Types have the engine's names. row_number: of a row, from 1, in the order of the input; None if
+    rows have no order.
     """
 
     row_number: str | None = "row_number() OVER ()"
     string = "VARCHAR"
-    real = "isfinite({0}) OR isinf({0})"  # not NaN; DuckDB answers isnan from a file's smallest and largest number
+    # not NaN; DuckDB answers isnan from a file's smallest and largest number
+    real = "isfinite({0}) OR isinf({0})"
     texts = re.compile(r"VARCHAR|JSON")
-    numbers = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
+    numbers = re.compile(
+        r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL"
+    )
     no_ids = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
     def quote(self, name: str) -> str:
@@ -38,7 +44,8 @@ class Dialect:
     def finite(self, name: str) -> str:
         """A condition that is false for NaN and for infinite numbers.
 
-        It is not a comparison, which DuckDB would answer from the file's smallest and largest number, without NaN.
+        It is not a comparison, which DuckDB would answer from the file's smallest and largest
+        number, without NaN.
         """
         return f"isfinite({self.quote(name)})"
 
@@ -59,7 +66,9 @@ class Dialect:
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
-        """The cells of a column as text, NULL for NaN and for an empty text; −0.0 and 0.0 are one number."""
+        """The cells of a column as text, NULL for NaN and for an empty text; −0.0 and 0.0 are one
+        number.
+        """
         value = self.plain(name, kind)
         if kind in ("FLOAT", "DOUBLE"):
             number = f"CAST(CAST({value} + 0 AS {kind}) AS {self.string})"
@@ -78,7 +87,9 @@ class Dialect:
         return f"({self.quote(name)} ->> '$')" if kind == "JSON" else self.quote(name)
 
     def of_number(self, name: str, kind: str) -> str:
-        """A number or the text of one: JSON's true and false are 1 and 0, as booleans of other sources are."""
+        """A number or the text of one: JSON's true and false are 1 and 0, as booleans of other
+        sources are.
+        """
         value = self.plain(name, kind)
         truth = f"json_type({self.quote(name)}) = 'BOOLEAN'"
         return f"if({truth}, if({value} = 'true', '1', '0'), {value})" if kind == "JSON" else value
@@ -114,8 +125,11 @@ class _Spark(Dialect):
         value = self.quote(name)
         if not self.is_text(kind):
             return f"CAST({value} AS DOUBLE)"
-        # Neither CAST, which gives NULL where ANSI mode is off, nor TRY_CAST, which takes "1d": the text must match.
-        before, after = map(self.literal, REFUSED.format(f"{where}: {name} must be a number, got '\0'").split("\0"))
+        # Neither CAST, which gives NULL where ANSI mode is off, nor TRY_CAST, which takes "1d": the
+        # text must match.
+        before, after = map(
+            self.literal, REFUSED.format(f"{where}: {name} must be a number, got '\0'").split("\0")
+        )
         refusal = f"CAST(raise_error(concat({before}, left({value}, 80), {after})) AS DOUBLE)"
         matches = self.matches(f"lower(trim({value}))", NUMBER)
         return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal})"
@@ -124,16 +138,21 @@ class _Spark(Dialect):
 DUCKDB, SPARK = Dialect(), _Spark()
 
 
-# DuckDB as a reader of files ------------------------------------------------------------------------------------------
+# DuckDB as a reader of files ----------------------------------------------------------------------
 
 
 LONGEST = 1000  # bytes of a name; a page repeats names often
 
 
 def too_long(what: str, text: str, where: str = "") -> InputError:
-    """The error for a name (of a column, a system, a class or a group) that is too long for a page to repeat."""
+    """The error for a name (of a column, a system, a class or a group) that is too long for a page
+    to repeat.
+    """
     size = len(text.encode(errors="replace"))
-    return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
+    return InputError(
+        f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with "
+        f"{text[:40]!r}{where}"
+    )
 
 
 def longest(texts: Any) -> int:
@@ -172,7 +191,9 @@ def connection() -> Any:
 
 
 def release() -> None:
-    """Release the memory that reading took; DuckDB and Arrow keep it for later reading otherwise."""
+    """Release the memory that reading took; DuckDB and Arrow keep it for later reading
+    otherwise.
+    """
     import pyarrow as pa
 
     connection().close()
@@ -193,13 +214,19 @@ def pattern(path: Path) -> str:
 
 
 def sql(query: str, where: str, **frames: Any) -> Any:
-    """The query's result as an Arrow table; DuckDB's errors become one line with the file's name."""
-    with asked(connection(), query, frames, lambda message: InputError(f"{where}: {tidy(message)}")) as relation:
+    """The query's result as an Arrow table; DuckDB's errors become one line with the file's
+    name.
+    """
+    with asked(
+        connection(), query, frames, lambda message: InputError(f"{where}: {tidy(message)}")
+    ) as relation:
         return relation.to_arrow_table()
 
 
 @contextmanager
-def asked(connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]) -> Iterator[Any]:
+def asked(
+    connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]
+) -> Iterator[Any]:
     """A context for the use of a query's result. refused: turns DuckDB's message into an error."""
     import duckdb
 
@@ -223,5 +250,7 @@ def tidy(message: str) -> str:
     for known in facts("duckdb_messages")["messages"]:
         if match := re.search(known["pattern"], message, re.DOTALL):
             said: str = known["says"]
-            return said.format(*(group[:80] for group in match.groups()), where=where, no_parquet=NO_PARQUET)
+            return said.format(
+                *(group[:80] for group in match.groups()), where=where, no_parquet=NO_PARQUET
+            )
     return " ".join(message.split("\n")[0].split()).split("Error: ", 1)[-1]

@@ -1,8 +1,9 @@
-"""The formats of files: Parquet, tables with a delimiter, JSON, TREC text; each is a class that gives columns by role.
+"""The formats of files: Parquet, tables with a delimiter, JSON, TREC text; each is a class that
+gives columns by role.
 
-A file is read by its suffix, or by its content where that says nothing: a new format is a class, and one line in
-`FORMATS`. DuckDB reads Parquet and text tables; JSON as JSON values: its own types would rewrite ids that look like
-dates, UUIDs or large numbers.
+A file is read by its suffix, or by its content where that says nothing: a new format is a class,
+and one line in `FORMATS`. DuckDB reads Parquet and text tables; JSON as JSON values: its own types
+would rewrite ids that look like dates, UUIDs or large numbers.
 """
 
 import csv
@@ -31,7 +32,9 @@ SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 
 def shown(path: Path) -> str:
-    """The path as readers of the page know it: relative if it is under the working directory or the checkout."""
+    """The path as readers of the page know it: relative if it is under the working directory or the
+    checkout.
+    """
     for root in (Path.cwd(), bundled_root()):
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
@@ -63,9 +66,14 @@ class TextFile(File):
         return self.path.suffix.lower() in PACKED
 
 
-# Parquet -------------------------------------------------------------------------------------------------------------
+# Parquet ------------------------------------------------------------------------------------------
 
-MICROSECONDS = {"s": "* 1000000", "ms": "* 1000", "us": "", "ns": "// 1000"}  # in SQL, of a duration of Arrow
+MICROSECONDS = {
+    "s": "* 1000000",
+    "ms": "* 1000",
+    "us": "",
+    "ns": "// 1000",
+}  # in SQL, of a duration of Arrow
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,7 +88,9 @@ class Parquet(File):
             names = _metadata(path).schema.to_arrow_schema().names
         if "" in names:  # DuckDB names what has no name
             with _whole(path):
-                names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)["column_name"].to_pylist()
+                names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)[
+                    "column_name"
+                ].to_pylist()
         return cls(name=where, columns=tuple(without_index(names)), path=path, stamp=stamp(path))
 
     @property
@@ -113,11 +123,15 @@ class Parquet(File):
             try:
                 texts.validate(full=True)
             except pa.ArrowInvalid:
-                raise InputError(f"{self.name}: {column} must be UTF-8 text, other bytes found") from None
+                raise InputError(
+                    f"{self.name}: {column} must be UTF-8 text, other bytes found"
+                ) from None
         raise duck.no_parquet(self.name) from None
 
     def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns; of many rows one by one, as those of one answer are held twice until all are whole."""
+        """The columns; of many rows one by one, as those of one answer are held twice until all are
+        whole.
+        """
         if self.rows <= USUAL.reading.rows:
             return super()._read(text, numbers)
         columns: dict[str, Any] = {}
@@ -127,19 +141,28 @@ class Parquet(File):
             columns |= super()._read({}, {role: name})
         return columns
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
         """The file, with intervals for durations, which DuckDB takes for whole numbers."""
         source, quote = _parquet(self.path), duck.DUCKDB.quote
-        units = {name: kind[len("duration[") : -1] for name, kind in self.stored.items() if kind.startswith("duration")}
+        units = {
+            name: kind[len("duration[") : -1]
+            for name, kind in self.stored.items()
+            if kind.startswith("duration")
+        }
         cells = [
-            f"to_microseconds({quote(name)} {MICROSECONDS[unit]}) AS {quote(name)}" for name, unit in units.items()
+            f"to_microseconds({quote(name)} {MICROSECONDS[unit]}) AS {quote(name)}"
+            for name, unit in units.items()
         ]
         return f"(SELECT * REPLACE ({', '.join(cells)}) FROM {source})" if cells else source, {}
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Around reading a Parquet file: what Arrow raises of a broken one; a name that is not UTF-8 is a ValueError."""
+    """Around reading a Parquet file: what Arrow raises of a broken one; a name that is not UTF-8 is
+    a ValueError.
+    """
     import pyarrow as pa
 
     try:
@@ -164,7 +187,7 @@ def directions(schema: Any) -> Mapping[str, str]:
     return {row["metric"]: row["best"] for row in about.get("metrics", [])}
 
 
-# Tables with a delimiter ----------------------------------------------------------------------------------------------
+# Tables with a delimiter --------------------------------------------------------------------------
 
 TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
@@ -175,7 +198,8 @@ COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Csv(TextFile):
-    """A table. own: the file's own columns, in its order. heads: True if its first line holds their names.
+    """A table. own: the file's own columns, in its order. heads: True if its first line holds their
+    names.
 
     Without names they are called 1, 2, 3, …
     """
@@ -189,7 +213,12 @@ class Csv(TextFile):
         """The table. Raises InputError if its first line holds no names, or a name twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
-        about: dict[str, Any] = {"name": shown(path), "path": path, "stamp": stamp(path), "delimiter": delimiter}
+        about: dict[str, Any] = {
+            "name": shown(path),
+            "path": path,
+            "stamp": stamp(path),
+            "delimiter": delimiter,
+        }
         if header == NO_HEADER:
             own = tuple(map(str, range(1, len(cells) + 1)))
             return cls(columns=own, own=own, heads=False, **about)
@@ -199,19 +228,30 @@ class Csv(TextFile):
         except InputError as error:
             raise InputError(f"{error}{roles_of.no_header(own)}") from None
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
-        types = ", ".join(f"{duck.DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
-        form = f"header={self.heads}, auto_detect=false, delim={duck.DUCKDB.literal(self.delimiter)}"
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
+        types = ", ".join(
+            f"{duck.DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'"
+            for n in self.own
+        )
+        form = (
+            f"header={self.heads}, auto_detect=false, delim={duck.DUCKDB.literal(self.delimiter)}"
+        )
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
     def explain(self, selection: Selection) -> None:
-        """Raise the error for a column that is read as text too; for others DuckDB itself names the line."""
+        """Raise the error for a column that is read as text too; for others DuckDB itself names the
+        line.
+        """
         if {*selection.numbers.values()} & {*selection.text.values()}:
             super().explain(selection)
 
     def check(self, selection: Selection) -> None:
-        """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside decimal commas."""
+        """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside
+        decimal commas.
+        """
         others = [name for name in self.own if name not in selection.numbers.values()]
         if self.delimiter != ";" or not others:
             return
@@ -219,27 +259,42 @@ class Csv(TextFile):
             name: (GROUPED, POINT) for name in selection.numbers.values() if name in self.own
         }
         cells = (
-            f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, '{form}')), '', NULL)"
-            for name, (form, mark) in ((duck.DUCKDB.quote(name), form) for name, form in forms.items())
+            f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, "
+            f"'{form}')), '', NULL)"
+            for name, (form, mark) in (
+                (duck.DUCKDB.quote(name), form) for name, form in forms.items()
+            )
         )
         source, frames = self._source((), (), "")
-        found = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames).to_pydict().values()
+        found = (
+            duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
+            .to_pydict()
+            .values()
+        )
         seen = {name: cell for name, (cell,) in zip(forms, found, strict=True) if cell is not None}
         commas = [name for name in others if name in seen]
         for name in selection.numbers.values():
             if name in seen and commas:
                 other = {"other": commas[0], "cell": seen[commas[0]]}
-                raise roles_of.refused(self.name, "decimal_commas", column=name, got=seen[name], **other)
+                raise roles_of.refused(
+                    self.name, "decimal_commas", column=name, got=seen[name], **other
+                )
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
-    """Raise InputError for a last line of totals, whose first cell is a word such as Total, and no other one's."""
+    """Raise InputError for a last line of totals, whose first cell is a word such as Total, and no
+    other one's.
+    """
     if path.suffix.lower() not in PACKED:
         with path.open("rb") as file:
             file.seek(-min(TAIL, file.seek(0, 2)), 2)
             lines = file.read().decode(errors="replace").split("\n")[1:]
         cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
-        if cells and cells[0] != cells[-1] and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE):
+        if (
+            cells
+            and cells[0] != cells[-1]
+            and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE)
+        ):
             raise roles_of.refused(shown(path), "total", cell=cells[-1])
 
 
@@ -250,15 +305,25 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         line = first.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
         byte = first[error.start]
-        raise InputError(f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
+        raise InputError(
+            f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
+        ) from None
     if not line.strip() or "\r" in line or line.count('"') % 2:
-        wrong = "is empty" if not line.strip() else "holds a carriage return" if "\r" in line else "has an open quote"
-        raise InputError(f"{shown(path)}: the first line must hold the column names, but it {wrong}")
+        wrong = (
+            "is empty"
+            if not line.strip()
+            else "holds a carriage return"
+            if "\r" in line
+            else "has an open quote"
+        )
+        raise InputError(
+            f"{shown(path)}: the first line must hold the column names, but it {wrong}"
+        )
     delimiter = max(DELIMITERS, key=line.count)
     return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
 
 
-# JSON lines -----------------------------------------------------------------------------------------------------------
+# JSON lines ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -274,27 +339,47 @@ class JsonLines(TextFile):
         described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
         names = tuple(described["column_name"].to_pylist())
         first = {name.lower() for name in names}
-        if any(name[: -len(end[0])].lower() in first for name in names if (end := re.search(r"_\d+$", name))):
+        if any(
+            name[: -len(end[0])].lower() in first
+            for name in names
+            if (end := re.search(r"_\d+$", name))
+        ):
             # DuckDB calls a column a_1 whose name differs from another one's in its case alone.
             objects = f"read_json_objects({duck.pattern(path)})"
-            keys = duck.sql(f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM {objects} ORDER BY 1", where)
+            keys = duck.sql(
+                f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM {objects} ORDER BY 1", where
+            )
             names = names if {*names} == {*(stated := keys["name"].to_pylist())} else tuple(stated)
-        if names == ("json",):  # what DuckDB calls values of a file whose rows are not all objects, or that has none
+        if names == (
+            "json",
+        ):  # what DuckDB calls values of a file whose rows are not all objects, or that has none
             if not start(path).strip():
                 raise InputError(f"{where}: the file has only blank lines")
-            raise InputError(f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values')
+            raise InputError(
+                f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values'
+            )
         return cls(name=where, columns=names, path=path, stamp=stamp(path))
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
         types = ", ".join(f"{duck.DUCKDB.literal(name)}: 'JSON'" for name in columns)
         return _json(self.path, f"columns={{{types}}}"), {}
 
     def check(self, selection: Selection) -> None:
         """Raise InputError for the first id that is neither text nor a whole number."""
-        for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
+        for column in (
+            column
+            for role, column in selection.text.items()
+            if role in IDS and column not in self.folders
+        ):
             value = duck.DUCKDB.plain(column, "JSON")
-            other = f"json_type({duck.DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
-            if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
+            other = (
+                f"json_type({duck.DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+            )
+            if row := selection.first(
+                value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"
+            ):
                 got = f"{row[1][:80]} (row {row[0]})"
                 raise InputError(f"{self.name}: {column} must be text or a whole number, got {got}")
 
@@ -304,12 +389,14 @@ def _json(path: Path, kinds: str) -> str:
     return f"read_json({duck.pattern(path)}, format='{form}', {kinds}, hive_partitioning=false)"
 
 
-# TREC text ------------------------------------------------------------------------------------------------------------
+# TREC text ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trec(TextFile):
-    """A run or judgements, whose columns are those of its layout; it is loaded before an engine reads it."""
+    """A run or judgements, whose columns are those of its layout; it is loaded before an engine
+    reads it.
+    """
 
     layout: trec.Layout
 
@@ -327,22 +414,31 @@ class Trec(TextFile):
 
         columns = trec.read(self.path, self.layout, self.name)
         rows = len(next(iter(columns.values())))
-        columns |= {name: pa.array([value] * rows, pa.string()) for name, value in self.folders.items()}
+        columns |= {
+            name: pa.array([value] * rows, pa.string()) for name, value in self.folders.items()
+        }
         return {role: columns[column] for role, column in {**text, **numbers}.items()}
 
 
-# What a file is -------------------------------------------------------------------------------------------------------
+# What a file is -----------------------------------------------------------------------------------
 
 
 PARTITION = re.compile(r"([^=]+)=(.*)")
 WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
-SPECIAL = {stat.S_ISFIFO: "a pipe", stat.S_ISCHR: "a device", stat.S_ISBLK: "a device", stat.S_ISSOCK: "a socket"}
+SPECIAL = {
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+    stat.S_ISSOCK: "a socket",
+}
 
 
 def delimited_or_trec(path: Path, header: str | None) -> File:
-    """A text file with the suffix of a table: TREC text if its content is, unless `header` says otherwise."""
+    """A text file with the suffix of a table: TREC text if its content is, unless `header` says
+    otherwise.
+    """
     if header is None and (layout := trec.layout_of_table(trec.first_lines(path))):
         return Trec.opened(path, layout)
     return Csv.opened(path, header)
@@ -366,18 +462,26 @@ def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
 
 
 def _in_folders(path: Path, header: str | None, top: Path) -> File:
-    """A file with the columns that its folders below `top` are, which come before its own of that name."""
+    """A file with the columns that its folders below `top` are, which come before its own of that
+    name.
+    """
     part, more = _part(path, header), partitions(path, top)
     if isinstance(part, logs.Log):
         return part
-    return replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more) if more else part
+    return (
+        replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more)
+        if more
+        else part
+    )
 
 
 def _part(path: Path, header: str | None) -> File:
     _no_file(path)
     opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
-        raise InputError(f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")
+        raise InputError(
+            f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
+        )
     try:
         return logs.opened(path, shown(path)) or (opened or _by_content)(path, header)
     except OSError as error:
@@ -390,7 +494,9 @@ def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
 
 
 def _no_file(path: Path) -> None:
-    """Raise InputError for a path that is not a regular file, which could not be read twice, and for an empty file."""
+    """Raise InputError for a path that is not a regular file, which could not be read twice, and
+    for an empty file.
+    """
     try:
         status = path.stat()
         with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
@@ -398,7 +504,9 @@ def _no_file(path: Path) -> None:
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
     if kind := next((what for is_kind, what in SPECIAL.items() if is_kind(status.st_mode)), None):
-        raise InputError(f"{shown(path)}: must be a file, got {kind}; write its content into a file first")
+        raise InputError(
+            f"{shown(path)}: must be a file, got {kind}; write its content into a file first"
+        )
     if status.st_size == 0:
         raise InputError(f"{shown(path)}: the file is empty")
 
@@ -418,7 +526,8 @@ def _by_content(path: Path, header: str | None) -> File:
 
 
 def partitions(path: Path, top: Path | None = None) -> dict[str, str | None]:
-    """The columns encoded in the folders right above a file, outermost first; None is an empty value.
+    """The columns encoded in the folders right above a file, outermost first; None is an empty
+    value.
 
     top: the folder that was named; neither it nor those above it are columns.
 
@@ -435,14 +544,17 @@ def _folders(path: Path, top: Path | None = None) -> list[str]:
     """The names of the folders right above a file, and below `top`, that are columns."""
     names: list[str] = []
     for folder in path.parents:
-        if not PARTITION.fullmatch(folder.name) or (top is not None and Path(os.path.abspath(folder)) == top):
+        if not PARTITION.fullmatch(folder.name) or (
+            top is not None and Path(os.path.abspath(folder)) == top
+        ):
             break
         names.insert(0, folder.name)
     return names
 
 
 def table(path: Path) -> Path:
-    """The table that a file is a piece of: its path without the folders that are columns, or an engine's output folder.
+    """The table that a file is a piece of: its path without the folders that are columns, or an
+    engine's output folder.
 
     >>> table(Path("bm25/day=1/part-00000-1f.parquet")), table(Path("runs/lang=de/bm25.run"))
     (PosixPath('bm25'), PosixPath('runs/bm25.run'))
@@ -452,15 +564,19 @@ def table(path: Path) -> Path:
 
 
 def _with_rows(paths: Sequence[Path], header: str | None) -> list[Path]:
-    """The files without the pieces that hold no row, where another piece in the same folder holds some.
+    """The files without the pieces that hold no row, where another piece in the same folder holds
+    some.
 
-    An engine writes a table as one piece a task, and a task without a row leaves a piece without one: no fault. A file
-    that is not such a piece, and a table all of whose pieces are without rows, stay: their reader refuses them.
+    An engine writes a table as one piece a task, and a task without a row leaves a piece without
+    one: no fault. A file that is not such a piece, and a table all of whose pieces are without
+    rows, stay: their reader refuses them.
 
     paths: in the order of their names. header: "none" where text tables have none.
     """
     kept: list[Path] = []
-    for _, group in groupby(paths, key=lambda path: (path.parent, bool(WRITTEN.fullmatch(path.name)))):
+    for _, group in groupby(
+        paths, key=lambda path: (path.parent, bool(WRITTEN.fullmatch(path.name)))
+    ):
         several = list(group)
         written = len(several) > 1 and WRITTEN.fullmatch(several[0].name)
         full = [path for path in several if _has_rows(path, header)] if written else several
@@ -469,12 +585,16 @@ def _with_rows(paths: Sequence[Path], header: str | None) -> list[Path]:
 
 
 def _has_rows(path: Path, header: str | None) -> bool:
-    """True if a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
+    """True if a file holds a row; a file that cannot be read is taken to, so that its reader says
+    why.
+    """
     try:
         size, opener = path.stat().st_size, _opener(path)
         if opener == Parquet.opened:
             return size > 0 and Parquet.opened(path).counted > 0
         heads = opener is delimited_or_trec and header != NO_HEADER
-        return size > LARGE or (size > 0 and sum(bool(line.strip()) for line in start(path).splitlines()) > heads)
+        return size > LARGE or (
+            size > 0 and sum(bool(line.strip()) for line in start(path).splitlines()) > heads
+        )
     except (InputError, OSError):
         return True

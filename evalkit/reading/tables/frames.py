@@ -1,7 +1,9 @@
-"""Data frames of pandas, polars and Arrow, by the Arrow PyCapsule interface; record batches; columns in memory.
+"""Data frames of pandas, polars and Arrow, by the Arrow PyCapsule interface; record batches;
+columns in memory.
 
-Batches, of an iterator or of a reader such as a database client's, can be read only once and need not fit into memory:
-they go to a Parquet file in the temporary folder first. Lists, numpy arrays and columns become a frame.
+Batches, of an iterator or of a reader such as a database client's, can be read only once and need
+not fit into memory: they go to a Parquet file in the temporary folder first. Lists, numpy arrays
+and columns become a frame.
 """
 
 import re
@@ -30,8 +32,8 @@ NAME, BATCHES = "data frame", "record batches"
 class Frame(Part):
     """A data frame as an Arrow table.
 
-    halves: columns that were float16 and are kept as float32, because DuckDB has no float16. mixed: columns of texts
-    and numbers, kept as text.
+    halves: columns that were float16 and are kept as float32, because DuckDB has no float16. mixed:
+    columns of texts and numbers, kept as text.
     """
 
     table: Any
@@ -46,48 +48,71 @@ class Frame(Part):
 
     @property
     def stored(self) -> Mapping[str, str]:
-        kinds = {name: str(kind) for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)}
+        kinds = {
+            name: str(kind)
+            for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)
+        }
         return kinds | dict.fromkeys(self.halves, "halffloat")
 
     @property
     def directions(self) -> Mapping[str, str]:
         return formats.directions(self.table.schema)
 
-    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> Selection:
-        if both := [column for role, column in text.items() if role in IDS and column in self.mixed]:
-            raise InputError(f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one column")
+    def select(
+        self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> Selection:
+        if both := [
+            column for role, column in text.items() if role in IDS and column in self.mixed
+        ]:
+            raise InputError(
+                f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one "
+                f"column"
+            )
         return super().select(text, numbers, dialect, frame)
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
-        return super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
+        return (
+            super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
+        )
 
 
 def part_of(data: Any) -> Part:
-    """The part of a frame, columns or arrays; of an iterator of batches or an Arrow reader, in a file.
+    """The part of a frame, columns or arrays; of an iterator of batches or an Arrow reader, in a
+    file.
 
-    Raises InputError for anything else, for columns of different lengths, and for one that has not one value per row.
+    Raises InputError for anything else, for columns of different lengths, and for one that has not
+    one value per row.
     """
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
         return _batches(data)
     if isinstance(data, Arrays):
         shared = {role: _plain(role, values) for role, values in data.shared.items()}
-        each = {role: {name: _plain(role, v) for name, v in systems.items()} for role, systems in data.own.items()}
+        each = {
+            role: {name: _plain(role, v) for name, v in systems.items()}
+            for role, systems in data.own.items()
+        }
         return _frame(_of_arrays(Arrays(shared, each, data.positive)))
     return _frame(_of_columns(data) if isinstance(data, Mapping) else data)
 
 
 def _frame(data: Any) -> Frame:
-    """The frame. Raises InputError for an object that is no frame, cannot be read, or has a column name twice."""
+    """The frame. Raises InputError for an object that is no frame, cannot be read, or has a column
+    name twice.
+    """
     import pyarrow as pa
 
     if not hasattr(data, "__arrow_c_stream__"):
         kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
         arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
-        raise InputError(f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}")
+        raise InputError(
+            f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
+        )
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
@@ -100,14 +125,23 @@ def _frame(data: Any) -> Frame:
     table = table.select(kept) if len(kept) < table.num_columns else table
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     table = table.rename_columns(names)
-    halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
-    types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
-    table = table.cast(pa.schema(list(zip(names, types, strict=True)))).replace_schema_metadata(stated)
+    halves = tuple(
+        name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16()
+    )
+    types = [
+        pa.float32() if name in halves else kind
+        for name, kind in zip(names, table.schema.types, strict=True)
+    ]
+    table = table.cast(pa.schema(list(zip(names, types, strict=True)))).replace_schema_metadata(
+        stated
+    )
     return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
 
 
 class _Folder:
-    """A temporary folder that is removed when nobody needs this any more, at the latest with the process."""
+    """A temporary folder that is removed when nobody needs this any more, at the latest with the
+    process.
+    """
 
     def __init__(self) -> None:
         self.path = system.new_scratch_folder()
@@ -126,29 +160,48 @@ class Batches(formats.Parquet):
 
 def _is_pandas(data: Any) -> bool:
     """True for a pandas frame whose columns have distinct names."""
-    return type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns") and data.columns.is_unique
+    return (
+        type(data).__module__.split(".")[0] == "pandas"
+        and hasattr(data, "columns")
+        and data.columns.is_unique
+    )
 
 
 def _without_intervals(data: Any) -> Any:
-    """The frame with pandas' intervals, such as those of `pandas.cut`, as text: DuckDB does not survive them."""
+    """The frame with pandas' intervals, such as those of `pandas.cut`, as text: DuckDB does not
+    survive them.
+    """
     if not _is_pandas(data):
         return data
-    types = {name: getattr(getattr(kind, "categories", None), "dtype", kind) for name, kind in data.dtypes.items()}
+    types = {
+        name: getattr(getattr(kind, "categories", None), "dtype", kind)
+        for name, kind in data.dtypes.items()
+    }
     intervals = [name for name, kind in types.items() if str(kind).startswith("interval")]
     texts = {name: data[name].astype(object).map(str, na_action="ignore") for name in intervals}
     return data.assign(**{str(name): text for name, text in texts.items()}) if texts else data
 
 
 def _mixed(data: Any) -> list[str]:
-    """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of another frame."""
+    """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of
+    another frame.
+    """
     if not _is_pandas(data):
         return []
-    objects = [name for name in data.columns if isinstance(name, str) and data[name].dtype == object]
-    return [name for name in objects if {str} < {*data[name].dropna().map(type)} <= {str, int, float, bool}]
+    objects = [
+        name for name in data.columns if isinstance(name, str) and data[name].dtype == object
+    ]
+    return [
+        name
+        for name in objects
+        if {str} < {*data[name].dropna().map(type)} <= {str, int, float, bool}
+    ]
 
 
 def _table(data: Any) -> tuple[Any, list[str]]:
-    """The frame as Arrow has it, and its mixed columns, which are text so that their reader names the wrong cell."""
+    """The frame as Arrow has it, and its mixed columns, which are text so that their reader names
+    the wrong cell.
+    """
     import pyarrow as pa
 
     try:
@@ -157,11 +210,15 @@ def _table(data: Any) -> tuple[Any, list[str]]:
         mixed = _mixed(data)
         if not mixed:
             raise
-        return pa.table(data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})), mixed
+        return pa.table(
+            data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
+        ), mixed
 
 
 def _batches(data: Any) -> Batches:
-    """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no batch."""
+    """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no
+    batch.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -189,11 +246,13 @@ def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
 
 def _batch(batch: Any) -> Any:
     if type(batch).__name__ != "RecordBatch":
-        raise InputError(f"{BATCHES}: an iterator must give Arrow record batches, got {type(batch).__name__}")
+        raise InputError(
+            f"{BATCHES}: an iterator must give Arrow record batches, got {type(batch).__name__}"
+        )
     return batch
 
 
-# Columns in memory ----------------------------------------------------------------------------------------------------
+# Columns in memory --------------------------------------------------------------------------------
 
 
 CELL = str | int | float | bool | None
@@ -212,7 +271,8 @@ def is_column(values: Any) -> bool:
 
 
 def canonical(label: str) -> str:
-    """A label as one text, however it was written: 1.0 and 1, TRUE and true. One with a leading zero is no number.
+    """A label as one text, however it was written: 1.0 and 1, TRUE and true. One with a leading
+    zero is no number.
 
     >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1"), canonical("01")
     ('1', 'true', 'spam', '-1', '01')
@@ -224,7 +284,11 @@ def canonical(label: str) -> str:
 
 
 def _is_table(values: Any) -> bool:
-    return isinstance(values, str | bytes | Mapping) or hasattr(values, "column_names") or hasattr(values, "columns")
+    return (
+        isinstance(values, str | bytes | Mapping)
+        or hasattr(values, "column_names")
+        or hasattr(values, "columns")
+    )
 
 
 def _plain(name: str, values: Any) -> Any:
@@ -234,7 +298,9 @@ def _plain(name: str, values: Any) -> Any:
             return np.asarray(values.detach().cpu())
         return values.toarray() if hasattr(values, "toarray") else values
     except Exception as error:
-        raise InputError(f"{name} cannot be read as an array: {str(error).partition(chr(10))[0]}") from None
+        raise InputError(
+            f"{name} cannot be read as an array: {str(error).partition(chr(10))[0]}"
+        ) from None
 
 
 def _of_columns(columns: Mapping[str, Any]) -> Any:
@@ -282,11 +348,17 @@ def _array(values: Any) -> Any:
 
 
 def _refuse_other_order(columns: Mapping[str, Any]) -> None:
-    """Refuse columns of pandas whose indexes have the same rows in another order: they are not matched by index."""
+    """Refuse columns of pandas whose indexes have the same rows in another order: they are not
+    matched by index.
+    """
     indexes = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
     for name, index in list(indexes.items())[1:]:
         first, other = next(iter(indexes.items()))
-        if len(index) != len(other) or index.equals(other) or not (index.is_unique and other.is_unique):
+        if (
+            len(index) != len(other)
+            or index.equals(other)
+            or not (index.is_unique and other.is_unique)
+        ):
             continue
         if index.isin(other).all():
             raise refused(name, "other_order", first=first)
@@ -294,9 +366,11 @@ def _refuse_other_order(columns: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes as scikit-learn orders them, or the labels of a multi-label table; empty without a matrix.
+    """The classes as scikit-learn orders them, or the labels of a multi-label table; empty without
+    a matrix.
 
-    positive: the class whose score a matrix of two classes is reduced to, None for the second. labels: True for labels.
+    positive: the class whose score a matrix of two classes is reduced to, None for the second.
+    labels: True for labels.
     """
 
     names: Sequence[str]
@@ -308,69 +382,105 @@ class Classes:
         """The classes of the labels."""
         role, label = next(iter(arrays.shared.items()))
         if np.ndim(label) == 2:
-            return cls(_heads(label) or [str(i) for i in range(np.shape(label)[1])], None, labels=True)
-        if not any(np.ndim(values) == 2 for systems in arrays.own.values() for values in systems.values()):
+            return cls(
+                _heads(label) or [str(i) for i in range(np.shape(label)[1])], None, labels=True
+            )
+        if not any(
+            np.ndim(values) == 2 for systems in arrays.own.values() for values in systems.values()
+        ):
             return cls((), None, labels=False)
         column = _column(role, label)
         names = np.unique(np.asarray(column.drop_null() if column.null_count else label))
         return cls([str(name) for name in names], arrays.positive, labels=False)
 
     def columns(self, role: str, values: Any) -> dict[str, Any]:
-        """The values as columns: themselves, or for a matrix one per class; for two classes the positive one alone."""
+        """The values as columns: themselves, or for a matrix one per class; for two classes the
+        positive one alone.
+        """
         if np.ndim(values) != 2:
             return {role: values}
         matrix, heads = _array(values), _heads(values) or self.names
         if role not in PREFIX:
             got = f"{matrix.shape[1]} columns"
-            raise InputError(f"{role} must have one value per row, got {got}; name several systems by a dict")
+            raise InputError(
+                f"{role} must have one value per row, got {got}; name several systems by a dict"
+            )
         if len(heads) != matrix.shape[1]:
-            raise InputError(f"{role} must have one column per class or label, {len(heads)}, got {matrix.shape[1]}")
+            raise InputError(
+                f"{role} must have one column per class or label, {len(heads)}, got "
+                f"{matrix.shape[1]}"
+            )
         if role == "score" and len(self.names) == matrix.shape[1] == 2 and not self.labels:
             return {role: matrix[:, self._of_positive(heads)]}
         return {f"{PREFIX[role]}{name}": matrix[:, i] for i, name in enumerate(heads)}
 
     def _of_positive(self, heads: Sequence[str]) -> int:
-        """The number of the positive class's column; where it is no class, which the reader says, the second's."""
+        """The number of the positive class's column; where it is no class, which the reader says,
+        the second's.
+        """
         columns, classes = [*map(canonical, heads)], [*map(canonical, self.names)]
         if {*columns} != {*classes}:
             must, got = ", ".join(self.names), ", ".join(heads)
-            raise InputError(f"score must have the columns {must}, got {got}; name several systems by a dict")
+            raise InputError(
+                f"score must have the columns {must}, got {got}; name several systems by a dict"
+            )
         wanted = classes[1] if self.positive is None else canonical(self.positive)
         return columns.index(wanted if wanted in columns else classes[1])
 
 
 def _of_arrays(arrays: Arrays) -> Any:
-    """Labels and predictions as a frame: a column of scores per system; with several columns per system, its rows."""
-    own = {role if name is None else f"{role}_{name}": v for role, o in arrays.own.items() for name, v in o.items()}
+    """Labels and predictions as a frame: a column of scores per system; with several columns per
+    system, its rows.
+    """
+    own = {
+        role if name is None else f"{role}_{name}": v
+        for role, o in arrays.own.items()
+        for name, v in o.items()
+    }
     _refuse_other_order({**arrays.shared, **own})
     arrays = _flat(arrays)
     classes = Classes.of(arrays)
     shared = _columns(classes, arrays.shared)
-    by_system = {name: {role: own[name] for role, own in arrays.own.items()} for name in _systems(arrays)}
+    by_system = {
+        name: {role: own[name] for role, own in arrays.own.items()} for name in _systems(arrays)
+    }
     systems = {name: _columns(classes, own) for name, own in by_system.items()}
     if None in systems:
         return _of_columns({**shared, **systems[None]})
     if all(len(columns) == 1 for columns in systems.values()) and "predicted" not in arrays.own:
-        wide = {f"{role}_{name}": v for name, columns in systems.items() for role, v in columns.items()}
+        wide = {
+            f"{role}_{name}": v for name, columns in systems.items() for role, v in columns.items()
+        }
         return _of_columns({**shared, **wide})
     return _long(shared, systems)
 
 
 def _columns(classes: Classes, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: column for role, v in values.items() for key, column in classes.columns(role, v).items()}
+    return {
+        key: column
+        for role, v in values.items()
+        for key, column in classes.columns(role, v).items()
+    }
 
 
 def _flat(arrays: Arrays) -> Arrays:
     """The same, with a matrix of one column as that column."""
-    own = {role: {name: _of_one(role, v) for name, v in systems.items()} for role, systems in arrays.own.items()}
-    return Arrays({role: _of_one(role, v) for role, v in arrays.shared.items()}, own, arrays.positive)
+    own = {
+        role: {name: _of_one(role, v) for name, v in systems.items()}
+        for role, systems in arrays.own.items()
+    }
+    return Arrays(
+        {role: _of_one(role, v) for role, v in arrays.shared.items()}, own, arrays.positive
+    )
 
 
 def _of_one(role: str, values: Any) -> Any:
     try:
         several = np.ndim(values) != 2 or np.shape(values)[1] != 1
     except ValueError:
-        raise InputError(f"{role} must have as many values in each row, got rows of several lengths") from None
+        raise InputError(
+            f"{role} must have as many values in each row, got rows of several lengths"
+        ) from None
     return values if several else _array(values)[:, 0]
 
 
@@ -379,7 +489,9 @@ def _systems(arrays: Arrays) -> list[str | None]:
     (role, first), *others = arrays.own.items()
     for other, systems in others:
         if {*systems} != {*first}:
-            raise InputError(f"{role} and {other} must name the same systems, got {[*first]} and {[*systems]}")
+            raise InputError(
+                f"{role} and {other} must name the same systems, got {[*first]} and {[*systems]}"
+            )
     if not first:
         raise InputError(f"{role} must name at least one system, got an empty dict")
     return list(first)
@@ -399,5 +511,8 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
             got = f"{', '.join(columns)} for {first}, {', '.join(own)} for {name}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
-    each = ({**shared, **own, "id": np.arange(rows), "system": [name] * rows} for name, own in systems.items())
+    each = (
+        {**shared, **own, "id": np.arange(rows), "system": [name] * rows}
+        for name, own in systems.items()
+    )
     return pa.concat_tables(map(_of_columns, each))

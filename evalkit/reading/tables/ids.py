@@ -1,4 +1,6 @@
-"""Ids of ranked lists as numbers: row keys, hashes of texts, ids sorted by their bytes, and the order of ranks."""
+"""Ids of ranked lists as numbers: row keys, hashes of texts, ids sorted by their bytes, and the
+order of ranks.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +13,14 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.reading.tables import table
 
 BLOCK = 2**15  # rows whose words stay in the cache
-MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: an odd number without a pattern in its bits
+# 2^64 over the golden ratio: an odd number without a pattern in its bits
+MIX = np.uint64(0x9E3779B97F4A7C15)
 Keys = NDArray[np.uint64]
 
 
 def pair(group: Ints, groups: int, number: Keys) -> Keys:
-    """A key for each (group, number): the group above the leading bits of the number; equal pairs have equal keys.
+    """A key for each (group, number): the group above the leading bits of the number; equal pairs
+    have equal keys.
 
     >>> pair(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64)).tolist() == [3 * 2**62, 2**63]
     True
@@ -33,7 +37,9 @@ def pair(group: Ints, groups: int, number: Keys) -> Keys:
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
-    """The order of rows by a key, ascending: `order` has the rows, `same` is True for those equal to the one before."""
+    """The order of rows by a key, ascending: `order` has the rows, `same` is True for those equal
+    to the one before.
+    """
 
     key: Keys
     order: Ints
@@ -70,10 +76,11 @@ class Sorted:
 
 
 def numbered(key: Keys) -> tuple[Ints, Bools]:
-    """The rows in the order of the leading bits of their keys, and a mask: equal in them to the row before.
+    """The rows in the order of the leading bits of their keys, and a mask: equal in them to the row
+    before.
 
-    One plain sort of keys whose last bits are replaced by the row's number is several times faster than a sort that
-    moves row numbers along with the keys. The keys are overwritten.
+    One plain sort of keys whose last bits are replaced by the row's number is several times faster
+    than a sort that moves row numbers along with the keys. The keys are overwritten.
 
     >>> order, same = numbered(np.array([2**63, 4, 2**63 + 1], np.uint64))
     >>> order.tolist(), same.tolist()
@@ -104,7 +111,7 @@ def runs(same: Bools) -> Bools:
     return same | np.concatenate([same[1:], [False]])
 
 
-# Texts as numbers -----------------------------------------------------------------------------------------------------
+# Texts as numbers ---------------------------------------------------------------------------------
 
 
 SHORT = 12  # bytes of a text that are hashed at once, with its length
@@ -112,7 +119,8 @@ LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first
 
 
 def hashed(text: Any) -> Keys:
-    """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal numbers.
+    """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal
+    numbers.
 
     It takes eight bytes at a time, block by block, so that intermediate results stay in the cache.
 
@@ -184,9 +192,13 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
     import pyarrow as pa
 
     def column(name: str, rows: int) -> Any:
-        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([name], pa.string()))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(rows, np.int32)), pa.array([name], pa.string())
+        )
 
-    names, (code,) = sorted_codes([column(*block) if isinstance(block, tuple) else block for block in blocks])
+    names, (code,) = sorted_codes(
+        [column(*block) if isinstance(block, tuple) else block for block in blocks]
+    )
     return names, code
 
 
@@ -195,15 +207,17 @@ def joined(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-# The order of a ranking -----------------------------------------------------------------------------------------------
+# The order of a ranking ---------------------------------------------------------------------------
 
 
 def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints, Bools]:
-    """The order of rows by list, then score descending, then item descending; `item` ranks the items of some rows.
+    """The order of rows by list, then score descending, then item descending; `item` ranks the
+    items of some rows.
 
-    Second, which rows of that order have the list and the score of the one before. Lists that come in one piece, best
-    score first, are only put in order; else a sort of a packed key, the list above the leading bits of the score, puts
-    all rows in place but those whose keys are equal: these few are sorted exactly.
+    Second, which rows of that order have the list and the score of the one before. Lists that come
+    in one piece, best score first, are only put in order; else a sort of a packed key, the list
+    above the leading bits of the score, puts all rows in place but those whose keys are equal:
+    these few are sorted exactly.
 
     >>> order, tied = by_rank(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
@@ -231,7 +245,8 @@ def _by_score(of: Ints, score: Floats) -> tuple[Ints, Bools]:
 def packed(group: Ints, score: Floats) -> Keys:
     """Keys in the order of the group, then of the leading bits of the score, descending.
 
-    Equal keys may stand for different scores, because the group takes the place of the last bits of the score.
+    Equal keys may stand for different scores, because the group takes the place of the last bits of
+    the score.
 
     >>> packed(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
     array([2, 1, 0])
@@ -240,7 +255,9 @@ def packed(group: Ints, score: Floats) -> Keys:
     key = np.empty(len(score), np.uint64)
     for at in blocks(len(key)):
         code = (score[at] + 0.0).view(np.uint64)
-        positive = (~code).view(np.int64) >> 63  # all bits of scores of at least 0: these but the sign are inverted
+        positive = (~code).view(
+            np.int64
+        ) >> 63  # all bits of scores of at least 0: these but the sign are inverted
         code ^= positive.view(np.uint64) >> np.uint64(1)
         np.right_shift(code, np.uint64(bits), out=key[at])
         if bits:
@@ -249,7 +266,9 @@ def packed(group: Ints, score: Floats) -> Keys:
 
 
 def _pieces(of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
-    """What `by_rank` gives, ties unordered, where each list is one piece whose scores never rise; else None."""
+    """What `by_rank` gives, ties unordered, where each list is one piece whose scores never rise;
+    else None.
+    """
     fresh = np.empty(max(len(of) - 1, 0), bool)
     for at in blocks(len(fresh)):  # the first block tells of most others
         np.not_equal(of[1:][at], of[:-1][at], out=fresh[at])

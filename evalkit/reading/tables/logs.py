@@ -1,8 +1,8 @@
 """Evaluation logs of language models as tables of values: one row per question, epoch and metric.
 
-Inspect's `.eval` and `.json`, lm-evaluation-harness's `samples_*.jsonl` beside `results_*.json`, and HELM's
-`per_instance_stats.json` beside `run_spec.json` and `stats.json`. What a log states of itself, such as its mean and
-standard error, stands beside the rows.
+Inspect's `.eval` and `.json`, lm-evaluation-harness's `samples_*.jsonl` beside `results_*.json`,
+and HELM's `per_instance_stats.json` beside `run_spec.json` and `stats.json`. What a log states of
+itself, such as its mean and standard error, stands beside the rows.
 """
 
 import io
@@ -26,7 +26,12 @@ from evalkit.system import plain, unpacked
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"
-NAMED = (f"*{ARCHIVE}", "samples_*.jsonl", "per_instance_stats.json")  # logs, as harnesses call them
+# logs, as harnesses call them
+NAMED = (
+    f"*{ARCHIVE}",
+    "samples_*.jsonl",
+    "per_instance_stats.json",
+)
 HEAD = 1 << 16  # bytes by which a file is known
 NAMES = 5  # logs that a finding names
 WHOLE = 1_000  # characters of a question's text that a log surely has not shortened
@@ -36,7 +41,8 @@ ZSTD = 93  # the method of a zip's member that Python reads from 3.14 on
 
 @dataclass(frozen=True)
 class Stated:
-    """What a log states of a metric: its mean and standard error over so many questions; NaN and 0 where it does not.
+    """What a log states of a metric: its mean and standard error over so many questions; NaN and 0
+    where it does not.
 
     reducer: how it makes one value of the draws of a question.
     """
@@ -48,12 +54,15 @@ class Stated:
     reducer: str = "mean"
 
 
-Row = Mapping[str, Any]  # question, epoch and metric, texts; value, a number; and further fields of the question
+Row = Mapping[
+    str, Any
+]  # question, epoch and metric, texts; value, a number; and further fields of the question
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a log holds. best: which values of a metric are better. left: what is left out, and how many of it.
+    """What a log holds. best: which values of a metric are better. left: what is left out, and how
+    many of it.
 
     texts: of each question what tells its text from others'.
     """
@@ -72,7 +81,8 @@ class Content:
         different = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
         return {
             "questions with the text of another one": len(self.texts) - len({*self.texts.values()}),
-            "answers of a question, epoch and metric that come again": len(self.rows) - len(different),
+            "answers of a question, epoch and metric that come again": len(self.rows)
+            - len(different),
         }
 
     @property
@@ -82,7 +92,9 @@ class Content:
 
     @cached_property
     def groups(self) -> list[str]:
-        """The fields beside the questions that may name groups of them: short in all, and fewer than the questions."""
+        """The fields beside the questions that may name groups of them: short in all, and fewer
+        than the questions.
+        """
         values: dict[str, set[str]] = {}
         for row in self.rows:
             for name, value in row.items():
@@ -90,12 +102,17 @@ class Content:
                     short = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
                     values.setdefault(name, set()).add(short)
         most = max(len({row["question"] for row in self.rows}), 2)
-        return [name for name, own in values.items() if len(own) < most and all(len(v) < SHORT for v in own)]
+        return [
+            name
+            for name, own in values.items()
+            if len(own) < most and all(len(v) < SHORT for v in own)
+        ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log(File):
-    """A log. system: what its model is called in the report. tasks: whether questions are named with their task.
+    """A log. system: what its model is called in the report. tasks: whether questions are named
+    with their task.
 
     unscored: the logs beside it that are left out.
     """
@@ -120,21 +137,32 @@ class Log(File):
 
         before = f"{self.content.task} " if self.tasks else ""
         named = {"model": self.system, "task": self.content.task}
-        rows = [{**row, **named, "question": f"{before}{row['question']}"} for row in self.content.rows]
+        rows = [
+            {**row, **named, "question": f"{before}{row['question']}"} for row in self.content.rows
+        ]
         own = [name for name in self.columns if name in (*COLUMNS, *self.content.groups)]
         texts = dict.fromkeys(self.columns, pa.nulls(len(rows), pa.string()))
-        texts |= {name: [None if (cell := row.get(name)) is None else str(cell) for row in rows] for name in own}
-        return pa.table(texts | {"value": pa.array([row["value"] for row in rows], pa.float64(), from_pandas=True)})
+        texts |= {
+            name: [None if (cell := row.get(name)) is None else str(cell) for row in rows]
+            for name in own
+        }
+        return pa.table(
+            texts
+            | {"value": pa.array([row["value"] for row in rows], pa.float64(), from_pandas=True)}
+        )
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
 
 def compared(parts: Sequence[Part]) -> list[Part]:
-    """Logs with the same columns and a name for each system; other parts, which they cannot stand beside, as they are.
+    """Logs with the same columns and a name for each system; other parts, which they cannot stand
+    beside, as they are.
 
-    A model with several logs of a task is one system per folder, or where these have one name too per file. Raises
-    InputError where no log has a score; beside others one without is left out.
+    A model with several logs of a task is one system per folder, or where these have one name too
+    per file. Raises InputError where no log has a score; beside others one without is left out.
     """
     every = [part for part in parts if isinstance(part, Log)]
     if len(every) < len(parts):
@@ -143,19 +171,28 @@ def compared(parts: Sequence[Part]) -> list[Part]:
     if every and not logs:
         raise roles_of.refused(every[0].name, "no_scores", questions=len(every[0].content.texts))
     columns = list(dict.fromkeys([*COLUMNS, *(name for log in logs for name in log.columns)]))
-    about: dict[str, Any] = {"columns": tuple(columns), "tasks": len({log.content.task for log in logs}) > 1}
+    about: dict[str, Any] = {
+        "columns": tuple(columns),
+        "tasks": len({log.content.task for log in logs}) > 1,
+    }
     about["unscored"] = [log.name for log in every if log not in logs]
-    return [replace(log, system=name, **about) for log, name in zip(logs, _systems(logs), strict=True)]
+    return [
+        replace(log, system=name, **about) for log, name in zip(logs, _systems(logs), strict=True)
+    ]
 
 
 def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
     """What logs state, by system, task and metric."""
     logs = [part for part in parts if isinstance(part, Log)]
-    return {(log.system, log.content.task, of.metric): of for log in logs for of in log.content.stated}
+    return {
+        (log.system, log.content.task, of.metric): of for log in logs for of in log.content.stated
+    }
 
 
 def findings(parts: Sequence[Part]) -> Iterator[kinds.Finding]:
-    """What is left out of logs, what comes in them more than once, and which systems are called after their logs."""
+    """What is left out of logs, what comes in them more than once, and which systems are called
+    after their logs.
+    """
     logs = [part for part in parts if isinstance(part, Log)]
     unscored = [f"all of {name}, which has no score" for name in (logs[0].unscored if logs else ())]
     left = [*unscored, *_counted(logs, lambda content: content.left)]
@@ -169,10 +206,17 @@ def findings(parts: Sequence[Part]) -> Iterator[kinds.Finding]:
 
 
 def _counted(logs: Sequence[Log], counts: Callable[[Content], Mapping[str, int]]) -> list[str]:
-    return [f"{what} in {log.name}: {n:,}" for log in logs for what, n in counts(log.content).items() if n > 0]
+    return [
+        f"{what} in {log.name}: {n:,}"
+        for log in logs
+        for what, n in counts(log.content).items()
+        if n > 0
+    ]
 
 
-FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, the first that tells its logs apart
+FORMS: Sequence[
+    Callable[[Log], str]
+] = (  # what a system can be called after, the first that tells its logs apart
     lambda log: log.content.model,
     lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
     lambda log: f"{log.content.model} ({plain(log.path).stem})",
@@ -182,23 +226,39 @@ FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, 
 
 
 def _systems(logs: Sequence[Log]) -> list[str]:
-    """The name of each log's system: its model, with the folder or the file of models that have several logs a task."""
+    """The name of each log's system: its model, with the folder or the file of models that have
+    several logs a task.
+    """
     names = []
     for log in logs:
         own = [other for other in logs if other.content.model == log.content.model]
-        apart = (form for form in FORMS if len({(form(other), other.content.task) for other in own}) == len(own))
+        apart = (
+            form
+            for form in FORMS
+            if len({(form(other), other.content.task) for other in own}) == len(own)
+        )
         names.append(next(apart, FORMS[-1])(log))
     return names
 
 
-# Which files are logs -------------------------------------------------------------------------------------------------
+# Which files are logs -----------------------------------------------------------------------------
 
 
-UNREADABLE = (zipfile.BadZipFile, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE = (
+    zipfile.BadZipFile,
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 
 
 def opened(path: Path, where: str) -> Log | None:
-    """The log in a file, None where it holds none; raises InputError with one line for a log that cannot be read."""
+    """The log in a file, None where it holds none; raises InputError with one line for a log that
+    cannot be read.
+    """
     if (kind := next((kind for kind in KINDS if kind.holds(path)), None)) is None:
         return None
     try:
@@ -209,11 +269,19 @@ def opened(path: Path, where: str) -> Log | None:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
         raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
     columns = (*COLUMNS, *content.groups)
-    return Log(name=where, columns=columns, content=content, system=content.model, path=path, stamp=stamp(path))
+    return Log(
+        name=where,
+        columns=columns,
+        content=content,
+        system=content.model,
+        path=path,
+        stamp=stamp(path),
+    )
 
 
 def inside(folder: Path) -> list[Path]:
-    """The logs in a folder and in those below it: files as harnesses name them, and Inspect's `.json`.
+    """The logs in a folder and in those below it: files as harnesses name them, and Inspect's
+    `.json`.
 
     None for a folder with no other logs than its own `.json` files: all its files are then read.
     """
@@ -229,11 +297,16 @@ def _loaded(path: Path) -> Any:
         return json.load(stream)
 
 
-# Inspect --------------------------------------------------------------------------------------------------------------
+# Inspect ------------------------------------------------------------------------------------------
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
 MEANS, ERRORS = ("accuracy", "mean"), ("stderr", "clustered_stderr")
-SUMMARIES = ("summaries.json", "_journal/summaries/", "samples/")  # where samples stand, the shortest first
+# where samples stand, the shortest first
+SUMMARIES = (
+    "summaries.json",
+    "_journal/summaries/",
+    "samples/",
+)
 
 
 def _inspect(path: Path) -> Content:
@@ -251,7 +324,10 @@ def _inspect(path: Path) -> Content:
         rows=[row for own in rows for row in own],
         stated=[stated for of in scores if (stated := _stated(of, header))],
         best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
-        left={f"samples not run{status}": not_run, "samples without a score": unscored * bool(names)},
+        left={
+            f"samples not run{status}": not_run,
+            "samples without a score": unscored * bool(names),
+        },
         texts={name: text if len(text) < WHOLE else name for name, text in asked},
     )
 
@@ -265,22 +341,38 @@ def _planned(header: Mapping[str, Any]) -> int:
 
 def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
     """The scores of a sample; NaN for those that others have and it lacks."""
-    about = {**(sample.get("metadata") or {}), "question": f"{sample['id']}", "epoch": f"{sample.get('epoch', 1)}"}
+    about = {
+        **(sample.get("metadata") or {}),
+        "question": f"{sample['id']}",
+        "epoch": f"{sample.get('epoch', 1)}",
+    }
     for name in names or ("score",):
         value = ((sample.get("scores") or {}).get(name) or {}).get("value")
         several = value if isinstance(value, dict) else {"": value}
         for key, score in several.items():
-            yield {**about, "metric": f"{name}/{key}" if key else name, "value": _score(score, about["question"])}
+            yield {
+                **about,
+                "metric": f"{name}/{key}" if key else name,
+                "value": _score(score, about["question"]),
+            }
 
 
 def _score(value: Any, sample: str) -> float:
     """The number of a score, as Inspect's own mean has it."""
-    number = LETTERS.get(value, value) if isinstance(value, str) else math.nan if value is None else value
+    number = (
+        LETTERS.get(value, value)
+        if isinstance(value, str)
+        else math.nan
+        if value is None
+        else value
+    )
     try:
         return float(number)
     except (TypeError, ValueError):
         got = f"{value!r}"[:SHORT]
-        raise InputError(f"a score must be a number, C, I, P or N, got {got} (sample {sample})") from None
+        raise InputError(
+            f"a score must be a number, C, I, P or N, got {got} (sample {sample})"
+        ) from None
 
 
 def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | None:
@@ -289,13 +381,23 @@ def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | Non
     mean = next((metrics[name] for name in MEANS if name in metrics), None)
     if not isinstance(mean, int | float):
         return None
-    error = next((metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)), math.nan)
+    error = next(
+        (metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)), math.nan
+    )
     usual = (header["eval"].get("config") or {}).get("epochs_reducer") or ["mean"]
-    return Stated(_name(score), mean, error, score.get("scored_samples") or 0, score.get("reducer") or usual[0])
+    return Stated(
+        _name(score),
+        mean,
+        error,
+        score.get("scored_samples") or 0,
+        score.get("reducer") or usual[0],
+    )
 
 
 def _name(score: Mapping[str, Any]) -> str:
-    """What a score of the results is called among samples: its scorer, with the key of a scorer that has several."""
+    """What a score of the results is called among samples: its scorer, with the key of a scorer
+    that has several.
+    """
     scorer = score.get("scorer") or score["name"]
     return str(scorer if score["name"] == scorer else f"{scorer}/{score['name']}")
 
@@ -309,14 +411,18 @@ def _document(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
 
 
 def _archive(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
-    """The header and the samples of a log in a zip archive; of these their summaries if it has any."""
+    """The header and the samples of a log in a zip archive; of these their summaries if it has
+    any.
+    """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "header.json" not in names:
             raise InputError(roles_of.sentence("unfinished", status="started"))
         found = ([name for name in names if name.startswith(start)] for start in SUMMARIES)
         documents = [json.loads(_member(archive, name)) for name in next(filter(None, found), [])]
-        samples = [one for some in documents for one in (some if isinstance(some, list) else [some])]
+        samples = [
+            one for some in documents for one in (some if isinstance(some, list) else [some])
+        ]
         return json.loads(_member(archive, "header.json")), samples
 
 
@@ -328,12 +434,16 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     if info.compress_type != ZSTD:
         return archive.read(info)
     packed: Any = copy(info)
-    packed.compress_type, packed.file_size, packed.CRC = zipfile.ZIP_STORED, info.compress_size, None
+    packed.compress_type, packed.file_size, packed.CRC = (
+        zipfile.ZIP_STORED,
+        info.compress_size,
+        None,
+    )
     with archive.open(packed) as member, pa.CompressedInputStream(member, "zstd") as stream:
         return bytes(stream.read())
 
 
-# lm-evaluation-harness ------------------------------------------------------------------------------------------------
+# lm-evaluation-harness ----------------------------------------------------------------------------
 
 DATED = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")  # how the names of files of one run end
 NO_METRICS = ("doc_id", "target")  # of the numbers of a line
@@ -346,22 +456,40 @@ def _lm_eval(path: Path) -> Content:
         question, chosen = str(line["doc_id"]), line.get("filter", "none")
         filters.add(chosen)
         texts[question] = line.get("doc_hash") or question
-        about = {**(line["doc"] if isinstance(line["doc"], dict) else {}), "question": question, "epoch": "1"}
-        scored = [name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)]
+        about = {
+            **(line["doc"] if isinstance(line["doc"], dict) else {}),
+            "question": question,
+            "epoch": "1",
+        }
+        scored = [
+            name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)
+        ]
         named = line.get("metrics") or scored
         unscored += any(name not in scored or math.isnan(line[name]) for name in named)
         values = ((name, float(line[name])) for name in named if name in scored)
-        rows += [{**about, "metric": _filtered(name, chosen), "value": value} for name, value in values]
+        rows += [
+            {**about, "metric": _filtered(name, chosen), "value": value} for name, value in values
+        ]
     higher = _within(results, "higher_is_better", task)
     there = {_task(other) for other in path.parent.glob("samples_*")} | {task}
-    alone = {*results.get("n-samples", {})} - there if task == min(there) else ()  # told once of a folder
+    # told once of a folder
+    alone = {*results.get("n-samples", {})} - there if task == min(there) else ()
     return Content(
-        model=results.get("model_name") or _within(results, "config").get("model") or path.absolute().parent.name,
+        model=results.get("model_name")
+        or _within(results, "config").get("model")
+        or path.absolute().parent.name,
         task=task,
         rows=rows,
         stated=list(_stated_by(results, task)),
-        best={_filtered(name, of): "high" if higher[name] else "low" for name in higher for of in filters},
-        left={"tasks of the results without samples": len(alone), "samples without a score": unscored},
+        best={
+            _filtered(name, of): "high" if higher[name] else "low"
+            for name in higher
+            for of in filters
+        },
+        left={
+            "tasks of the results without samples": len(alone),
+            "samples without a score": unscored,
+        },
         texts=texts,
     )
 
@@ -391,11 +519,15 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
                 if line.strip():
                     yield json.loads(line)
             except ValueError:
-                raise InputError(f"line {number} is no whole JSON object; the file may have been cut") from None
+                raise InputError(
+                    f"line {number} is no whole JSON object; the file may have been cut"
+                ) from None
 
 
 def _results(path: Path) -> Mapping[str, Any]:
-    """The results of the run of a file: those of its date, or the only ones of the folder without one; else nothing."""
+    """The results of the run of a file: those of its date, or the only ones of the folder without
+    one; else nothing.
+    """
     dated = DATED.search(plain(path).stem)
     files = [file for file in sorted(path.parent.glob("results*")) if plain(file).suffix == ".json"]
     own = [file for file in files if dated and dated[0] in file.name]
@@ -405,7 +537,10 @@ def _results(path: Path) -> Mapping[str, Any]:
 
 def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
-    own, questions = _within(results, "results", task), _within(results, "n-samples", task).get("effective") or 0
+    own, questions = (
+        _within(results, "results", task),
+        _within(results, "n-samples", task).get("effective") or 0,
+    )
     made = _within(results, "configs", task).get("metric_list") or []
     ways = {of["metric"]: str(of.get("aggregation") or "mean") for of in made}
     for name, mean in own.items():
@@ -413,13 +548,24 @@ def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
         if chosen and not metric.endswith("_stderr") and isinstance(mean, int | float):
             error = own.get(f"{metric}_stderr,{chosen}")
             error = error if isinstance(error, int | float) else math.nan
-            yield Stated(_filtered(metric, chosen), mean, error, questions, ways.get(metric, "mean"))
+            yield Stated(
+                _filtered(metric, chosen), mean, error, questions, ways.get(metric, "mean")
+            )
 
 
-# HELM -----------------------------------------------------------------------------------------------------------------
+# HELM ---------------------------------------------------------------------------------------------
 
 TOLD = (  # statistics of prompts and runs
-    *("num_*", "training_*", "inference_*", "finish_reason_*", "prompt_*", "batch_size", "max_prob", "logprob"),
+    *(
+        "num_*",
+        "training_*",
+        "inference_*",
+        "finish_reason_*",
+        "prompt_*",
+        "batch_size",
+        "max_prob",
+        "logprob",
+    ),
     *("logits_*", "*perplexity*", "bits_per_byte", "estimated_*"),
 )
 
@@ -439,14 +585,21 @@ def _helm(path: Path) -> Content:
         if stat["name"].get("split") == split and stat.get("count")
     ]
     others = {str(of["instance_id"]) for of, _ in every} - {row["question"] for row in rows}
-    of_split = (stat for stat in _beside(path, "stats.json", []) if stat["name"].get("split") == split)
+    of_split = (
+        stat for stat in _beside(path, "stats.json", []) if stat["name"].get("split") == split
+    )
     scores = (stat for stat in of_split if _is_score(stat["name"]))
     return Content(
         model=(spec.get("adapter_spec") or {}).get("model") or name.rpartition("model=")[2],
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         rows=rows,
-        stated=[Stated(stat["name"]["name"], float(stat["mean"])) for stat in scores if "mean" in stat],
-        left={"perturbed instances": len(instances) - len(whole), f"instances not of the split {split}": len(others)},
+        stated=[
+            Stated(stat["name"]["name"], float(stat["mean"])) for stat in scores if "mean" in stat
+        ],
+        left={
+            "perturbed instances": len(instances) - len(whole),
+            f"instances not of the split {split}": len(others),
+        },
     )
 
 
@@ -458,7 +611,9 @@ def _beside(path: Path, name: str, otherwise: Any) -> Any:
 
 def _is_score(name: Mapping[str, Any]) -> bool:
     """Whether a statistic scores an answer, and does not describe the prompt or the run."""
-    return not name.get("perturbation") and not any(fnmatch(name["name"], pattern) for pattern in TOLD)
+    return not name.get("perturbation") and not any(
+        fnmatch(name["name"], pattern) for pattern in TOLD
+    )
 
 
 def _refuse(path: Path, **facts: str) -> Content:
@@ -490,5 +645,9 @@ KINDS = (
     Kind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
     Kind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
     Kind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
-    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":[^}]*(\}\s*)+,\s*"count":'}, ONLY_STATS),
+    Kind(
+        HELM,
+        {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":[^}]*(\}\s*)+,\s*"count":'},
+        ONLY_STATS,
+    ),
 )

@@ -1,7 +1,8 @@
 """Parts: the files, frames and tables that an input consists of, with one class per format.
 
-A part returns its columns by role. Ids stay the text that they are; numbers are doubles, or rejected with file, column,
-row and value. A new format is a class and a line of `FORMATS`, both in `formats`.
+A part returns its columns by role. Ids stay the text that they are; numbers are doubles, or
+rejected with file, column, row and value. A new format is a class and a line of `FORMATS`, both in
+`formats`.
 """
 
 import hashlib
@@ -19,14 +20,18 @@ from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 
 ByRole = Mapping[str, str]  # role -> column
-Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
+Frames = Mapping[
+    str, Any
+]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 
 
 @dataclass(frozen=True)
 class Source:
-    """One input: the name to print and the rows read from it; for a file also its path, size and modification time."""
+    """One input: the name to print and the rows read from it; for a file also its path, size and
+    modification time.
+    """
 
     name: str
     rows: int
@@ -35,7 +40,9 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the file, empty for a frame; raises InputError if the file has changed since."""
+        """The SHA-256 of the file, empty for a frame; raises InputError if the file has changed
+        since.
+        """
         if self.path is None:
             return ""
         try:
@@ -53,9 +60,10 @@ class Source:
 class Part(ABC):
     """One file, frame or table before it is read.
 
-    path: the path of a file, or for a table the path after which a system is called. folders: the columns encoded in a
-    file's folders, with their value in every row. layout: the layout of TREC text; None if the columns have names.
-    only: a column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
+    path: the path of a file, or for a table the path after which a system is called. folders: the
+    columns encoded in a file's folders, with their value in every row. layout: the layout of TREC
+    text; None if the columns have names. only: a column, and the texts in it of the rows that are
+    read, "" for an empty cell; None: all rows.
     """
 
     name: str
@@ -64,13 +72,17 @@ class Part(ABC):
     folders: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.Layout | None = None
     only: tuple[str, Collection[str]] | None = None
-    unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
+    unnamed: ClassVar[bool] = (
+        False  # whether no system can be called after it: a frame, or record batches
+    )
     nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have one name, or one has a name that no query or page can hold."""
+        """Raise InputError if two columns have one name, or one has a name that no query or page
+        can hold.
+        """
         _check_names(self.columns, self.name)
 
     # What is known before reading
@@ -97,16 +109,22 @@ class Part(ABC):
 
     @property
     def directions(self) -> Mapping[str, str]:
-        """Which values of a metric are better, "high", "low" or "neither", if the part states it."""
+        """Which values of a metric are better, "high", "low" or "neither", if the part states
+        it.
+        """
         return {}
 
     @property
     def cluster(self) -> Any | None:
-        """The cluster's session, if the part has too many rows to be read by anything else; else None."""
+        """The cluster's session, if the part has too many rows to be read by anything else; else
+        None.
+        """
         return None
 
     def fingerprint(self, rows: int) -> Source:
-        """The part's name, rows and file. Raises InputError if the file has changed since reading began."""
+        """The part's name, rows and file. Raises InputError if the file has changed since reading
+        began.
+        """
         return Source(self.name, rows)
 
     # Reading
@@ -121,21 +139,29 @@ class Part(ABC):
         return columns
 
     def check_texts(self, text: ByRole, columns: Mapping[str, Any], before: int | None = 0) -> None:
-        """Raise InputError for a text that a page repeats and that is too long. before: as of `Field.checked`."""
+        """Raise InputError for a text that a page repeats and that is too long. before: as of
+        `Field.checked`.
+        """
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
                 duck.long_text(columns[role], f"{self.name}: {column}", before)
 
-    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> "Selection":
+    def select(
+        self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> "Selection":
         """The SQL for the columns by role; a table that it needs is called `frame` in it.
 
         A part that the dialect's engine cannot read directly is loaded and passed as a frame.
         """
-        columns = dict.fromkeys([*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])])
+        columns = dict.fromkeys(
+            [*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])]
+        )
         wanted = [name for name in columns if name not in self.folders]
         where = None
         if dialect is self.dialect:
-            where = self._source(wanted or self.columns[:1], {*numbers.values()}.difference(text.values()), frame)
+            where = self._source(
+                wanted or self.columns[:1], {*numbers.values()}.difference(text.values()), frame
+            )
         if where is None:
             import pyarrow as pa
 
@@ -144,7 +170,9 @@ class Part(ABC):
             return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
         source, frames = _with_folders(where[0], self.folders), where[1]
         types = self._types(source, frames)
-        query = f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
+        query = (
+            f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
+        )
         if self.only:
             column, texts = self.only
             cell = f"coalesce({dialect.text(column, types[column])}, '')"
@@ -157,7 +185,9 @@ class Part(ABC):
             value = DUCKDB.of_number(column, selection.types[column])
             wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
             if DUCKDB.is_text(selection.types[column]) and (row := selection.first(value, wrong)):
-                raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
+                raise InputError(
+                    f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})"
+                )
 
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raise InputError for invalid content that a selection does not notice."""
@@ -169,7 +199,9 @@ class Part(ABC):
         return {role: table[role].combine_chunks() for role in table.column_names}
 
     @abstractmethod
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames] | None:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames] | None:
         """The FROM clause in the part's dialect, and the frames that it names.
 
         None if no engine reads the part where it is: its class has a `_read` of its own.
@@ -178,7 +210,13 @@ class Part(ABC):
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The engine's type of each column."""
         described = duck.sql(f"DESCRIBE SELECT * FROM {source}", self.name, **frames)
-        return dict(zip(described["column_name"].to_pylist(), described["column_type"].to_pylist(), strict=True))
+        return dict(
+            zip(
+                described["column_name"].to_pylist(),
+                described["column_type"].to_pylist(),
+                strict=True,
+            )
+        )
 
     # Messages
 
@@ -197,13 +235,17 @@ def _check_names(names: Collection[str], where: str) -> None:
     DuckDB's names are the same in capitals and small letters.
     """
     if nul := [name for name in names if "\0" in name]:
-        raise InputError(f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}")
+        raise InputError(
+            f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}"
+        )
     if long := [name for name in names if len(name.encode(errors="replace")) > duck.LONGEST]:
         raise duck.too_long(f"{where}: a column's name", long[0])
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:
-            raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
+            raise InputError(
+                f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}"
+            )
         seen[name.lower()] = name
 
 
@@ -246,14 +288,21 @@ class Selection:
     frames: Frames
 
     def first(self, value: str, wrong: str) -> tuple[int, str] | None:
-        """Row, from 1, and value of the first row of the part that meets the condition on its columns."""
-        rows = f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM {self.source}"
+        """Row, from 1, and value of the first row of the part that meets the condition on its
+        columns.
+        """
+        rows = (
+            f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM "
+            f"{self.source}"
+        )
         query = f"SELECT n, value FROM ({rows}) WHERE wrong ORDER BY n LIMIT 1"
         table = duck.sql(query, self.part.name, **self.frames)
         return (table["n"][0].as_py(), table["value"][0].as_py()) if len(table) else None
 
     def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """Number n, from 1, and cells of the first rows that meet the condition on the roles, by DuckDB."""
+        """Number n, from 1, and cells of the first rows that meet the condition on the roles, by
+        DuckDB.
+        """
         rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
         query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
         return duck.sql(query, self.part.name, **self.frames).to_pylist()
@@ -261,7 +310,9 @@ class Selection:
 
 @contextmanager
 def explained(selection: Selection) -> Iterator[None]:
-    """A context that runs the selection: an error becomes the one that names the invalid value and its row."""
+    """A context that runs the selection: an error becomes the one that names the invalid value and
+    its row.
+    """
     try:
         yield
     except InputError:
@@ -293,22 +344,29 @@ def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:
     if not folders:
         return source
     cells = [
-        f"CAST({'NULL' if value is None else DUCKDB.literal(value)} AS VARCHAR) AS {DUCKDB.quote(name)}"
+        f"CAST({'NULL' if value is None else DUCKDB.literal(value)} AS VARCHAR) AS "
+        f"{DUCKDB.quote(name)}"
         for name, value in folders.items()
     ]
     own = ", ".join(map(DUCKDB.literal, folders))
     return f"(SELECT COLUMNS(lambda c: c NOT IN ({own})), {', '.join(cells)} FROM {source})"
 
 
-def _cells(where: str, types: Mapping[str, str], text: ByRole, numbers: ByRole, dialect: Dialect) -> list[str]:
+def _cells(
+    where: str, types: Mapping[str, str], text: ByRole, numbers: ByRole, dialect: Dialect
+) -> list[str]:
     """The SQL of each role's cells; raises InputError if a type holds no ids, or no numbers."""
     for role, column in text.items():
         if role in IDS and dialect.no_ids.fullmatch(types[column]):
-            raise InputError(f"{where}: {column} must hold ids as text or whole numbers, got {types[column]}")
+            raise InputError(
+                f"{where}: {column} must hold ids as text or whole numbers, got {types[column]}"
+            )
     for column in numbers.values():
         if not dialect.holds_numbers(types[column]):
             kind = types[column].split("(")[0].split("<")[0]
             raise InputError(f"{where}: {column} must hold numbers, got {kind}")
     cells = {role: dialect.text(column, types[column]) for role, column in text.items()}
-    cells |= {role: dialect.number(column, types[column], where) for role, column in numbers.items()}
+    cells |= {
+        role: dialect.number(column, types[column], where) for role, column in numbers.items()
+    }
     return [f"{cell} AS {dialect.quote(role)}" for role, cell in cells.items()]

@@ -1,4 +1,6 @@
-"""Rules of columns: what a value must be, as the text of the error, as a numpy function and in SQL."""
+"""Rules of columns: what a value must be, as the text of the error, as a numpy function and in
+SQL.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,10 +23,12 @@ class Refused(InputError):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for the values of a column. text: the part of the error after "must". breaks: numbers -> True if invalid.
+    """A rule for the values of a column. text: the part of the error after "must". breaks: numbers
+    -> True if invalid.
 
-    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real} that it is not NaN,
-    {bytes} its length. optional: True if a cell may be empty. hint: the advice at the end of the error.
+    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real}
+    that it is not NaN, {bytes} its length. optional: True if a cell may be empty. hint: the advice
+    at the end of the error.
     """
 
     text: str
@@ -36,7 +40,9 @@ class Rule:
     def wrong(self, role: str, dialect: duck.Dialect) -> str:
         """The SQL condition that a value of a role is invalid."""
         x = dialect.quote(role)
-        return self.sql.format(x=x, finite=dialect.finite(role), real=dialect.real.format(x), bytes=dialect.bytes(role))
+        return self.sql.format(
+            x=x, finite=dialect.finite(role), real=dialect.real.format(x), bytes=dialect.bytes(role)
+        )
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column. None is an empty cell, and row 0 has no number."""
@@ -44,7 +50,9 @@ class Rule:
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
-    def of(self, locate: Callable[[int], tuple[Part, int]], column: str, row: int, got: str) -> InputError:
+    def of(
+        self, locate: Callable[[int], tuple[Part, int]], column: str, row: int, got: str
+    ) -> InputError:
         """The error for a row of all parts, which `locate` finds in its own part."""
         part, number = locate(row)
         return self.error(part, column, got, number)
@@ -54,10 +62,20 @@ _RESCALE = "multiply all weights by the same number; no result depends on their 
 PRESENT = Rule("not be empty", None, "{x} IS NULL")
 SHORT = Rule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
 FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
-FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
+FINITE_OR_EMPTY = Rule(
+    "be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True
+)
 FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True)
-MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"{{finite}} AND abs({{x}}) > {LARGEST!r}")
-RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} % 1 <> 0")
+MEASURABLE = Rule(
+    f"lie within ±{LARGEST:g}",
+    lambda x: np.abs(x) > LARGEST,
+    f"{{finite}} AND abs({{x}}) > {LARGEST!r}",
+)
+RANK = Rule(
+    "be a whole number of at least 1",
+    lambda x: (x < 1) | (x != np.floor(x)),
+    "{x} < 1 OR {x} % 1 <> 0",
+)
 COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
 ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
 PASS_OR_FAIL = Rule(
@@ -67,9 +85,13 @@ PASS_OR_FAIL = Rule(
     "pass@k and pass^k count the draws that pass",
     optional=True,
 )
-PROBABILITY = Rule("be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1")
+PROBABILITY = Rule(
+    "be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1"
+)
 NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
-NO_HUGE_WEIGHT = Rule(f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE)
+NO_HUGE_WEIGHT = Rule(
+    f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE
+)
 NO_TINY_WEIGHT = Rule(
     f"be 0 or at least {LEAST_WEIGHT:g}",
     lambda x: (x > 0) & (x < LEAST_WEIGHT),
@@ -92,10 +114,11 @@ WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 
 @dataclass(frozen=True)
 class Role:
-    """The use of a column: its name among `columns`, the rules of its values, in order, and whether it is required.
+    """The use of a column: its name among `columns`, the rules of its values, in order, and whether
+    it is required.
 
-    own: each system has its own column, in wide tables `<name>_<system>`. required: an error if it is missing. plain:
-    maps texts with the same meaning to one text.
+    own: each system has its own column, in wide tables `<name>_<system>`. required: an error if it
+    is missing. plain: maps texts with the same meaning to one text.
     """
 
     name: str
@@ -107,7 +130,9 @@ class Role:
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a part, and the rules of its values; texts that may be empty have no rules. plain: as in a role."""
+    """A column of a part, and the rules of its values; texts that may be empty have no rules.
+    plain: as in a role.
+    """
 
     column: str
     rules: Rules = TEXT
@@ -119,10 +144,12 @@ class Field:
         return any(rule.breaks for rule in self.rules)
 
     def checked(self, values: Any, part: Part | None, before: int | None = 0) -> Any:
-        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one is empty.
+        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one
+        is empty.
 
-        before: rows of the part that came earlier; None if they have no numbers. Raises InputError for the first value
-        that breaks the first rule that any value breaks, and Refused where the part is not known.
+        before: rows of the part that came earlier; None if they have no numbers. Raises InputError
+        for the first value that breaks the first rule that any value breaks, and Refused where the
+        part is not known.
         """
         if not self.is_number:
             if PRESENT in self.rules and values.null_count:
@@ -138,7 +165,9 @@ class Field:
                 raise self._error(rule, part, None if empty[row] else numbers[row], row, before)
         return numbers if numbers.all() else numbers + 0.0  # −0.0 and 0.0 are one number
 
-    def _error(self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None) -> InputError:
+    def _error(
+        self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None
+    ) -> InputError:
         if part is None:
             return Refused(f"{self.column} must {rule.text}")
         return rule.error(part, self.column, got, 0 if before is None else before + row + 1)
@@ -168,22 +197,29 @@ def _first(wrong: Bools) -> int:
     return int(wrong.argmax())
 
 
-# Precision ------------------------------------------------------------------------------------------------------------
+# Precision ----------------------------------------------------------------------------------------
 
 
 Precision = np.dtype[np.floating[Any]]
 HALF, SINGLE, DOUBLE = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
-WORDS = {HALF: "half precision (float16)", SINGLE: "single precision (float32)", DOUBLE: "double precision (float64)"}
+WORDS = {
+    HALF: "half precision (float16)",
+    SINGLE: "single precision (float32)",
+    DOUBLE: "double precision (float64)",
+}
 STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's name too
 
 
 def of(part: Part, column: str) -> Precision:
-    """The precision of a column's numbers: float16, float32, or float64, which whole numbers and text have as well."""
+    """The precision of a column's numbers: float16, float32, or float64, which whole numbers and
+    text have as well.
+    """
     return STORED.get(part.stored.get(column, ""), DOUBLE)
 
 
 def widest(several: Iterable[Precision]) -> Precision:
-    """The type that holds the values of all, as pandas stores such columns when it concatenates them.
+    """The type that holds the values of all, as pandas stores such columns when it concatenates
+    them.
 
     >>> widest([HALF, SINGLE])
     dtype('float32')
@@ -192,7 +228,9 @@ def widest(several: Iterable[Precision]) -> Precision:
 
 
 def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
-    """The widest type of the columns of a role in the parts; a part without such a column is ignored."""
+    """The widest type of the columns of a role in the parts; a part without such a column is
+    ignored.
+    """
     columns = (
         (part, roles_of.match(part.columns, [role], here, part.name).resolved().get(role))
         for part in parts
@@ -202,7 +240,8 @@ def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Prec
 
 
 def rounded(threshold: float, to: Precision) -> float:
-    """The threshold in this precision, so that score >= threshold gives what numpy finds in the column.
+    """The threshold in this precision, so that score >= threshold gives what numpy finds in the
+    column.
 
     >>> rounded(0.7, SINGLE), rounded(0.7, DOUBLE)
     (0.699999988079071, 0.7)

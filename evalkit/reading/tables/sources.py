@@ -1,8 +1,9 @@
-"""Finds the parts of an input: files, folders, glob patterns, data frames, record batches, Spark tables.
+"""Finds the parts of an input: files, folders, glob patterns, data frames, record batches, Spark
+tables.
 
-Folder names such as system=A/part-0 become columns (Hive partitions); marker files of engines (_SUCCESS, _committed_1,
-hidden checksums) are ignored. The format of a file follows from its suffix, or from its content if there is no known
-one; a new format is one line in `FORMATS`.
+Folder names such as system=A/part-0 become columns (Hive partitions); marker files of engines
+(_SUCCESS, _committed_1, hidden checksums) are ignored. The format of a file follows from its
+suffix, or from its content if there is no known one; a new format is one line in `FORMATS`.
 """
 
 import itertools
@@ -20,14 +21,20 @@ from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import Part
 
-MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
+# a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
+MARK = re.compile(r"_[^.]*")
 NAME = 80  # characters of a path that an error repeats
 # By their marks.
-TABLE_FORMATS = {"_delta_log": "Delta Lake", "metadata/[v0-9]*.metadata.json": "Iceberg", ".hoodie": "Hudi"}
+TABLE_FORMATS = {
+    "_delta_log": "Delta Lake",
+    "metadata/[v0-9]*.metadata.json": "Iceberg",
+    ".hoodie": "Hudi",
+}
 
 
 def find(path: str | Path) -> Path:
-    """The path, looked up in the working directory, then in the checkout or package that contains evalkit.
+    """The path, looked up in the working directory, then in the checkout or package that contains
+    evalkit.
 
     Raises InputError if it is in neither.
     """
@@ -36,13 +43,17 @@ def find(path: str | Path) -> Path:
     for root in roots:
         if (root / wanted).exists():
             return root / wanted
-    raise InputError(f"{path}: no such file or folder, in neither the working directory nor evalkit's own")
+    raise InputError(
+        f"{path}: no such file or folder, in neither the working directory nor evalkit's own"
+    )
 
 
 class Located(NamedTuple):
-    """The files of a path, a folder or a glob pattern, in the order of their names, and the named folder.
+    """The files of a path, a folder or a glob pattern, in the order of their names, and the named
+    folder.
 
-    Only folders below it become columns: a path to a file in run=3/ means the file, without a column `run`.
+    Only folders below it become columns: a path to a file in run=3/ means the file, without a
+    column `run`.
     """
 
     files: list[Path]
@@ -56,9 +67,14 @@ def located(path: str | Path) -> Located:
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
     try:
         return _located(path)
-    except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is closed, no home of ~user
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # a name that is too long, a folder that is closed, no home of ~user
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}") from None
+        raise InputError(
+            f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}"
+        ) from None
 
 
 def _located(path: str | Path) -> Located:
@@ -81,10 +97,14 @@ def _located(path: str | Path) -> Located:
 
 
 def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
-    """Raise InputError for what a table format manages: its log, and not the folder, says which files are the table."""
+    """Raise InputError for what a table format manages: its log, and not the folder, says which
+    files are the table.
+    """
     plain = [file.absolute() for file in found if file.is_dir() or ".parquet" in file.suffixes]
     for folder in sorted({folder for file in plain for folder in (file, *file.parents)}):
-        if kind := next((kind for mark, kind in TABLE_FORMATS.items() if any(folder.glob(mark))), None):
+        if kind := next(
+            (kind for mark, kind in TABLE_FORMATS.items() if any(folder.glob(mark))), None
+        ):
             raise columns.refused(str(path), "table_format", kind=kind)
 
 
@@ -108,16 +128,22 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _is_mark(path: Path, pattern: str = "") -> bool:
-    """True if a file is hidden, or one that an engine leaves beside its data, such as _SUCCESS and _committed_1."""
+    """True if a file is hidden, or one that an engine leaves beside its data, such as _SUCCESS and
+    _committed_1.
+    """
     name = path.name
-    return (name.startswith(".") and not Path(pattern).name.startswith(".")) or bool(MARK.fullmatch(name))
+    return (name.startswith(".") and not Path(pattern).name.startswith(".")) or bool(
+        MARK.fullmatch(name)
+    )
 
 
 def _glob(pattern: Path) -> tuple[list[Path], Path]:
     """What matches a pattern, and the folder that its parts before the first wildcard name."""
     roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), system.bundled_root()]
     relative = pattern.relative_to(pattern.anchor)
-    plain = itertools.takewhile(lambda part: not any(mark in part for mark in "*?["), relative.parts)
+    plain = itertools.takewhile(
+        lambda part: not any(mark in part for mark in "*?["), relative.parts
+    )
     named = Path(*plain)
     for root in roots:
         if matches := list(root.glob(str(relative))):
@@ -125,7 +151,7 @@ def _glob(pattern: Path) -> tuple[list[Path], Path]:
     return [], named
 
 
-# What an input names --------------------------------------------------------------------------------------------------
+# What an input names ------------------------------------------------------------------------------
 
 
 Made = TypeVar("Made")
@@ -134,13 +160,16 @@ MANY = 200  # files whose headers are read before the report is started
 SYSTEM = "system"  # the column of a mapping's names
 
 
-def parts(data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading) -> list[Part]:
-    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
+def parts(
+    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+) -> list[Part]:
+    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame,
+    batches, or a list.
 
     A mapping of columns is a frame, a mapping of anything else one table per system.
 
-    header: "none" if text tables have no header. A list of parts is returned unchanged: record batches can be read only
-    once, so a caller that needs them twice asks for the parts first.
+    header: "none" if text tables have no header. A list of parts is returned unchanged: record
+    batches can be read only once, so a caller that needs them twice asks for the parts first.
     """
     items = [located(item) if _is_path(item) else item for item in _items(data)]
     if not items:
@@ -149,14 +178,20 @@ def parts(data: Any, header: str | None = None, reading: limits.Reading = limits
     return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
 
 
-def given(data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading) -> list[Part] | None:
+def given(
+    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+) -> list[Part] | None:
     """The parts of an input, None if it is None."""
     return None if data is None else parts(data, header, reading)
 
 
 def _items(data: Any) -> list[Any]:
     """What a list, of lists too, names one by one."""
-    return [item for some in data for item in _items(some)] if isinstance(data, list | tuple) else [data]
+    return (
+        [item for some in data for item in _items(some)]
+        if isinstance(data, list | tuple)
+        else [data]
+    )
 
 
 def headers(data: Any, header: str | None = None) -> list[Part]:
@@ -168,7 +203,11 @@ def headers(data: Any, header: str | None = None) -> list[Part]:
     if not all(map(_is_path, items)):
         return []
     paths = [path for item in items for path in located(item).files]
-    return parts(data, header) if paths and len(paths) <= MANY and all(map(formats.has_header, paths)) else []
+    return (
+        parts(data, header)
+        if paths and len(paths) <= MANY and all(map(formats.has_header, paths))
+        else []
+    )
 
 
 def _is_path(data: Any) -> bool:
@@ -193,11 +232,13 @@ def of_system(part: Part, name: str) -> Part:
     return replace(part, columns=names, folders={**part.folders, SYSTEM: name})
 
 
-# Errors of an input as a whole ----------------------------------------------------------------------------------
+# Errors of an input as a whole --------------------------------------------------------------------
 
 
 def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Decorate a function of parameters so that each InputError names files: all of the input if it names none."""
+    """Decorate a function of parameters so that each InputError names files: all of the input if it
+    names none.
+    """
 
     @wraps(make)
     def located(p: Parameters, *others: Any) -> Made:
@@ -210,7 +251,9 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
                 names = [name for table in p.tables for name in _names(table)]
             except InputError:  # a path that cannot be found, which the first error names
                 raise error from None
-            if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
+            if not names or str(error).startswith(
+                (*names, frames.NAME, frames.BATCHES, spark_tables.NAME)
+            ):
                 raise
             raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
 
@@ -223,4 +266,6 @@ def _names(data: Any) -> list[str]:
         return [name for table in data.values() for name in _names(table)]
     items = [item for item in _items(data) if isinstance(item, str | Path)]
     files = [located(item).files if _is_path(item) else [item] for item in items]
-    return [formats.shown(path) if isinstance(path, Path) else path for some in files for path in some]
+    return [
+        formats.shown(path) if isinstance(path, Path) else path for some in files for path in some
+    ]

@@ -1,4 +1,5 @@
-"""Spark tables as inputs: a data frame of the caller's session, or the name of a table as "spark:catalog.table".
+"""Spark tables as inputs: a data frame of the caller's session, or the name of a table as
+"spark:catalog.table".
 
 pyspark is imported only if one of them is given.
 """
@@ -28,15 +29,19 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
 def is_frame(data: Any) -> bool:
-    """True if this is a Spark data frame. Checked before the Arrow interface, by which Spark would send all rows."""
+    """True if this is a Spark data frame. Checked before the Arrow interface, by which Spark would
+    send all rows.
+    """
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparkTable(Part):
-    """A Spark data frame that is not read yet, and the type of each of its columns, such as string or decimal(10,2).
+    """A Spark data frame that is not read yet, and the type of each of its columns, such as string
+    or decimal(10,2).
 
-    Its rows are collected if there are at most `most`, otherwise only Spark's own engine reads them.
+    Its rows are collected if there are at most `most`, otherwise only Spark's own engine reads
+    them.
     """
 
     frame: Any
@@ -59,7 +64,8 @@ class SparkTable(Part):
 
     @cached_property
     def whole(self) -> Any:
-        """All columns and rows as an Arrow table, collected once, because a second time their order might differ.
+        """All columns and rows as an Arrow table, collected once, because a second time their order
+        might differ.
 
         Raises InputError if there are more than `most`.
         """
@@ -68,7 +74,9 @@ class SparkTable(Part):
         with asked(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:
-            raise InputError(f"{self.name}: the table changed while it was read; run again when it is complete")
+            raise InputError(
+                f"{self.name}: the table changed while it was read; run again when it is complete"
+            )
         return table
 
     @property
@@ -78,14 +86,18 @@ class SparkTable(Part):
     def explain(self, selection: Selection) -> None:
         """Do nothing: Spark's own error has named the value."""
 
-    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> Selection:
+    def select(
+        self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> Selection:
         """A selection from its collected rows, for another engine than Spark's own."""
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
         whole = Frame(name=self.name, columns=self.columns, table=self.whole, only=self.only)
         return whole.select(text, numbers, dialect, frame)
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
         return frame, {frame: self.frame}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
@@ -103,7 +115,9 @@ def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None
 
 
 def _named(name: str) -> Any:
-    """The frame of `catalog.table`, or of a folder, "parquet.`folder`", in the active session or else in a new one."""
+    """The frame of `catalog.table`, or of a folder, "parquet.`folder`", in the active session or
+    else in a new one.
+    """
     if not name:
         raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
     where = f"Spark table {name}"
@@ -113,7 +127,9 @@ def _named(name: str) -> Any:
 
 
 def table(frame: Any, most: int, name: str = NAME, path: Path = Path("system")) -> SparkTable:
-    """The part of a Spark data frame: its name in messages, and the path after which a system is called."""
+    """The part of a Spark data frame: its name in messages, and the path after which a system is
+    called.
+    """
     with asked(name):
         fields = frame.schema.fields
     names = tuple(column.name for column in fields)
@@ -135,20 +151,29 @@ def _session(where: str) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise InputError(f"{where}: pyspark must be installed to read it: pip install 'evalkit[spark]'") from None
+        raise InputError(
+            f"{where}: pyspark must be installed to read it: pip install 'evalkit[spark]'"
+        ) from None
     if active := SparkSession.getActiveSession():
         return active
     with asked(where), _no_messages():
         session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     context = getattr(session, "_sc", None)  # Connect has none
-    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable  # workers on this machine: this Python, not whatever `python3` is
+    if (
+        context is not None
+        and context.master.startswith("local")
+        and "PYSPARK_PYTHON" not in os.environ
+    ):
+        # workers on this machine: this Python, not whatever `python3` is
+        context.pythonExec = sys.executable
     return session
 
 
 @contextmanager
 def _no_messages() -> Iterator[None]:
-    """A process started meanwhile writes nothing to the terminal or the notebook, also later: Java tells the time."""
+    """A process started meanwhile writes nothing to the terminal or the notebook, also later: Java
+    tells the time.
+    """
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -159,15 +184,18 @@ def _no_messages() -> Iterator[None]:
         os.close(nowhere)
 
 
-# Errors -------------------------------------------------------------------------------------------------------------
+# Errors -------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def asked(where: str) -> Iterator[None]:
-    """A context for work in Spark: errors become one line that begins with `where`; warnings are hidden."""
+    """A context for work in Spark: errors become one line that begins with `where`; warnings are
+    hidden.
+    """
     from pyspark.errors import PySparkException
 
-    log = logging.getLogger("SQLQueryContextLogger")  # it would print each error a second time, as JSON
+    # it would print each error a second time, as JSON
+    log = logging.getLogger("SQLQueryContextLogger")
     level = log.level
     try:
         log.setLevel(logging.CRITICAL + 1)
@@ -203,13 +231,23 @@ def tidy(message: str) -> str:
         return _python_error(message)
     lines = [line.strip() for line in message.splitlines() if line.strip(" :")]
     known = [match[1] for line in lines if (match := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
-    said = [re.sub(r"^:? ?([\w.$]+(Exception|Error): )*", "", line) for line in lines if "while calling" not in line]
+    said = [
+        re.sub(r"^:? ?([\w.$]+(Exception|Error): )*", "", line)
+        for line in lines
+        if "while calling" not in line
+    ]
     return re.split(" SQLSTATE: ", [*known, *said, "no reason given"][0])[0][:LONGEST]
 
 
 def _python_error(message: str) -> str:
     """The error that ended a worker's traceback."""
     trace = message.split("Traceback (most recent call last):")[-1].splitlines()
-    error = next((line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given").strip()
-    hint = "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow" if "No module named" in error else ""
+    error = next(
+        (line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given"
+    ).strip()
+    hint = (
+        "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow"
+        if "No module named" in error
+        else ""
+    )
     return f"a worker failed, {re.split(' SQLSTATE: ', error)[0][:LONGEST]}{hint}"

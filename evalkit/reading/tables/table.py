@@ -1,7 +1,8 @@
-"""Tables: the parts of an input read by role, with every value checked and the file and number of every row.
+"""Tables: the parts of an input read by role, with every value checked and the file and number of
+every row.
 
-Text columns are stored as codes of their distinct texts. Slices are the groups of units that share a value of a column;
-a numeric column with many values is cut into quartiles.
+Text columns are stored as codes of their distinct texts. Slices are the groups of units that share
+a value of a column; a numeric column with many values is cut into quartiles.
 """
 
 import re
@@ -60,7 +61,9 @@ class Coded:
 
     def first(self, *names: str) -> int:
         """The first row with one of the names."""
-        return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
+        return int(
+            np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0]
+        )
 
     def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
         """Row and text of the first text that is none of these classes; None if there is none."""
@@ -87,7 +90,9 @@ def repeated(column: Any) -> Ints:
     [0, 3]
     """
     chunks = getattr(column, "chunks", [column])
-    pieces = [chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)]
+    pieces = [
+        chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)
+    ]
     key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
     order = np.sort(key)
     rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
@@ -101,29 +106,38 @@ def whole(column: Any) -> Any:
 
     some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
     texts = some.cast(pa.large_string())
-    return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()  # which copies a single one too
+    # which copies a single one too
+    return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
     """Codes that are equal if the texts are, and the distinct texts that occur.
 
-    column: text of Arrow or numpy, or a list of Arrow arrays in sequence. An empty text counts as a text.
+    column: text of Arrow or numpy, or a list of Arrow arrays in sequence. An empty text counts as a
+    text.
     """
     import pyarrow as pa
 
     column = pa.array(column) if isinstance(column, np.ndarray) else column
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
     if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
-        every = pa.concat_arrays(pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks)
+        every = pa.concat_arrays(
+            pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks
+        )
     else:
         plain = [chunk.cast(pa.large_string()) for chunk in chunks]
         every = whole(pa.chunked_array(plain, pa.large_string())).dictionary_encode("encode")
     place, texts = every.indices, every.dictionary
     if place.null_count:
-        place, texts = place.fill_null(len(texts)), pa.concat_arrays([texts, pa.nulls(1, texts.type)])
+        place, texts = (
+            place.fill_null(len(texts)),
+            pa.concat_arrays([texts, pa.nulls(1, texts.type)]),
+        )
     code = place.to_numpy(zero_copy_only=False).astype(np.int64)
     used = np.bincount(code, minlength=len(texts)) > 0
-    return (code, texts) if used.all() else ((np.cumsum(used) - 1)[code], texts.filter(pa.array(used)))
+    return (
+        (code, texts) if used.all() else ((np.cumsum(used) - 1)[code], texts.filter(pa.array(used)))
+    )
 
 
 def ordered(column: Any) -> tuple[Ints, Any]:
@@ -159,7 +173,9 @@ class Ids:
 
     @cached_property
     def code(self) -> Ints:
-        """The index of each id among the sorted distinct ones; if all differ, the number of its row."""
+        """The index of each id among the sorted distinct ones; if all differ, the number of its
+        row.
+        """
         return ordered(self.texts)[0] if len(repeated(self.texts)) else np.arange(len(self))
 
     def __len__(self) -> int:
@@ -188,7 +204,7 @@ def _large(block: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, texts)
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------
 
 
 Named = TypeVar("Named")
@@ -197,7 +213,9 @@ Column = TypeVar("Column")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of doubles."""
+    """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of
+    doubles.
+    """
 
     part: Part
     fields: Fields
@@ -234,7 +252,9 @@ class Table:
         return part.place(number)
 
     def released(self, role: str, read: Callable[["Table", str], Column]) -> Column:
-        """A column, which the table then no longer holds. read: makes it from the table and the role."""
+        """A column, which the table then no longer holds. read: makes it from the table and the
+        role.
+        """
         column = read(self, role)
         for block in self.blocks:
             del block.columns[role]
@@ -254,7 +274,9 @@ class Table:
         """A text column as a chunked Arrow array."""
         import pyarrow as pa
 
-        return pa.chunked_array([chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string())
+        return pa.chunked_array(
+            [chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string()
+        )
 
     def texts(self, role: str) -> np.ndarray:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
@@ -295,7 +317,9 @@ def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
         lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
         lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
         if lacking:
-            raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
+            raise InputError(
+                f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}"
+            )
 
 
 def _lacks(part: Part, column: Field, other: Part) -> str:
@@ -303,15 +327,22 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
 
 
 def block(part: Part, fields: Fields) -> Block:
-    """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a rule."""
+    """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a
+    rule.
+    """
     columns = part.load(*split(fields))
     rows = len(next(iter(columns.values())))
     if not rows:
         raise part.no_rows()
-    return Block(part, fields, {role: column.checked(columns[role], part) for role, column in fields.items()}, rows)
+    return Block(
+        part,
+        fields,
+        {role: column.checked(columns[role], part) for role, column in fields.items()},
+        rows,
+    )
 
 
-# Slices ---------------------------------------------------------------------------------------------------------------
+# Slices -------------------------------------------------------------------------------------------
 
 
 MOST = 12
@@ -322,7 +353,8 @@ BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 class Slice:
     """One group: the column, the value or range that its units share, and the units.
 
-    member: their mask, or if the rows are not in memory the number of the group. texts: the values in it.
+    member: their mask, or if the rows are not in memory the number of the group. texts: the values
+    in it.
     """
 
     column: str
@@ -339,8 +371,8 @@ class Slice:
 def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
     """The groups of a text column, in natural order of the value; every unit is in one of them.
 
-    Numbers with more than `most` distinct values are grouped by quartile; of more texts the most frequent are kept, and
-    the rest is one group, so that no unit is left out.
+    Numbers with more than `most` distinct values are grouped by quartile; of more texts the most
+    frequent are kept, and the rest is one group, so that no unit is left out.
 
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
     [('2', 2), ('10', 1)]
@@ -351,7 +383,10 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
         names, code = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
     grouped = groups(names, np.bincount(code, minlength=len(names)), most)
     of = grouped.of[code]
-    return [Slice(column, label, of == i, names[grouped.of == i].tolist()) for i, label in enumerate(grouped.labels)]
+    return [
+        Slice(column, label, of == i, names[grouped.of == i].tolist())
+        for i, label in enumerate(grouped.labels)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,7 +426,8 @@ def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> li
 
 
 def natural(names: np.ndarray) -> Ints:
-    """The order of texts in which the whole numbers in them count as numbers, and "<" and ">" as bounds.
+    """The order of texts in which the whole numbers in them count as numbers, and "<" and ">" as
+    bounds.
 
     >>> natural(np.array(["10+", "2-9", "<=2", "week 10", "week 9"])).tolist()
     [2, 1, 0, 4, 3]
@@ -401,7 +437,9 @@ def natural(names: np.ndarray) -> Ints:
 
 
 def _natural_key(name: str) -> tuple[list[int | str], int]:
-    """The parts of a text with its numbers as numbers; then which side of them it lies on, if it is a bound."""
+    """The parts of a text with its numbers as numbers; then which side of them it lies on, if it is
+    a bound.
+    """
     bound = BOUND.match(name)
     side = {"<": -1, ">": 1}[bound[1]] if bound else 0
     parts = re.split(r"([0-9]+)", name[bound.end() :] if bound else name)
@@ -417,7 +455,9 @@ def _numbers(names: np.ndarray) -> Floats | None:
 
 
 def _quarters(values: Floats, rows: Ints) -> Groups:
-    edges = np.unique(np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf"))
+    edges = np.unique(
+        np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf")
+    )
     place = np.maximum(np.searchsorted(edges, values), 1) - 1
     labels = [f"({low:.15g}, {high:.15g}]" for low, high in pairwise(edges)]
     labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"

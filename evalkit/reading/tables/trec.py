@@ -1,4 +1,6 @@
-"""TREC text files: runs (`query Q0 item rank score tag`) and judgements (`query 0 item grade`); runs of MS MARCO."""
+"""TREC text files: runs (`query Q0 item rank score tag`) and judgements (`query 0 item grade`);
+runs of MS MARCO.
+"""
 
 import io
 import re
@@ -18,7 +20,9 @@ IDS = ("query", "item", "system")
 
 
 class Layout(NamedTuple):
-    """The fields of one kind of line: their number, and the index and the name of those that are read."""
+    """The fields of one kind of line: their number, and the index and the name of those that are
+    read.
+    """
 
     title: str
     fields: tuple[str, ...]
@@ -27,10 +31,16 @@ class Layout(NamedTuple):
     @property
     def wanted(self) -> list[tuple[int, str]]:
         """Index and name of the fields that are read; ranks only for a run without scores."""
-        return [(i, name) for i, name in enumerate(self.fields) if name and name in (*IDS, self.number)]
+        return [
+            (i, name) for i, name in enumerate(self.fields) if name and name in (*IDS, self.number)
+        ]
 
 
-RUN = Layout("a run line, 'query Q0 item rank score tag'", ("query", "", "item", "rank", "score", "system"), "score")
+RUN = Layout(
+    "a run line, 'query Q0 item rank score tag'",
+    ("query", "", "item", "rank", "score", "system"),
+    "score",
+)
 QRELS = Layout("a judgement line, 'query 0 item grade'", ("query", "", "item", "grade"), "grade")
 MARCO = Layout("a run line, 'query item rank'", ("query", "item", "rank"), "rank")
 SECOND = ("0", "Q0")  # what the second field of TREC lines says
@@ -39,7 +49,8 @@ SECOND = ("0", "Q0")  # what the second field of TREC lines says
 def layout(first: list[str]) -> Layout | None:
     """The layout for the fields of a first line, None if it is neither a run nor judgements.
 
-    Six or more fields with numbers in the fourth and fifth make a run; four with a number last make judgements.
+    Six or more fields with numbers in the fourth and fifth make a run; four with a number last make
+    judgements.
     """
     if len(first) >= 6 and _is_number(first[3]) and _is_number(first[4]):
         return RUN
@@ -47,12 +58,16 @@ def layout(first: list[str]) -> Layout | None:
 
 
 def first_line(path: Path) -> list[str]:
-    """The fields of the first non-empty line, split at white space; empty if the first 64 KB have no such line."""
+    """The fields of the first non-empty line, split at white space; empty if the first 64 KB have
+    no such line.
+    """
     return next(iter(first_lines(path)), [])
 
 
 def first_lines(path: Path) -> list[list[str]]:
-    """The fields of the non-empty lines in the first 64 KB; a truncated line counts only if it is the first."""
+    """The fields of the non-empty lines in the first 64 KB; a truncated line counts only if it is
+    the first.
+    """
     with unpacked(path) as stream:
         head = stream.read(HEAD).removeprefix(_BOM)
     lines = [parts for _, parts in _split(head.splitlines())]
@@ -60,12 +75,16 @@ def first_lines(path: Path) -> list[list[str]]:
 
 
 def layout_of(lines: list[list[str]]) -> Layout | None:
-    """The layout of a file whose name does not tell it: that of its first line, or a run of MS MARCO."""
+    """The layout of a file whose name does not tell it: that of its first line, or a run of MS
+    MARCO.
+    """
     return layout(lines[0]) or (MARCO if _counts(lines) else None)
 
 
 def layout_of_table(lines: list[list[str]]) -> Layout | None:
-    """The layout of a file with the suffix of a table, if its lines are those of TREC or MS MARCO."""
+    """The layout of a file with the suffix of a table, if its lines are those of TREC or MS
+    MARCO.
+    """
     shape = layout_of(lines) if lines else None
     return None if shape in (RUN, QRELS) and lines[0][1] not in SECOND else shape
 
@@ -92,7 +111,9 @@ def _is_number(text: str) -> bool:
 
 
 def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
-    """Number and fields of each line that is neither blank nor a comment; only ASCII white space parts fields."""
+    """Number and fields of each line that is neither blank nor a comment; only ASCII white space
+    parts fields.
+    """
     for number, line in enumerate(lines, start=1):
         parts = line.split()
         if parts and not line.startswith(b"#"):
@@ -100,10 +121,12 @@ def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
-    """The wanted fields of every line as Arrow arrays by name; text, but score and grade as doubles.
+    """The wanted fields of every line as Arrow arrays by name; text, but score and grade as
+    doubles.
 
     name: what errors call the file.
-    Fields after the last are ignored, as trec_eval does. Raises InputError with the line for anything else.
+    Fields after the last are ignored, as trec_eval does. Raises InputError with the line for
+    anything else.
     """
     try:
         with unpacked(path) as stream:
@@ -115,12 +138,16 @@ def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
 
 
 def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
-    """By Arrow's reader, where one blank or tab separates all fields and no line is special; else None."""
+    """By Arrow's reader, where one blank or tab separates all fields and no line is special; else
+    None.
+    """
     import pyarrow as pa
     import pyarrow.csv as csv
 
     data = data.replace(b"\t", b" ")
-    if any(mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")) or data[:1] in (b"#", b" ", b"\n"):
+    if any(mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")) or data[
+        :1
+    ] in (b"#", b" ", b"\n"):
         return None
     names = [name or f"unused{i}" for i, name in enumerate(shape.fields)]
     wanted = [name for _, name in shape.wanted]
@@ -150,12 +177,18 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
             raise InputError(f"{file}: line {line} must be {shape.title}, got {got}")
         if shape is RUN and layout(parts[5:]) is RUN:
             got = f"another after it: {' '.join(parts)[:80]!r}"
-            raise InputError(f"{file}: line {line} must be {shape.title}, got {got}; begin a new line for each")
+            raise InputError(
+                f"{file}: line {line} must be {shape.title}, got {got}; begin a new line for each"
+            )
         if _has_blank(parts, shape):
             got = repr(" ".join(parts)[:80])
-            raise InputError(f"{file}: line {line} must be {shape.title}, without blanks in ids, got {got}")
+            raise InputError(
+                f"{file}: line {line} must be {shape.title}, without blanks in ids, got {got}"
+            )
         for i, name in shape.wanted:
-            columns[name].append(_number(parts[i], name, file, line) if name == shape.number else parts[i])
+            columns[name].append(
+                _number(parts[i], name, file, line) if name == shape.number else parts[i]
+            )
     types = {name: pa.float64() if name == shape.number else pa.string() for name in columns}
     return {name: pa.array(column, types[name]) for name, column in columns.items()}
 
@@ -173,7 +206,9 @@ def _check_text(data: bytes, file: str) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}: must be UTF-8 text, got byte 0x{data[error.start]:02x} (line {line})") from None
+        raise InputError(
+            f"{file}: must be UTF-8 text, got byte 0x{data[error.start]:02x} (line {line})"
+        ) from None
 
 
 def _number(text: str, name: str, file: str, line: int) -> float:
