@@ -18,7 +18,7 @@ MODULES = sorted(
 )
 
 FLOORS = {
-    0: "arrays findings limits numbers parameters system",
+    0: "arrays findings limits names numbers parameters system",
     1: "metrics report page running",
     2: "catalogue",
     3: "statistics",

@@ -26,6 +26,7 @@ from evalkit.catalogue.tables import (
     LABELS,
     RANKINGS,
 )
+from evalkit.names import usual
 from evalkit.parameters.kinds import NUMBER, did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {
@@ -239,7 +240,7 @@ KNOWN = {
     for name, best in CATALOGUE.items()
     if best != "neither" and len(name) > 1 and name not in UNCLEAR
 }
-KNOWN |= {word: best for best, words in TEXTS["directions"].items() for word in words.split()}
+KNOWN |= {name: best for best, named in usual("directions").items() for name in named}
 LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
 PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")
 TURNED = re.compile(rf"(neg|negative|negated|minus|inverse|inv)_|1_(?=({LONGEST_FIRST})$)")
