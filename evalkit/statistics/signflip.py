@@ -18,6 +18,7 @@ Below, `tied` is the weight of such draws: 1 or ½.
 """
 
 import pickle
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, wraps
@@ -335,21 +336,51 @@ class Ranges:
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
         {0.5: (1.0, 9.0)}
         """
-        # out, with it
-        left = np.array(
-            [max(int(np.ceil(round(self.draws * (1 - level), 9))), 1) for level in levels]
-        )
-        low, high = (
-            np.partition(self.low, left - 1)[left - 1],
-            -np.partition(-self.high, left - 1)[left - 1],
-        )
-        ends = np.array([low, high]) + self.mean
-        ends[np.abs(ends) <= self.rounding] = 0.0
-        return dict(zip(levels, map(tuple, ends.T.tolist()), strict=True))
+        limits = {}
+        low, high = self.low, self.high
+        for level in sorted(levels):
+            # Beyond a limit lie at most so many ends, and those beyond the limit of a higher level
+            # are among them. The draws change their places, which mean nothing. One place at a
+            # time: numpy finds several at once in slower code.
+            beyond = max(int(np.ceil(round(self.draws * (1 - level), 9))), 1)
+            low.partition(beyond - 1)
+            high.partition(high.size - beyond)
+            low = low[:beyond]
+            high = high[high.size - beyond :]
+            limits[level] = self._limit(low[-1]), self._limit(high[0])
+        return limits
+
+    def _limit(self, end: float) -> float:
+        limit = float(self.mean + end)
+        return 0.0 if abs(limit) <= self.rounding else limit
 
 
-def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> Ranges:
+class Memory(threading.local):
+    """Memory for the ends of ranges, which each comparison of a thread uses again.
+
+    Memory that is new to the process costs several times the work on its numbers.
+    """
+
+    ends: Floats = np.empty((2, 0))
+
+    def for_ends(self, draws: int) -> Floats:
+        """Two rows of this length, whose numbers are those of an earlier comparison."""
+        if self.ends.shape[1] < draws:
+            self.ends = np.empty((2, draws))
+        return self.ends[:, :draws]
+
+
+def ranges(
+    total: Floats,
+    count: Floats,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    memory: Memory | None = None,
+) -> Ranges:
     """The range of each sign vector; total: the difference of each unit, count: its rows.
+
+    memory: where the ends stand, until it is given for other ranges; by default they stay.
 
     All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random
     ones, and the data's own, whose range is the whole line and which keeps p above 0.
@@ -368,12 +399,16 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     sizes, rows = remembered(_sizes, count.size)(count.tobytes(), bits), float(count.sum())
     mean, rounding = float(total.sum()) / rows, TIE * float(np.abs(total).sum()) / rows
     every = sizes.kept.size + bool(bits)  # beside random draws the last of all is the data's own
-    (low, high), start = np.full((2, every), [[-np.inf], [np.inf]]), 0
+    low, high = (memory or Memory()).for_ends(every)
+    low[-1], high[-1] = -np.inf, np.inf
+    start = 0
     for drawn in sums(total - mean * count, bits):
-        part = slice(start, start := start + drawn.size)
-        flipped, kept = drawn * sizes.flipped[part], drawn * sizes.kept[part]
-        np.minimum(flipped, kept, out=low[part])
-        np.maximum(flipped, kept, out=high[part])
+        here = slice(start, start + drawn.size)
+        flipped = drawn * sizes.flipped[here]
+        kept = drawn * sizes.kept[here]
+        np.minimum(flipped, kept, out=low[here])
+        np.maximum(flipped, kept, out=high[here])
+        start = here.stop
     low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
     if own_mirror and bits:
         half = slice(every // 2)

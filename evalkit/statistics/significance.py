@@ -26,6 +26,7 @@ Adjustment = Callable[[ArrayLike], Floats]
 SMALLEST = 1e-12  # p of an interval that never reaches 0
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 WELCH = "influence of rows, Welch t"
+MEMORY = signflip.Memory()
 
 
 # Means over units
@@ -67,7 +68,7 @@ def sign_flip(
     check_comparison_level(level)
     total = of_units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
-    drawn = signflip.ranges(total, size, rng=rng, draws=draws)
+    drawn = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     p, how = signflip.p_value(total, drawn, rng=rng, tied=signflip.HALF if mid_p else 1.0)
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
