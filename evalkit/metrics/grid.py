@@ -160,14 +160,22 @@ def pooled(g: Grid, most: int) -> Grid:
     """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most
     `most` bins.
     """
-    shift, start, _ = bins(g.low, g.shift, most, g.cut)
+    shift, start, size = bins(g.low, g.shift, most, g.cut)
     if len(start) == len(g.low):
         return replace(g, shift=shift)
-    high, sums = (
-        np.maximum.reduceat(g.high, start),
-        tuple(np.add.reduceat(column, start) for column in g.sums),
-    )
-    return Grid(shift, g.low[start], high, sums, g.cut)
+    # A bin lies within one of the new bins, so that these have the same places in the order of the
+    # highest scores.
+    high = g.high if g.high is g.low else np.sort(g.high)
+    sums = tuple(_by_bin(column, start, size) for column in g.sums)
+    return Grid(shift, g.low[start], high[start + size - 1], sums, g.cut)
+
+
+def _by_bin(column: np.ndarray, start: Ints, size: Ints) -> np.ndarray:
+    """The sums of neighbouring numbers: of whole numbers by differences of running totals."""
+    if column.dtype.kind == "f":
+        return np.add.reduceat(column, start)
+    totals = np.cumsum(column)[start + size - 1]
+    return np.diff(totals, prepend=0)
 
 
 # Bins of sorted codes -----------------------------------------------------------------------------

@@ -245,14 +245,22 @@ def _labels(found: Predictions, positive: str | None) -> tuple[str, str]:
 
 
 SCORE = 64  # bytes that a score needs while its block is reduced
+BESIDE = 2  # as much as so many scores is needed by the labels and the places of rows
 MOST = 4_096  # distinct texts of a column of classes
 
 
-def wide(reading: Reading, columns: int) -> Reading:
-    """The limits on rows in memory, for a table with this many numeric columns."""
-    times = max(1.0, columns * SCORE / reading.row)
+def of_width(reading: Reading, columns: int) -> Reading:
+    """The limits on rows in memory, for a table with this many numeric columns.
+
+    Fewer rows at least in a shard of a wide table, more rows at most in one of a narrow table:
+    shards are merged, and of fewer there is less to merge.
+    """
+    times = (columns + BESIDE) * SCORE / reading.row
+    row = int(reading.row * times)
+    if times < 1:
+        return replace(reading, row=row, largest=int(reading.largest / times))
     shard, worker = int(reading.shard / times), int(reading.worker / times)
-    return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
+    return replace(reading, row=row, shard=shard, worker=worker)
 
 
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
@@ -328,10 +336,7 @@ def opened(
     predicted: Predicted, budget: backends.Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
     """The table in an engine if it has more rows than are kept in memory; None otherwise."""
-    reading = budget.reading
-    if predicted.kind != "binary":
-        reading = wide(
-            reading, sum(field.is_number for field in predicted.layouts[0].fields.values())
-        )
+    numbers = sum(field.is_number for field in predicted.layouts[0].fields.values())
+    reading = of_width(budget.reading, numbers)
     with backends.needed(predicted.parts, replace(budget, reading=reading)) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
