@@ -13,13 +13,13 @@ class Reading:
     rows: rows of a table of predictions that are read into memory; larger tables are read in
     blocks. held: the most rows of out-of-fold predictions; more are rejected. lists: rows of ranked
     lists that are read into memory. collected: rows of a Spark table that are collected; more need
-    an engine. shard, largest: the fewest and the most rows of a shard. row: bytes per row, in
-    DuckDB, Arrow and numpy together, while a shard is reduced. worker: rows that a Spark worker
-    reduces at once, about 300 MB. units: distinct units whose sums are all kept; more are sorted,
-    so that each is in one shard. values: distinct values of a column for segments. ids: ids whose
-    hashes are kept to find duplicates; with more, the engine is queried. kept: the most values to
-    keep, one per unit, system and metric. listed: up to so many units, each is listed and
-    resampled, and signs can be flipped.
+    an engine. shard, largest: the fewest and the most rows of a shard; at_once: its bytes at
+    most. row: bytes per row, in DuckDB, Arrow and numpy together, while a shard is reduced.
+    worker: rows that a Spark worker reduces at once, about 300 MB. units: distinct units whose
+    sums are all kept; more are sorted, so that each is in one shard. values: distinct values of
+    a column for segments. ids: ids whose hashes are kept to find duplicates; with more, the
+    engine is queried. kept: the most values to keep, one per unit, system and metric. listed:
+    up to so many units, each is listed and resampled, and signs can be flipped.
     """
 
     rows: int = 2**20
@@ -27,7 +27,8 @@ class Reading:
     lists: int = 2_000_000
     collected: int = 2**20
     shard: int = 100_000
-    largest: int = 2**19
+    largest: int = 2**22
+    at_once: int = 1_000 * 2**19
     row: int = 1_000
     worker: int = 2**19
     units: int = 2**14

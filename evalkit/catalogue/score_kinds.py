@@ -173,10 +173,10 @@ class Decision(Curve):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        moved = self.bins(rows.cut)[
-            np.where(rows.actual == 1, 0, 1), np.where(rows.predicted == 1, 0, 1)
-        ]
-        return Effects(self.value(rows, k), rows.weights * moved)
+        moved = self.bins(rows.cut).ravel().take(rows.outcome)
+        if rows.weight is not None:
+            moved *= rows.weight
+        return Effects(self.value(rows, k), moved)
 
 
 @dataclass(frozen=True)

@@ -111,13 +111,15 @@ class Rows:
         """The table of the decisions: score 1 for the rows predicted positive, 0 for the others."""
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
-        predicted, label = self.decision == 1, self.actual == 1
-        rows = self.weights if self.weight is not None else np.ones(len(self), np.int64)
-        positive, negative = (
-            [rows[side & predicted].sum(), rows[side & ~predicted].sum()]
-            for side in (label, ~label)
-        )
-        return Counts.of(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative))
+        sizes = np.bincount(self.outcome, self.weight, 4).reshape(2, 2)
+        return Counts.of(np.array([1.0, 0.0]), *np.cumsum(sizes, axis=1))
+
+    @cached_property
+    def outcome(self) -> NDArray[np.int8]:
+        """The outcome of each decision: 0 for TP, 1 for FN, 2 for FP, 3 for TN."""
+        negative = (self.actual != 1).view(np.int8)
+        rejected = (self.predicted != 1).view(np.int8)
+        return 2 * negative + rejected
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
@@ -132,10 +134,10 @@ class Rows:
         both.
         """
         y, d = self.actual, self.predicted
-        true, said, both = (
-            side.sum(axis=1, dtype=np.int16).astype(np.float64) for side in (y, d, y & d)
-        )
-        return true, said, both
+        # A product is several times as fast as sums of short rows.
+        each = np.ones(y.shape[1])
+        true, predicted, both = (marks.astype(np.float64) @ each for marks in (y, d, y & d))
+        return true, predicted, both
 
     # Of several classes
 

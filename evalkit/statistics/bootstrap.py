@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
-from evalkit.metrics import counts as tables
+from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, place, pool
+from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
 from evalkit.metrics.rows import Rows
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
@@ -320,7 +320,7 @@ def _placed(rows: Rows, most: int = SPREAD) -> tuple[Floats, Ints, Ints, int]:
     """
     score = pool(rows.counts, cells(rows.counts, most)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = place(ends(rows.counts, most), rows.scores) + len(score) * (rows.actual == 0)
+    cell = influence.place(ends(rows.counts, most), rows.scores) + len(score) * (rows.actual == 0)
     if rows.unit is None:
         return score, cell, np.arange(len(rows)), len(rows)
     unit, names = codes(rows.unit)

@@ -159,11 +159,13 @@ def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
         spread = float(np.sqrt(np.dot(part.moved, part.moved)))
         value += part.share * e.value
         if spread > 0:
-            step = np.outer(distance / spread, part.moved)
-            sums = step if sums is None else sums + step
+            if sums is None:
+                sums = np.zeros((2, part.moved.size))
+            for total, multiple in zip(sums, distance / spread, strict=True):
+                total += multiple * part.moved
         else:
             alone += distance**2
-    below, above = np.sqrt(alone + (0.0 if sums is None else (sums**2).sum(axis=1)))
+    below, above = np.sqrt(alone + (0.0 if sums is None else np.einsum("ij,ij->i", sums, sums)))
     return Estimate(value, float(value - below), float(value + above), level, int(n), MOVER)
 
 

@@ -51,9 +51,8 @@ class Budget:
 
         It does not depend on threads, because sums of doubles depend on where shards end.
         """
-        return max(
-            self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row)
-        )
+        most = min(self.memory // 4, self.reading.at_once) // self.reading.row
+        return max(self.reading.shard, min(self.reading.largest, most))
 
     @property
     def workers(self) -> int:

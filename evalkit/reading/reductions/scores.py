@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError
-from evalkit.limits import Reading
+from evalkit.limits import USUAL, Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, checked
@@ -245,7 +245,7 @@ def _labels(found: Predictions, positive: str | None) -> tuple[str, str]:
 
 
 SCORE = 64  # bytes that a score needs while its block is reduced
-BESIDE = 2  # as much as so many scores is needed by the labels and the places of rows
+BESIDE = 4  # as much as so many scores is needed by labels, the places of rows and their bins
 MOST = 4_096  # distinct texts of a column of classes
 
 
@@ -255,12 +255,10 @@ def of_width(reading: Reading, columns: int) -> Reading:
     Fewer rows at least in a shard of a wide table, more rows at most in one of a narrow table:
     shards are merged, and of fewer there is less to merge.
     """
-    times = (columns + BESIDE) * SCORE / reading.row
-    row = int(reading.row * times)
-    if times < 1:
-        return replace(reading, row=row, largest=int(reading.largest / times))
-    shard, worker = int(reading.shard / times), int(reading.worker / times)
-    return replace(reading, row=row, shard=shard, worker=worker)
+    times = (columns + BESIDE) * SCORE / USUAL.reading.row
+    fewer = max(1.0, times)
+    shard, worker = int(reading.shard / fewer), int(reading.worker / fewer)
+    return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
 
 
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
