@@ -15,6 +15,7 @@ from typing import Any
 
 from evalkit import report, system
 from evalkit.arrays import ParameterError
+from evalkit.drawing.displays import Displayed
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
 
@@ -239,7 +240,9 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
 
     cell.execution_count = number
     cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
-    if value is not None:
+    if isinstance(value, Displayed):
+        cell.outputs += [new_output("display_data", **each._asdict()) for each in value.displays()]
+    elif value is not None:
         cell.outputs.append(
             new_output("execute_result", data=bundle(value), execution_count=number)
         )

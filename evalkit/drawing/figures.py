@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from os import PathLike
 from typing import Any
@@ -22,6 +23,8 @@ import numpy as np
 
 from evalkit import system
 from evalkit.arrays import Bools, ParameterError
+from evalkit.drawing import rasters
+from evalkit.drawing.displays import Display, Displayed, with_page
 from evalkit.drawing.tables import Html, escape, folded, writable
 
 STYLE: dict[Any, Any] = {
@@ -92,13 +95,13 @@ def _checked_size(size: Any) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Figure(Displayed):
     """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page.
 
     alt: the alternative text. size: width and height in inches. panels: rows and columns of axes,
     of which `draw` takes an array; None for single axes. summary: the line that opens a folded
     figure, "" for one that is not folded. of: a function from a slice's name to the same figure of
-    the slice, if the study has slices.
+    the slice, if the study has slices. png: draws the same in pixels, for notebooks.
     """
 
     draw: Callable[..., Any]
@@ -107,6 +110,7 @@ class Figure:
     caption: str
     alt: str
     svg: str
+    png: Callable[[], rasters.Png]
     size: tuple[float, float]
     panels: tuple[int, int] | None = None
     kind: str = ""
@@ -167,8 +171,18 @@ class Figure:
         """A figure has no tables."""
         return ()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": self.alt}
+    @property
+    def notebook_pieces(self) -> tuple["Figure"]:
+        """The figure itself, which a notebook shows as a picture."""
+        return (self,)
+
+    def displays(self) -> list[Display]:
+        """The picture, and its caption below."""
+        png = self.png()
+        look = {"width": png.width, "height": png.height, "alt": self.alt}
+        picture = {"image/png": png.content, "text/plain": self.alt}
+        caption = {"text/html": f"<p>{escape(self.caption)}</p>"}
+        return with_page(self.html, [Display(picture, {"image/png": look}), Display(caption, {})])
 
     def folded(self, summary: str) -> "Figure":
         """The figure folded below a line that opens it."""
@@ -269,7 +283,8 @@ def picture(
     svg, axes = _drawn(draw, data, options, (width, height), panels)
     alt, kind = f"{caption} {says}".strip(), "wide" if width > WIDTH else ""
     named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
-    return Figure(draw, data, options, caption, alt, named, _size(axes), panels, kind)
+    png = partial(rasters.png, axes.flat[0].figure, [], STYLE)
+    return Figure(draw, data, options, caption, alt, named, png, _size(axes), panels, kind)
 
 
 def row(
@@ -291,9 +306,12 @@ def row(
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    cut, alt = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure)), f"{caption} {says}".strip()
+    figure, boxes = axes.flat[0].figure, _boxes(axes)
+    cut, alt = "".join(_apart(svg, boxes, figure)), f"{caption} {says}".strip()
     together = f'<div class="row" role="img" aria-label="{escape(alt)}">{cut}</div>'
-    return Figure(every, data, options, caption, alt, together, _size(axes), (1, panels))
+    ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
+    png = partial(rasters.png, figure, ends, STYLE)
+    return Figure(every, data, options, caption, alt, together, png, _size(axes), (1, panels))
 
 
 def _boxes(axes: Any) -> list[Any]:

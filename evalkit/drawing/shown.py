@@ -16,6 +16,7 @@ import pandas as pd
 
 from evalkit import numbers, report, running, system
 from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.displays import Display, Displayed
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
@@ -98,7 +99,7 @@ class Offer(Generic[Shape]):
         return f"<{', '.join(self.__dir__())}>"
 
 
-class Shown:
+class Shown(Displayed):
     """What `read` of a report returns. It prints itself, and gives the page's figures and tables
     for other uses.
 
@@ -180,12 +181,22 @@ class Shown:
         """The documented names that this study has."""
         return [name for name in DOCUMENTED if hasattr(type(self), name) or name in vars(self)]
 
-    def _repr_html_(self) -> str:
+    def displays(self) -> list[Display]:
         """The summary without its links, whose places are on the page alone."""
-        return LINK.sub(r"\1", EVIDENCE.sub("", self.summary().html))
+        return [
+            Display({kind: _unlinked(text) for kind, text in data.items()}, metadata)
+            for data, metadata in self.summary().displays()
+        ]
+
+    def _repr_html_(self) -> str:
+        return self.displays()[0].data["text/html"]
 
     def __str__(self) -> str:
         return self.summary().text
+
+
+def _unlinked(html: str) -> str:
+    return LINK.sub(r"\1", EVIDENCE.sub("", html))
 
 
 # Findings: two beside the answer, the others where they belong, and a count of all ----------------

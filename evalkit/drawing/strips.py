@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evalkit.drawing.tables import Cell, Head, Html, Table, cell, escape
+from evalkit.drawing.tables import Cell, Head, Html, cell, escape, table
 from evalkit.numbers import number
 
 EDGE = 5  # per cent of the axis on each side, for the ends of whiskers and of the numbers below
@@ -114,13 +114,13 @@ def _line(x: str, style: str) -> str:
 def strip(
     caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan
 ) -> Html:
-    """The strip as a table: the name, the axis, and a column for each further head; without the
-    axis as a `Table`.
+    """The strip as a table: the name, the axis, and a column for each further head; in notebooks
+    without the axis.
     """
     axis = Axis.of([point for result in results for _, point in result.points], reference)
     first, *others = map(cell, heads)
     rows = [[result.name, *map(cell, result.cells)] for result in results]
-    content = Table(caption, [first, *others], rows)
+    plain = table(caption, [first, *others], rows)
     head = "".join(
         f'<th scope="col">{column.markup or escape(column.text)}</th>' for column in others
     )
@@ -134,7 +134,8 @@ def strip(
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody>{foot}"
     )
-    return Html(f'<div class="scroll strip"><table>{inner}</table></div>', content.text, (content,))
+    html = f'<div class="scroll strip"><table>{inner}</table></div>'
+    return Html(html, plain.text, plain.tables, (plain,))
 
 
 def _row(result: Result, axis: Axis) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from evalkit.arrays import ParameterError
+from evalkit.drawing.displays import Display, Displayed, with_page
 from evalkit.numbers import (
     END,
     Show,
@@ -321,12 +323,17 @@ SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a 
 
 
 @dataclass(frozen=True, repr=False)
-class Html:
-    """A piece of the page: HTML for the page, plain text for a terminal."""
+class Html(Displayed):
+    """A piece of the page: HTML for the page, plain text for a terminal.
+
+    replaced_by: the figures, and HTML without SVG and controls, that a notebook shows in its place;
+    empty where it shows the same.
+    """
 
     html: str
     text: str = ""
     tables: tuple["Table", ...] = ()
+    replaced_by: tuple["Piece", ...] = ()
 
     def __repr__(self) -> str:
         """The text, which a console shows."""
@@ -360,12 +367,21 @@ class Html:
         """Write the tables as the sheets of a workbook; needs openpyxl."""
         workbook(self.to_frames(), path)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": self.text}
+    @property
+    def notebook_pieces(self) -> tuple["Piece", ...]:
+        """What a notebook shows."""
+        return self.replaced_by or (self,)
+
+    def displays(self) -> list[Display]:
+        """Its HTML and text, or what replaces it."""
+        if not self.replaced_by:
+            return [Display({"text/html": self.html, "text/plain": self.text}, {})]
+        outputs = [output for piece in self.replaced_by for output in piece.displays()]
+        return with_page(self.html, outputs)
 
 
 class Piece(Protocol):
-    """What a page is made of: HTML, a text for a terminal, and tables."""
+    """What a page is made of: HTML, text for a terminal, tables; and what a notebook shows."""
 
     @property
     def html(self) -> str: ...
@@ -373,6 +389,9 @@ class Piece(Protocol):
     def text(self) -> str: ...
     @property
     def tables(self) -> tuple[Table, ...]: ...
+    @property
+    def notebook_pieces(self) -> tuple["Piece", ...]: ...
+    def displays(self) -> list[Display]: ...
 
 
 def with_interval(
@@ -430,9 +449,26 @@ def stack(pieces: Iterable[Piece]) -> Html:
     """Several pieces below one another; empty ones leave no line."""
     pieces = [piece for piece in pieces if piece.html]
     every = tuple(table for piece in pieces for table in piece.tables)
-    return Html(
-        "".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every
-    )
+    html, text = _together(pieces)
+    same = all(isinstance(piece, Html) and not piece.replaced_by for piece in pieces)
+    return Html(html, text, every, () if same else tuple(_in_notebook(pieces)))
+
+
+def _together(pieces: Iterable[Piece]) -> tuple[str, str]:
+    """The HTML and the text of several pieces."""
+    several = list(pieces)
+    text = "\n".join(piece.text for piece in several)
+    return "".join(piece.html for piece in several), text
+
+
+def _in_notebook(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """What a notebook shows of the pieces: figures, and the HTML between two of them as one."""
+    every = [each for piece in pieces for each in piece.notebook_pieces]
+    for is_html, run in groupby(every, key=lambda piece: isinstance(piece, Html)):
+        if is_html:
+            yield Html(*_together(run))
+        else:
+            yield from run
 
 
 def paragraph(text: Cell | str) -> Html:
@@ -693,8 +729,17 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
     start = "".join(
         f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value
     )
-    opened = f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>"
-    return Html(opened, f"{summary}\n{piece.text}", piece.tables)
+
+    def opened(html: str) -> str:
+        return f"<details{start}><summary>{escape(summary)}</summary>{html}</details>"
+
+    replaced_by: tuple[Piece, ...] = piece.replaced_by
+    if all(isinstance(each, Html) for each in replaced_by):
+        replaced_by = tuple(Html(opened(each.html), each.text) for each in replaced_by)
+    else:  # an output of its own, as a figure is, cannot be folded
+        replaced_by = (Html(f"<p><b>{escape(summary)}</b></p>", summary), *replaced_by)
+    text = f"{summary}\n{piece.text}"
+    return Html(opened(piece.html), text, piece.tables, replaced_by)
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

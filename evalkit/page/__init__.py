@@ -61,6 +61,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
+from evalkit.drawing.displays import PAGE
 from evalkit.findings.kinds import measured
 from evalkit.numbers import anchor
 
@@ -137,9 +138,18 @@ class ReportExporter(TemplateExporter):
         ]
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
+        _prefer_page(notebook)
         notebook.cells = without_empty(notebook.cells)
         resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
+
+
+def _prefer_page(notebook: Any) -> None:
+    """Replace outputs that notebooks show in another form than the page."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if PAGE in output.get("data", {}):
+                output.data = {"text/html": output.data[PAGE]}
 
 
 def failure(notebook: Any) -> dict[str, Any] | None:

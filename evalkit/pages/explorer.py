@@ -81,9 +81,8 @@ class Pair:
         chosen = second.replace(">", " selected>", 1)
         boxes = f'<select aria-label="first system">{"".join([first, second, *rest])}</select> and '
         boxes += f'<select aria-label="second system">{"".join([first, chosen, *rest])}</select>'
-        return Html(
-            f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>'
-        )
+        html = f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>'
+        return Html(html, replaced_by=(Html(""),))
 
 
 @dataclass(frozen=True, eq=False)

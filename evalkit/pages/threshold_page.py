@@ -215,7 +215,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     )
     data = escape(_data(moves, limits, [2 if study.weighted else 0 for _ in CELLS], places))
     whole = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
-    return Html(whole, piece.text, piece.tables)
+    return Html(whole, piece.text, piece.tables, (piece,))
 
 
 def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:

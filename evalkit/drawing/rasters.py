@@ -1,0 +1,79 @@
+"""Figures in pixels: PNG with few colours, twice as many pixels as the screen's inch has."""
+
+import base64
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+SCREEN = 96  # pixels of an inch of a page
+SCALE = 2
+COLOURS = 64
+WIDEST = 9.7  # inches of a row of panels
+RGB = 3
+Pixels = npt.NDArray[np.uint8]
+
+
+class Png(NamedTuple):
+    """A picture, encoded in base64, and its size on the screen."""
+
+    content: str
+    width: int
+    height: int
+
+
+def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
+    """The PNG of a figure of matplotlib that was drawn before and keeps its layout.
+
+    panels: where each panel of a row begins and ends, in inches; those that the screen has no room
+    for move to a further row. Empty for a figure that is left as it is.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    figure.set_layout_engine("none")
+    figure.set_facecolor("white")
+    figure.set_dpi(SCREEN * SCALE)
+    canvas = FigureCanvasAgg(figure)
+    with mpl.rc_context({**style, "text.hinting": "none"}):
+        canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :RGB]
+    if panels:
+        pixels = _rows([_panel(pixels, left, right) for left, right in panels])
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    file = io.BytesIO()
+    few.save(file, "png")
+    content = base64.b64encode(file.getvalue()).decode("ascii")
+    return Png(content, image.width // SCALE, image.height // SCALE)
+
+
+def _panel(pixels: Pixels, left: float, right: float) -> Pixels:
+    first, last = (round(end * SCREEN * SCALE) for end in (left, right))
+    return pixels[:, max(first, 0) : last]
+
+
+def _rows(panels: Sequence[Pixels]) -> Pixels:
+    """Panels side by side, in as many rows as they need.
+
+    >>> [_rows([np.zeros((3, width, 3), np.uint8)] * 3).shape for width in (500, 900)]
+    [(3, 1500, 3), (6, 1800, 3)]
+    """
+    rows: list[list[Pixels]] = [[]]
+    for panel in panels:
+        width = sum(other.shape[1] for other in rows[-1]) + panel.shape[1]
+        if rows[-1] and width > WIDEST * SCREEN * SCALE:
+            rows.append([])
+        rows[-1].append(panel)
+    return np.concatenate(list(_as_wide(rows)))
+
+
+def _as_wide(rows: Sequence[Sequence[Pixels]]) -> Iterator[Pixels]:
+    """Each row as one, filled with white to the width of the widest."""
+    joined = [np.concatenate(row, axis=1) for row in rows]
+    widest = max(row.shape[1] for row in joined)
+    for row in joined:
+        yield np.pad(row, ((0, 0), (0, widest - row.shape[1]), (0, 0)), constant_values=255)
