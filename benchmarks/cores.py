@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from results import Claim
@@ -34,18 +35,20 @@ def one(kind: str, path: str, threads: str) -> None:
     from contenders import peak_megabytes, timed
 
     from evalkit.studies import classification, ranking
+    from evalkit.studies.study import Study
 
     # of the samples: what a notebook has imported by then
     _ = (
         classification.read().estimates,
         ranking.read().estimates,
     )
-    read = {
+    readers: dict[str, Callable[[Path], Study]] = {
         "classification": lambda path: classification.read(
             path, metrics=METRICS, threshold="best_f1", threads=int(threads)
         ),
         "ranking": lambda path: ranking.read(path, threads=int(threads)),
-    }[kind]
+    }
+    read = readers[kind]
     values, spent = timed(
         lambda path: [value.hex() for value in read(path).estimates["value"]], path
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import system
+from evalkit.drawing.displays import Display, Displayed
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
@@ -60,12 +61,16 @@ def shown(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(Displayed):
     """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to
     write as JSON.
     """
 
     results: Mapping[str, Any]
+
+    def displays(self) -> list[Display]:
+        """One output, in which a reader sees nothing."""
+        return [Display(self._repr_mimebundle_(), {})]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {RESULTS: plain(self.results), "text/plain": ""}

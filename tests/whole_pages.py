@@ -26,7 +26,7 @@ def whole(study) -> tuple[str, str]:
     """Every piece of the page, as text and as HTML."""
     pieces = [piece(study) for piece in shown.page(study.report).PIECES]
     words = [piece.text if isinstance(piece, Html) else piece.alt for piece in pieces]
-    return "\n".join(words), "\n".join(piece._repr_mimebundle_()["text/html"] for piece in pieces)
+    return "\n".join(words), "\n".join(piece.html for piece in pieces)
 
 
 def results(study) -> dict:

@@ -11,7 +11,7 @@ PAGE = (
 class Display(NamedTuple):
     """An output of a cell: its contents by MIME type, and what is known of them."""
 
-    data: dict[str, str]
+    data: dict[str, Any]
     metadata: dict[str, Any]
 
 

@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ SCREEN = 96  # pixels of an inch of a page
 SCALE = 2
 COLOURS = 64
 WIDEST = 9.7  # inches of a row of panels
-RGB = 3
+GAP = 0.15  # inches between them
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -25,7 +25,7 @@ class Png(NamedTuple):
 
 
 def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
-    """The PNG of a figure of matplotlib that was drawn before and keeps its layout.
+    """The PNG of a figure of matplotlib that was drawn before and keeps the places of its parts.
 
     panels: where each panel of a row begins and ends, in inches; those that the screen has no room
     for move to a further row. Empty for a figure that is left as it is.
@@ -36,14 +36,15 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
 
     figure.set_layout_engine("none")
     figure.set_facecolor("white")
+    _scale_labels(figure, SCREEN * SCALE / figure.dpi)
     figure.set_dpi(SCREEN * SCALE)
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context({**style, "text.hinting": "none"}):
         canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :RGB]
+    pixels = np.asarray(canvas.buffer_rgba())
     if panels:
         pixels = _rows([_panel(pixels, left, right) for left, right in panels])
-    image = Image.fromarray(np.ascontiguousarray(pixels))
+    image = Image.fromarray(pixels)
     few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
     few.save(file, "png")
@@ -51,16 +52,24 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     return Png(content, image.width // SCALE, image.height // SCALE)
 
 
+def _scale_labels(figure: Any, scale: float) -> None:
+    """Keep the distance of labels from their axes, which matplotlib has in pixels."""
+    for ax in figure.axes:
+        (x, below), (beside, y) = ax.xaxis.label.get_position(), ax.yaxis.label.get_position()
+        ax.xaxis.label.set_position((x, below * scale))
+        ax.yaxis.label.set_position((beside * scale, y))
+
+
 def _panel(pixels: Pixels, left: float, right: float) -> Pixels:
     first, last = (round(end * SCREEN * SCALE) for end in (left, right))
-    return pixels[:, max(first, 0) : last]
+    return _widened(pixels[:, max(first, 0) : last], round(GAP * SCREEN * SCALE))
 
 
 def _rows(panels: Sequence[Pixels]) -> Pixels:
     """Panels side by side, in as many rows as they need.
 
-    >>> [_rows([np.zeros((3, width, 3), np.uint8)] * 3).shape for width in (500, 900)]
-    [(3, 1500, 3), (6, 1800, 3)]
+    >>> [_rows([np.zeros((3, width, 4), np.uint8)] * 3).shape for width in (500, 900)]
+    [(3, 1500, 4), (6, 1800, 4)]
     """
     rows: list[list[Pixels]] = [[]]
     for panel in panels:
@@ -68,12 +77,11 @@ def _rows(panels: Sequence[Pixels]) -> Pixels:
         if rows[-1] and width > WIDEST * SCREEN * SCALE:
             rows.append([])
         rows[-1].append(panel)
-    return np.concatenate(list(_as_wide(rows)))
-
-
-def _as_wide(rows: Sequence[Sequence[Pixels]]) -> Iterator[Pixels]:
-    """Each row as one, filled with white to the width of the widest."""
     joined = [np.concatenate(row, axis=1) for row in rows]
     widest = max(row.shape[1] for row in joined)
-    for row in joined:
-        yield np.pad(row, ((0, 0), (0, widest - row.shape[1]), (0, 0)), constant_values=255)
+    return np.concatenate([_widened(row, widest - row.shape[1]) for row in joined])
+
+
+def _widened(pixels: Pixels, columns: int) -> Pixels:
+    """The pixels with so many white columns behind them."""
+    return np.pad(pixels, ((0, 0), (0, columns), (0, 0)), constant_values=255)
