@@ -13,6 +13,7 @@ import pytest
 from made_once import ROOT
 from stored_outputs import RESULTS
 
+from evalkit.drawing.displays import PAGE
 from evalkit.pages import classification_page, pieces
 from evalkit.parameters.reports import REPORTS
 
@@ -78,8 +79,34 @@ def test_ids_are_words_and_the_kernel_is_python3(path):
 @each
 def test_small_and_without_this_machine(path):
     text = path.read_text(encoding="utf-8")
-    assert len(text) < 400_000
+    assert len(text.encode()) < 1_000_000
     assert not re.search(r"/(home|root|tmp|Users|work)/", text)
+
+
+def test_all_notebooks_together_are_small():
+    assert sum(path.stat().st_size for path in NOTEBOOKS) < 3_000_000
+
+
+def bundles(cell: dict) -> list[dict]:
+    """What each output of a cell holds, by MIME type, as text."""
+    outputs = [output.get("data", {}) for output in cell["outputs"]]
+    return [{kind: "".join(text) for kind, text in data.items()} for data in outputs]
+
+
+@each
+def test_no_html_of_an_output_holds_what_viewers_strip(path):
+    html = [data.get("text/html", "") for cell in code(path) for data in bundles(cell)]
+    assert any(html)
+    assert not [text for text in html if re.search("<svg|<input|<select|<script", text)]
+
+
+@each
+def test_each_figure_of_the_page_has_a_picture_without_html_beside_it(path):
+    for cell in code(path):
+        figures = "".join(data.get(PAGE, "") for data in bundles(cell)).count("<figure>")
+        pictures = [data for data in bundles(cell) if "image/png" in data]
+        assert len(pictures) == figures, cell["id"]
+        assert not [data for data in pictures if "text/html" in data], cell["id"]
 
 
 def named(path: Path) -> set[tuple[str, str]]:

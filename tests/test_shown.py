@@ -1,5 +1,6 @@
 """Studies show themselves, and their figures and tables leave the page with its numbers."""
 
+import base64
 import csv
 import io
 import json
@@ -16,12 +17,13 @@ import numpy as np
 import online_samples
 import pandas as pd
 import pytest
+from nbformat import v4
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
 from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import figures, plots, shown, tables
+from evalkit.drawing import displays, figures, plots, shown, strips, tables
 from evalkit.drawing.tables import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +54,7 @@ def agg(monkeypatch):
 def test_a_study_shows_its_verdict_and_tables_escaped(study):
     shown = study._repr_html_()
     assert "<script>" not in shown
-    assert '<tr class="better">' in shown
+    assert "<strong>better</strong>" in shown
     assert not re.search("href=|evidence", shown)  # places of the page
     assert "<b>" in shown
     # the strip, estimates without and with a threshold, comparisons by each metric
@@ -254,6 +256,90 @@ def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size):
     )
     with pytest.raises(ParameterError, match=message):
         picture().save(path, size=size)
+
+
+# Notebooks ----------------------------------------------------------------------------------------
+
+
+def pixels(display):
+    """The picture of a display, decoded."""
+    from matplotlib import image
+
+    return image.imread(io.BytesIO(base64.b64decode(display.data["image/png"])), format="png")
+
+
+def test_a_figure_is_displayed_as_a_picture_and_its_caption(study):
+    figure = study.plot.roc
+    picture, caption = figure.displays()
+    assert set(picture.data) == {"image/png", "text/plain", displays.PAGE}
+    assert picture.metadata["image/png"]["alt"] == figure.alt
+    assert caption.data["text/html"] == f"<p>{tables.escape(figure.caption)}</p>"
+    assert (picture.data[displays.PAGE], caption.data[displays.PAGE]) == (figure.html, "")
+
+
+def test_a_picture_has_twice_the_pixels_of_its_place():
+    (display, _) = picture().displays()
+    height, width, _ = pixels(display).shape
+    look = display.metadata["image/png"]
+    assert (width, height) == (2 * look["width"], 2 * look["height"])
+    assert look["width"] == int(96 * figures.WIDTH)
+
+
+def test_a_picture_is_the_same_twice():
+    first, second = picture(), picture()
+    assert first.displays() == first.displays() == second.displays()
+
+
+def test_panels_that_are_too_wide_for_a_screen_move_to_a_further_row():
+    frame = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
+    several = {n: figures.row(two, frame, panels=n, caption="c", label="x") for n in (4, 5)}
+    (four, _), (five, _) = (figure.displays() for figure in several.values())
+    assert pixels(five).shape[0] > 1.9 * pixels(four).shape[0]
+    assert five.metadata["image/png"]["width"] < 1000
+
+
+def test_a_notebook_shows_what_is_folded_around_a_figure_as_outputs_of_their_own():
+    after = tables.paragraph("after")
+    piece = tables.folded("Why?", tables.stack([picture(), after]))
+    kinds = [next(iter(display.data)) for display in piece.displays()]
+    assert kinds == ["text/html", "image/png", "text/html", "text/html"]
+    assert piece.displays()[0].data["text/html"] == "<p><b>Why?</b></p>"
+    assert piece.displays()[-1].data["text/html"] == after.html
+    pages = [display.data[displays.PAGE] for display in piece.displays()]
+    assert pages == [piece.html, "", "", ""]
+
+
+def test_a_strip_is_the_table_of_its_results_in_a_notebook():
+    point = (0.5, 0.4, 0.6)
+    rows = [strips.Result(Cell(EVIL), [(EVIL, point)], ["0.5 [0.4, 0.6]"], "better")]
+    strip = strips.strip("auc", ["system", "auc"], rows)
+    (display,) = strip.displays()
+    assert display.data["text/html"].count(tables.escape(EVIL)) == 1
+    assert "<svg" not in display.data["text/html"]
+    assert "<svg" in display.data[displays.PAGE]
+
+
+def test_controls_of_a_page_are_left_out_of_a_notebook(study):
+    (display,) = study.tables.moving_threshold_table.displays()
+    assert "<input" not in display.data["text/html"]
+    assert "<input" in display.data[displays.PAGE]
+
+
+def test_a_page_has_the_vector_figure_once(study):
+    outputs = [v4.new_output("display_data", **d._asdict()) for d in study.plot.roc.displays()]
+    page = report.page(new_notebook(cells=[new_code_cell("", outputs=outputs)]))
+    assert page.count("<figure>") == 1
+    assert page.count("<figcaption>") == 1
+    assert "data:image/png" not in page
+
+
+def test_ipython_displays_each_output(study, monkeypatch):
+    from IPython import display
+
+    shown_there = []
+    monkeypatch.setattr(display, "display", lambda data, **_: shown_there.append(data))
+    study.plot.roc._ipython_display_()
+    assert shown_there == [each.data for each in study.plot.roc.displays()]
 
 
 # Tables -------------------------------------------------------------------------------------------

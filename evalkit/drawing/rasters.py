@@ -11,8 +11,8 @@ import numpy.typing as npt
 SCREEN = 96  # pixels of an inch of a page
 SCALE = 2
 COLOURS = 64
-WIDEST = 9.7  # inches of a row of panels
-GAP = 0.15  # inches between them
+WIDEST = 10.1  # inches of a row of panels
+GAP = 0.1  # inches between them
 Pixels = npt.NDArray[np.uint8]
 
 
