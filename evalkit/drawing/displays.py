@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-PAGE = (
-    "application/vnd.evalkit.page+html"  # the HTML of the page, in place of what a notebook shows
-)
+PAGE = "application/vnd.evalkit.page+html"  # what the page has in place of an output
 
 
 class Display(NamedTuple):

@@ -44,7 +44,7 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:
         pixels = _rows([_panel(pixels, left, right) for left, right in panels])
-    image = Image.fromarray(pixels)
+    image = Image.fromarray(pixels).convert("RGB")  # of four channels, colours are told apart less
     few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
     few.save(file, "png")
