@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import system
-from evalkit.drawing.displays import Display, Displayed
+from evalkit.displays import Display, Displayed
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalkit import report, system
 from evalkit.arrays import ParameterError
-from evalkit.drawing.displays import Displayed
+from evalkit.displays import Displayed
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
 

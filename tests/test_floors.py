@@ -18,7 +18,7 @@ MODULES = sorted(
 )
 
 FLOORS = {
-    0: "arrays findings limits names numbers parameters system",
+    0: "arrays displays findings limits names numbers parameters system",
     1: "metrics report page running",
     2: "catalogue",
     3: "statistics",
@@ -31,6 +31,7 @@ FLOORS = {
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 BROUGHT = {
+    "PIL",
     "IPython",
     "joblib",
     "jupyter_client",

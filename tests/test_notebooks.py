@@ -13,7 +13,7 @@ import pytest
 from made_once import ROOT
 from stored_outputs import RESULTS
 
-from evalkit.drawing.displays import PAGE
+from evalkit.displays import PAGE
 from evalkit.pages import classification_page, pieces
 from evalkit.parameters.reports import REPORTS
 

@@ -21,9 +21,9 @@ from nbformat import v4
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import report, running, system
+from evalkit import displays, report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import displays, figures, plots, shown, strips, tables
+from evalkit.drawing import figures, plots, shown, strips, tables
 from evalkit.drawing.tables import Cell
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,8 +23,8 @@ import numpy as np
 
 from evalkit import system
 from evalkit.arrays import Bools, ParameterError
+from evalkit.displays import Display, Displayed, with_page
 from evalkit.drawing import rasters
-from evalkit.drawing.displays import Display, Displayed, with_page
 from evalkit.drawing.tables import Html, escape, folded, writable
 
 STYLE: dict[Any, Any] = {

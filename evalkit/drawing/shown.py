@@ -16,7 +16,7 @@ import pandas as pd
 
 from evalkit import numbers, report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing.displays import Display, Displayed
+from evalkit.displays import Display, Displayed
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from evalkit.arrays import ParameterError
-from evalkit.drawing.displays import Display, Displayed, with_page
+from evalkit.displays import Display, Displayed, with_page
 from evalkit.numbers import (
     END,
     Show,

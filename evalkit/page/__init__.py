@@ -61,7 +61,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
-from evalkit.drawing.displays import PAGE
+from evalkit.displays import PAGE
 from evalkit.findings.kinds import measured
 from evalkit.numbers import anchor
 
