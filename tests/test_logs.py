@@ -389,31 +389,119 @@ def test_ids_of_any_script_stay_what_they_are(tmp_path):
 # What a claim covers ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("macro", [False, True])
-@pytest.mark.parametrize("covers", ["such questions", "such tasks"])
-def test_standard_errors_are_cluster_robust(covers, macro):
+SIZES = (3, 9, 4, 12, 2, 6, 5)
+
+
+def of_tasks(sizes=SIZES):
+    """The task of each question, and values that vary between tasks and within."""
     rng = np.random.default_rng(5)
-    task = np.repeat(np.arange(7), [3, 9, 4, 12, 2, 6, 5])
-    values = rng.normal(0, 1, len(task)) + rng.normal(0, 1, 7)[task]
+    task = np.repeat(np.arange(len(sizes)), sizes)
+    return task, rng.normal(0, 1, len(task)) + rng.normal(0, 1, len(sizes))[task]
+
+
+def inside(task, values):
+    """The variance of each task's mean, s² / n."""
+    return np.array(
+        [np.var(values[task == t], ddof=1) / (task == t).sum() for t in np.unique(task)]
+    )
+
+
+@pytest.mark.parametrize("covers", ["such questions", "such tasks"])
+def test_standard_errors_of_pooled_means_are_cluster_robust(covers):
+    task, values = of_tasks()
     cluster = task if covers == "such tasks" else None
-    mean = significance.mean_by(values, cluster=cluster, tasks=task if macro else None)
-    means = np.array([values[task == t].mean() for t in range(7)])
-    n, groups = len(task), 7 if cluster is not None else len(task)
-    if macro and cluster is not None:
-        expected = means.std(ddof=1) / 7**0.5
-    elif macro:
-        inside = sum(values[task == t].var() / (task == t).sum() for t in range(7))
-        expected = (inside / 49 * n / (n - 1)) ** 0.5
-    else:
-        residuals = (
-            pd.Series(values - values.mean())
-            .groupby(task if cluster is not None else np.arange(n))
-            .sum()
-        )
-        expected = ((residuals**2).sum() * groups / (groups - 1)) ** 0.5 / n
+    mean = significance.mean_by(values, cluster=cluster)
+    group = np.arange(len(task)) if cluster is None else task
+    sums = pd.Series(values - values.mean()).groupby(group).sum()
+    groups = len(sums)
+    expected = ((sums**2).sum() * groups / (groups - 1)) ** 0.5 / len(task)
     assert mean.error == pytest.approx(expected, rel=1e-12)
-    assert mean.value == pytest.approx(means.mean() if macro else values.mean())
-    assert mean.freedom == groups - 1
+    assert (mean.value, mean.freedom) == (pytest.approx(values.mean()), groups - 1)
+
+
+def test_the_macro_mean_of_such_tasks_is_the_mean_of_their_means():
+    task, values = of_tasks()
+    means = np.array([values[task == t].mean() for t in range(7)])
+    mean = significance.mean_by(values, cluster=task, tasks=task)
+    assert mean.error == pytest.approx(means.std(ddof=1) / 7**0.5, rel=1e-12)
+    assert (mean.value, mean.freedom) == (pytest.approx(means.mean()), 6)
+
+
+@pytest.mark.parametrize("sizes", [SIZES, (2, 2, 2, 2), (5, 5), (2,), (40, 2)])
+def test_the_macro_mean_of_the_same_tasks_is_stratified_by_task(sizes):
+    task, values = of_tasks(sizes)
+    mean = significance.mean_by(values, tasks=task)
+    error = inside(task, values).sum() ** 0.5 / len(sizes)
+    assert mean.error == pytest.approx(error, rel=1e-12)
+    assert mean.uncorrected == pytest.approx(
+        sum(np.var(values[task == t]) / n for t, n in enumerate(sizes)) ** 0.5 / len(sizes)
+    )
+
+
+def test_its_degrees_of_freedom_are_those_of_welch_and_satterthwaite():
+    task, values = of_tasks()
+    part = inside(task, values)
+    least = part.sum() ** 2 / sum(part**2 / (np.array(SIZES) + 1)) - 2
+    assert significance.mean_by(values, tasks=task).freedom == pytest.approx(least)
+
+
+def test_a_task_with_one_question_takes_the_mean_variance_of_the_others():
+    task, values = of_tasks((4, 3, 1, 1))
+    squares = inside(task[:7], values[:7]) * [4, 3]
+    error = (squares @ [1 / 4, 1 / 3] + 2 * squares.mean()) ** 0.5 / 4
+    assert significance.mean_by(values, tasks=task).error == pytest.approx(error, rel=1e-12)
+
+
+def test_tasks_with_one_question_each_have_no_error():
+    task, values = of_tasks((1, 1, 1))
+    mean = significance.mean_by(values, tasks=task)
+    assert np.isnan([mean.error, mean.uncorrected, mean.p_value, mean.interval(0.95).low]).all()
+
+
+def test_documents_within_tasks_are_the_clusters_of_each_task():
+    task, values = of_tasks((6, 6, 8))
+    document = np.arange(20) // 2
+    mean = significance.mean_by(values, cluster=document, tasks=task)
+    pairs = values.reshape(-1, 2).mean(axis=1)
+    error = inside(task[::2], pairs).sum() ** 0.5 / 3
+    assert mean.error == pytest.approx(error, rel=1e-12)
+
+
+def test_users_who_answer_every_task_are_one_sample():
+    task, user = np.repeat(np.arange(3), 8), np.tile(np.arange(8), 3)
+    values = np.random.default_rng(2).normal(0, 1, 24) + task
+    mean = significance.mean_by(values, cluster=user, tasks=task)
+    by_user = values.reshape(3, 8).mean(axis=0)
+    assert mean.error == pytest.approx(by_user.std(ddof=1) / 8**0.5, rel=1e-12)
+    assert mean.freedom == 7
+
+
+def test_subjects_of_several_tasks_bring_their_tasks_along():
+    task, values = of_tasks()
+    subject = task // 2
+    mean = significance.mean_by(values, cluster=subject, tasks=task)
+    means = np.array([values[task == t].mean() for t in range(7)])
+    sums = np.bincount(np.arange(7) // 2, means - means.mean())
+    assert mean.error == pytest.approx((sums @ sums * 4 / 3) ** 0.5 / 7, rel=1e-12)
+
+
+def of_few(questions=2):
+    """A table of answers of two models, with so many questions of each of four tasks."""
+    rng = np.random.default_rng(4)
+    task = np.repeat(list("wxyz"), questions)
+    names = {"question": np.arange(len(task)).astype(str), "task": task}
+    return pd.DataFrame(names | {name: rng.normal(0, 1, len(task)) for name in ("new", "old")})
+
+
+def test_the_page_says_what_stands_for_tasks_with_one_question():
+    table = of_few().iloc[1:]
+    html = significance_page.claims(significance.read(table)).html
+    assert "1 task with a single question" in html
+
+
+def test_the_page_says_that_tasks_with_one_question_each_have_no_error():
+    html = significance_page.claims(significance.read(of_few(1))).html
+    assert "macro means of these same tasks have no standard error" in html
 
 
 def test_of_these_questions_only_draws_vary(tmp_path):

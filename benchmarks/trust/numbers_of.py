@@ -137,6 +137,29 @@ def _apart(of: Any) -> Iterator[Number]:
         yield Number("apart", n.name, n.value, n.low, n.high)
 
 
+def _claim_means(of: Any) -> Iterator[Number]:
+    """The first system's macro mean over new questions of the same tasks."""
+    for row in _of_same_tasks(_of_first(significance.claim_means(of))):
+        yield Number("macro mean", SAME, row["value"], row["value_low"], row["value_high"])
+
+
+def _claim_tests(of: Any) -> Iterator[Number]:
+    """The difference of the macro means of two equally good systems, on such questions."""
+    for row in _of_same_tasks(significance.claims(of)):
+        sides = [row["difference"], row["difference_low"], row["difference_high"]]
+        if of.opponents[0] != FIRST:
+            sides = [-side for side in (sides[0], sides[2], sides[1])]
+        yield Number("macro mean, difference", SAME, *sides, row["p"], 0.0)
+
+
+SAME = "of the same tasks"
+
+
+def _of_same_tasks(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    same = (frame["claim"] == reports.SUCH) & (frame["mean"] == significance.MACRO)
+    return frame[same].to_dict("records")
+
+
 def _apart_points(of: Any) -> Iterator[Number]:
     """The same without limits."""
     for chosen in of.settings.metrics:
@@ -221,6 +244,7 @@ VALUES: dict[str, Frame] = {
     "by_position": lambda of: _rows("position", _of_first(of.by_position), ["position"]),
     "intervals": _intervals,
     "training_gap": _training_gap,
+    "claim_means": _claim_means,
 }
 
 
@@ -455,6 +479,7 @@ def _unlike(of: Any) -> Iterator[Number]:
 
 TESTS: dict[str, Frame] = {
     "differences": _comparisons,
+    "claim_tests": _claim_tests,
     "days": _days,
     "against": _against,
     "power": _power,

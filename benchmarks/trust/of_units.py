@@ -259,6 +259,20 @@ def tasks(rng: Generator, n: int) -> Inputs:
     return {"preds": pd.DataFrame({"question": ids(len(task)), "task": task.astype(str)} | right)}
 
 
+TASKS = 20  # the same in every sample
+
+
+def same_tasks(rng: Generator, n: int) -> Inputs:
+    """n questions, right or wrong, of each of 20 tasks, which are the same in every sample and
+    unlike; both systems are equally good at each.
+    """
+    task = np.repeat(np.arange(TASKS), n)
+    level = np.random.default_rng(3).normal(0.3, 1, TASKS)[task] + rng.normal(0, 1, len(task))
+    right = {system: (rng.random(len(task)) < logistic(level)) * 1 for system in "ab"}
+    names = {"question": ids(len(task)), "task": np.char.add("t", task.astype(str))}
+    return {"preds": pd.DataFrame(names | right)}
+
+
 def revenue(rng: Generator, n: int) -> np.ndarray:
     """One in ten users buys, for a lognormal amount."""
     return (rng.random(n) < 0.1) * rng.lognormal(0, 1.2, n)

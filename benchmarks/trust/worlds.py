@@ -42,6 +42,7 @@ from of_units import (
     paired,
     ranking,
     right_or_wrong,
+    same_tasks,
     sessions,
     several,
     skewed,
@@ -70,6 +71,7 @@ PAID = {
 }
 OF_ARMS = (*USUAL, "lifts")
 ADJUSTED = (*OF_ARMS, "adjustments", "caps")
+OF_CLAIMS = ("claim_means", "claim_tests")
 OF_BOTH = (*USUAL, "elsewhere", "gains")
 OF_CLASSES, OF_LABELS = (*USUAL, "by_class", "tops"), (*USUAL, "by_label", "tops")
 
@@ -355,6 +357,10 @@ def _units() -> list[World]:
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         World("answers, five draws", report, 30, answers(5), {"metrics": "pass@1,pass@4,pass^4"}),
         World("questions by task", report, 10, tasks, {"unit": "task"}, many=FEW),
+        *(
+            World("questions of the same tasks", report, n, same_tasks, {}, OF_CLAIMS, many=2_000)
+            for n in (2, 5)
+        ),
         World("these questions, five draws", report, 30, drawn_again(5), OF_THESE),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
         World(

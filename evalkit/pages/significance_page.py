@@ -608,6 +608,7 @@ def results(study: Significance) -> report.Results:
             "differences": study.each_difference(),
         }
     more |= as_json.records(draws=significance.variation(study), claims=significance.claims(study))
+    more |= as_json.records(claim_means=significance.claim_means(study))
     return published(
         study, every_finding(study), more | as_json.records(logs=significance.logged(study))
     )
@@ -674,7 +675,8 @@ def claims(study: Significance) -> Html:
     every += (
         ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
     )
-    note = texts.said("significance.claims_note", every=_noun(study, " ".join(every)))
+    meaning = _noun(study, " ".join(every))
+    note = texts.said("significance.claims_note", every=meaning, macro=_macro_note(study))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
@@ -688,7 +690,36 @@ def claims(study: Significance) -> Html:
         if len(study.headline)
         else study.leader
     )
-    return of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
+    of_leader = of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
+    if len(study.systems) == 1:
+        return of_leader
+    return tables.stack([of_leader, _claim_means(study)])
+
+
+def _claim_means(study: Significance) -> Html:
+    """The mean of every system by what is claimed."""
+    frame = significance.claim_means(study)
+    columns = named("system w")
+    columns["claim"] = each(lambda row: Cell(_noun(study, row["claim"])))
+    if study.data.tasks is not None:
+        columns |= named("mean w")
+    columns |= named("value [_] | its standard error=value_error #")
+    return of_rows(texts.said("significance.claim_means", study), frame, columns)
+
+
+def _macro_note(study: Significance) -> str:
+    """How the error of a mean of the means of tasks is computed; "" if there are no tasks."""
+    if study.data.tasks is None:
+        return ""
+    n, tasks = significance.single_tasks(study), len({*study.data.tasks})
+    question, single = significance.question(study), ""
+    if n == tasks:
+        single = texts.said("significance.only_single_tasks", question=question)
+    elif n:
+        single = texts.said(
+            "significance.single_tasks", tasks=counted(n, "task"), question=question
+        )
+    return texts.said("significance.macro_note", single=single)
 
 
 @also(Shares, pieces.nothing)

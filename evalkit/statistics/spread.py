@@ -113,6 +113,25 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
     return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
 
 
+def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
+    """The same of variances that are each estimated from few values: from two on.
+
+    The square of such a variance is (f + 2) / f times too large on f degrees of freedom, so that
+    `satterthwaite` would give too few: Satterthwaite 1946, doi:10.2307/3002019. At least the
+    fewest of `freedom`, at most their sum, which it is if nothing varies; NaN without variances.
+
+    >>> satterthwaite_of_few(np.array([3.0, 2.0, 1.0]), np.array([1, 1, 1]))
+    3.0
+    >>> round(satterthwaite_of_few(np.array([9.0, 1.0, 1.0]), np.array([3, 3, 3])), 3)
+    5.289
+    """
+    if not variance.size:
+        return float("nan")
+    most = float(freedom.sum())
+    found = ratio(variance.sum() ** 2, (variance**2 / (freedom + 2)).sum()) - 2
+    return float(np.clip(np.nan_to_num(found, nan=most), freedom.min(), most))
+
+
 def kish(weight: Floats) -> float:
     """Kish's effective number of units, (Σ w)² / Σ w².
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
+from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
 from evalkit.catalogue import kinds, lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
@@ -26,7 +26,7 @@ from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import logs, sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
-from evalkit.statistics.spread import Spread, by_unit, standard_error
+from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, framed
@@ -378,34 +378,172 @@ def coverage(study: Significance) -> dict[str, np.ndarray | None]:
     return claims if tasks is None else claims | {TASKS: tasks}
 
 
+@dataclass(frozen=True)
+class ClaimedMean(significance.ByT):
+    """A mean with its standard error. uncorrected: that error without the factors
+    clusters / (clusters − 1), known as CR0.
+    """
+
+    uncorrected: float = np.nan
+
+
 def mean_by(
     values: Floats,
     noise: Floats | None = None,
     *,
     cluster: np.ndarray | None = None,
     tasks: np.ndarray | None = None,
-) -> significance.ByT:
-    """The mean of values of units with its standard error, CR1, and t on the number of clusters
-    less 1.
+) -> ClaimedMean:
+    """The mean of values of units with its standard error and t.
 
-    noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the
-    task of each unit, None for the pooled one. Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
+    noise: the variance of each by its draws, where these alone vary. cluster: what varies, None for
+    the units themselves. tasks: of the macro mean the task of each unit, None for the pooled one.
+    The error is CR1 with t on the number of clusters less 1 (Liang, Zeger 1986,
+    doi:10.1093/biomet/73.1.13), or stratified by task where the tasks do not vary: see
+    `_of_strata`.
     """
-    keep = ~np.isnan(values)
-    values, n = values[keep], int(keep.sum())
-    task, names = codes(np.zeros(n) if tasks is None else tasks[keep])
+    known = ~np.isnan(values)
+    values = values[known]
+    n = values.size
+    task = np.zeros(n, np.int64) if tasks is None else codes(tasks[known])[0]
     sizes = np.bincount(task)
-    weight = 1 / (len(names) * sizes[task])
+    weight = 1 / (len(sizes) * sizes[task])
     value = float(weight @ values)
     if noise is not None:
-        return significance.ByT(
-            value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, inference.BY_DRAWS
+        error = float(np.sqrt(weight**2 @ noise[known]))
+        return ClaimedMean(value, error, n, np.inf, inference.BY_DRAWS, uncorrected=error)
+    group = None if cluster is None else codes(cluster[known])[0]
+    if tasks is None or (group is not None and _lie_in_one(task, group)):
+        spread = Spread.of(by_unit(weight * (values - value), group))
+        clusters = int(spread.n)
+        error, uncorrected = spread.error, float(np.sqrt(spread.square))
+        return ClaimedMean(
+            value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
         )
-    centre = (np.bincount(task, values) / sizes)[task] if cluster is None else value
-    spread = Spread.of(
-        by_unit(weight * (values - centre), None if cluster is None else cluster[keep])
+    centre = np.bincount(task, values) / sizes
+    moved = weight * (values - centre[task])
+    if group is None:
+        return _of_strata(value, moved, stratum=task, tasks=np.ones(len(sizes)))
+    of_task, of_group = _linked(task, group)
+    return _of_strata(value, by_unit(moved, group), stratum=of_group, tasks=np.bincount(of_task))
+
+
+def _lie_in_one(task: Ints, group: Ints) -> bool:
+    """True if each task lies in one cluster: a sample of clusters brings its own tasks."""
+    pairs = np.unique(np.column_stack([task, group]), axis=0)
+    return len(pairs) == len(np.unique(task))
+
+
+def _linked(task: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """The stratum of each task, and of each cluster: tasks that share a cluster lie in one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    tasks = int(task.max()) + 1
+    nodes = tasks + int(group.max()) + 1
+    links = coo_array((np.ones(len(task)), (task, tasks + group)), shape=(nodes, nodes))
+    stratum = connected_components(links, directed=False)[1].astype(np.int64)
+    return stratum[:tasks], stratum[tasks:]
+
+
+def _of_strata(value: float, moved: Floats, *, stratum: Ints, tasks: Floats | Ints) -> ClaimedMean:
+    """The macro mean of tasks that do not vary: Σ over strata of the variance of their clusters.
+
+    moved: how far each cluster moves the mean. tasks: the number of each stratum's tasks, 1 where
+    units are the clusters. The variance s² of a stratum of n clusters divides by n − 1. A stratum
+    of one cluster has none: it takes the mean of the others; if all have one, the error is NaN. t
+    has Welch and Satterthwaite's degrees of freedom. Cochran 1977, Sampling Techniques, 5A.12.
+    """
+    clusters, square = np.bincount(stratum), np.bincount(stratum, moved**2)
+    share = tasks / tasks.sum()
+    several = clusters > 1
+    n = clusters[several]
+    variance = square[several] * n / (n - 1)
+    lone = float((share[~several] ** 2).sum())
+    # in units of one cluster, as a stratum of one cluster needs it
+    taken = lone * ratio(n / share[several] ** 2, several.sum())
+    parts = variance * (1 + taken)
+    error = float(np.sqrt(parts.sum())) if n.size else np.nan
+    return ClaimedMean(
+        value,
+        error,
+        int(clusters.sum()),
+        satterthwaite_of_few(parts, n - 1),
+        "stratified by task",
+        uncorrected=float(np.sqrt(square.sum())) if n.size else np.nan,
     )
-    return significance.ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
+
+
+def single_tasks(study: Significance) -> int:
+    """The number of tasks in which the leader has one value alone, and so no variance."""
+    if study.data.tasks is None:
+        return 0
+    known = study.values(study.primary, study.leader).defined
+    return int((np.unique(study.data.tasks[known], return_counts=True)[1] == 1).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationClaim:
+    """What a mean covers. cluster: what varies, None for the questions. tasks: of each question,
+    for the mean of the means of tasks; None for the pooled one.
+    """
+
+    covers: str
+    cluster: np.ndarray | None
+    tasks: np.ndarray | None
+
+    @property
+    def words(self) -> Row:
+        """The claim as the first columns of a frame."""
+        return {"mean": POOLED if self.tasks is None else MACRO, "claim": self.covers}
+
+    def made_by(self, study: Significance) -> bool:
+        """True if the page's own intervals and tests are of this claim."""
+        if self.tasks is not None:
+            return False
+        these = self.covers == THESE
+        if study.p.claim == THESE:
+            return these
+        return self.cluster is study.unit and not these
+
+    def mean(self, study: Significance, system: str, *less: str) -> ClaimedMean:
+        """The primary metric of a system, or of its difference from another one."""
+        names, values = (system, *less), study.values(study.primary, system).per_unit
+        for name in less:
+            values = values - study.values(study.primary, name).per_unit
+        noise = None
+        if self.covers == THESE:
+            noise = np.sum([study.data.noise(study.primary, name) for name in names], axis=0)
+        return mean_by(values, noise, cluster=self.cluster, tasks=self.tasks)
+
+
+def possible_claims(study: Significance) -> list[EvaluationClaim]:
+    """The claims that the input allows, pooled and then macro; none if there is only one, or for a
+    ratio of sums.
+    """
+    covered = coverage(study)
+    if len(covered) < 2 or study.is_ratio(study.primary):
+        return []
+    weightings = [None] if study.data.tasks is None else [None, study.data.tasks]
+    return [
+        EvaluationClaim(covers, cluster, tasks)
+        for tasks in weightings
+        for covers, cluster in covered.items()
+    ]
+
+
+@cached
+@framed
+def claim_means(study: Significance) -> Iterator[Row]:
+    """The primary metric of every system by what is claimed: pooled over questions, and macro, the
+    mean of the means of tasks.
+    """
+    level, ends = study.settings.level, study.primary.metric.ends
+    for claim in possible_claims(study):
+        for name in study.order:
+            mean = claim.mean(study, name)
+            row = claim.words | {"made": claim.made_by(study), "system": name}
+            yield row | _told("value", mean, level, ends) | {"units": mean.n}
 
 
 @cached
@@ -417,62 +555,37 @@ def claims(study: Significance) -> Iterator[Row]:
     pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems
     for ones with questions of their own, as a z-test of two means and their errors does.
     """
-    every = coverage(study)
-    if len(every) < 2 or study.is_ratio(study.primary):
-        return
-    for tasks in [None] if study.data.tasks is None else [None, study.data.tasks]:
-        for covers, cluster in every.items():
-            yield {"mean": POOLED if tasks is None else MACRO} | _claim(
-                study, covers, cluster, tasks
-            )
+    for claim in possible_claims(study):
+        yield _claim(study, claim)
 
 
-def _claim(
-    study: Significance, covers: str, cluster: np.ndarray | None, tasks: np.ndarray | None
-) -> Row:
-    these, level, ends = covers == THESE, study.settings.level, study.primary.metric.ends
-    values = {name: study.values(study.primary, name).per_unit for name in study.order}
-    noise = {name: study.data.noise(study.primary, name) for name in study.order if these}
-
-    def mean(system: str, *less: str) -> significance.ByT:
-        by_draws = np.sum([noise[name] for name in (system, *less)], axis=0) if these else None
-        return mean_by(
-            values[system] - sum(values[name] for name in less),
-            by_draws,
-            cluster=cluster,
-            tasks=tasks,
-        )
-
+def _claim(study: Significance, claim: EvaluationClaim) -> Row:
+    level, ends = study.settings.level, study.primary.metric.ends
     z, apart, unpaired = intervals.normal_quantile(level), 0, 0
-    alone = {name: mean(name) for name in study.order}
+    alone = {name: claim.mean(study, name) for name in study.order}
     for a, b in study.pairs:
-        d = mean(a, b)
+        d = claim.mean(study, a, b)
         apart += abs(d.value) > z * d.error
         unpaired += abs(alone[a].value - alone[b].value) > z * float(
             np.hypot(alone[a].error, alone[b].error)
         )
-    own = tasks is None and (
-        these if study.p.claim == THESE else cluster is study.unit and not these
-    )
-    row: Row = {"claim": covers, "made": own, "system": study.leader}
+    row = claim.words | {"made": claim.made_by(study), "system": study.leader}
     row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
-    d = (
-        mean(*study.opponents)
-        if len(study.headline)
-        else significance.ByT(np.nan, np.nan, 0, np.inf, covers)
-    )
+    d = ClaimedMean(np.nan, np.nan, 0, np.inf, claim.covers)
+    if len(study.headline):
+        d = claim.mean(study, *study.opponents)
     widest = ends[1] - ends[0]
     row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
-def _told(name: str, mean: significance.ByT, level: float, ends: tuple[float, float]) -> Row:
+def _told(name: str, mean: ClaimedMean, level: float, ends: tuple[float, float]) -> Row:
     """A mean by this name with its limits, within ends, and its standard errors, as columns of a
     frame.
     """
-    e, few = mean.interval(level), 1.0 if mean.freedom == np.inf else np.sqrt(1 - 1 / mean.n)
+    e = mean.interval(level)
     told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
-    told |= {"error": mean.error, "cr0": mean.error * few}
+    told |= {"error": mean.error, "cr0": mean.uncorrected}
     return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
