@@ -9,6 +9,8 @@ from engine_samples import compared
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import reports
 from evalkit.studies import interleaving, significance
 
 
@@ -182,3 +184,69 @@ def test_totals_of_an_ab_test_are_no_values_but_successes_and_trials(label):
         InputError, match=f"users must have one row per user, got one per {label}; for totals use"
     ):
         interleaving.read(users=table, columns=f"arm={label}", metrics="conversions/users")
+
+
+# Units that are numbered within clusters ----------------------------------------------------------
+
+SEGMENTS = (2, 5, 9, 3, 7, 4)  # of each document
+SCORES = rng(4).normal(0, 1, (2, sum(SEGMENTS)))
+
+
+def of_documents(name="segment", *, numbers=True, **columns):
+    """Scores of two systems on the segments of six documents, one row each."""
+    document = np.repeat(list("uvwxyz"), SEGMENTS)
+    segment = np.concatenate([np.arange(1, n + 1) for n in SEGMENTS])
+    names = {name: segment if numbers else np.char.add("s", segment.astype(str)), "doc": document}
+    sides = [
+        pd.DataFrame({"system": system} | names | columns | {"score": side})
+        for system, side in zip("ab", SCORES, strict=True)
+    ]
+    return pd.concat(sides, ignore_index=True)
+
+
+def means(table, **parameters):
+    study = significance.read(table, unit="doc", **parameters)
+    return dict(zip(study.estimates["system"], study.estimates["value"], strict=True))
+
+
+OVER_SEGMENTS = pytest.approx(dict(zip("ab", SCORES.mean(axis=1), strict=True)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["segment", "sentence", "row", "turn"])
+@pytest.mark.parametrize("numbers", [True, False])
+def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_called(name, numbers):
+    table = of_documents(name, numbers=numbers)
+    assert means(table) == OVER_SEGMENTS
+    study = significance.read(table, unit="doc")
+    assert study.unit_count == 6
+    assert study.data.columns["unit"] == name
+
+
+def test_a_text_that_does_not_tell_segments_apart_does_not_identify_them():
+    assert means(of_documents(language="de")) == OVER_SEGMENTS
+
+
+def test_segments_with_several_draws_are_averaged_over_segments():
+    draws = pd.concat([of_documents(trial=trial) for trial in (1, 2)])
+    assert means(draws) == OVER_SEGMENTS
+
+
+def test_a_measurement_of_each_row_does_not_identify_segments():
+    table = of_documents()
+    table.insert(0, "latency", rng(2).random(len(table)))
+    assert means(table, columns="value=score") == OVER_SEGMENTS
+
+
+def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path):
+    limits = Limits(reading=Reading(rows=10, shard=10))
+    of_documents().to_csv(tmp_path / "scores.csv", index=False)
+    p = reports.Significance.of({"preds": str(tmp_path / "scores.csv"), "unit": "doc"})
+    estimates = significance.study_of(p, limits).estimates
+    assert dict(zip(estimates["system"], estimates["value"], strict=True)) == OVER_SEGMENTS
+
+
+def test_draws_of_a_document_stay_draws():
+    several = pd.concat([of_documents().drop(columns="segment").assign(trial=t) for t in (1, 2)])
+    one = several.drop_duplicates(["system", "doc", "trial"])
+    study = significance.read(one, unit="doc")
+    assert (len(study.data), study.unit_name) == (6, "doc")

@@ -144,6 +144,27 @@ class Columns:
             )
         return chosen[:1]
 
+    def units_within(self, cluster: Column, beside: Sequence[Column]) -> list[Column]:
+        """The column that identifies the units of each cluster of a long table, by its cells; empty
+        if there is none, or if a name says which column identifies units.
+
+        Within a cluster each of its values comes once for every combination of `beside` (system,
+        metric) and draw, or at least for more than half of them.
+        """
+        if self._usual_unit() or any(column.identifies for column in self.every):
+            return []
+        cells, draws = self.cells, [column for column in self.every if column.draws]
+        repeated = [*beside, *draws]
+        each, clusters = cells.distinct(repeated), cells.distinct([cluster])
+        for column in self.every:
+            if column.draws or column.kind == "empty":
+                continue
+            units = cells.distinct([cluster, column])
+            alone = cells.distinct([cluster, column, *repeated]) == cells.rows
+            if alone and units > clusters and units * each < 2 * cells.rows:
+                return [column]
+        return []
+
     def units_of_rows(self) -> list[Column]:
         """The columns that identify the units of a wide table; empty if each row is a unit.
 
@@ -210,7 +231,10 @@ class Roles:
                 raise refused(columns.where, "leaderboard", column=system.name)
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
-        ids = [named["unit"]] if "unit" in named else free.units_of_cells()
+        within = []
+        if cluster and "unit" not in named:
+            within = free.units_within(cluster, [system, *([metric] if metric else [])])
+        ids = [named["unit"]] if "unit" in named else within or free.units_of_cells()
         if cluster and all(column.draws and "unit" not in ids[0].uses for column in ids):
             ids, cluster = [cluster], None
         if not ids:
