@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import online_samples
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -122,22 +124,111 @@ def test_each_value_is_that_of_the_report(tmp_path):
             )
 
 
-def test_two_reports_on_the_same_rows_compare_as_two_systems_of_one(tmp_path):
-    """Means, order and decisions have the tests of the report; so have their intervals."""
-    table = rows(3).drop(columns="weight")
-    sides = [
-        table.drop(columns=drop).set_axis(["id", "label", "score_m", "user", "plan"], axis=1)
-        for drop in ("score_z", "score_m")
+SHARES = "accuracy,recall,specificity,precision,npv"
+NUMBERS = ["difference", "low", "high", "p"]
+
+
+def on_the_same_rows(folder, *columns, metrics, **given):
+    """The comparisons of the diff of two reports, and those of one report on both systems."""
+    table = rows(3, n=80)[["id", "label", "score_m", "score_z", *columns]]
+    paths = []
+    for name, kept in (("old", "score_z"), ("new", "score_m")):
+        one = table[["id", "label", *columns]].assign(score_m=table[kept])
+        study = ek.classification(one, metrics=metrics, **given)
+        paths.append(saved(study, folder / f"{name}.units.parquet"))
+    diff = ek.diff(*paths)
+    one = ek.classification(table, metrics=metrics, baseline="z", **given)
+    return diff, one
+
+
+def check_same(diff, one, metric):
+    """p and limits of the difference are those of one report."""
+    sides = [study.comparisons.set_index("metric").loc[metric] for study in (diff, one)]
+    ours, theirs = (side[NUMBERS].to_numpy(float) for side in sides)
+    assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+    assert sides[0]["method"] == sides[1]["method"]
+
+
+DESIGNS = {
+    "rows": ((), {}),
+    "users": (("user",), {"unit": "user"}),
+    "weights": (("weight",), {}),
+    "threshold": ((), {"threshold": 0.3}),
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(
+    "metric",
+    ["accuracy", "recall", "specificity", "precision", "negative_predictive_value", "brier"],
+)
+def test_a_share_or_mean_of_two_reports_on_the_same_rows_has_the_test_of_one(
+    design, metric, tmp_path
+):
+    columns, given = DESIGNS[design]
+    diff, one = on_the_same_rows(tmp_path, *columns, metrics=metric, **given)
+    check_same(diff, one, metric)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1", "log_loss"])
+def test_any_other_metric_of_the_same_rows_has_the_test_of_one_report(metric, tmp_path):
+    check_same(*on_the_same_rows(tmp_path, metrics=f"{metric},accuracy"), metric)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "precision", "brier"])
+def test_the_values_of_the_same_rows_have_the_intervals_of_one_report(metric, tmp_path):
+    diff, one = on_the_same_rows(tmp_path, metrics=metric)
+    limits = [
+        study.estimates.sort_values("value")[["value", "low", "high"]].to_numpy(float)
+        for study in (diff, one)
     ]
+    assert np.allclose(*limits, rtol=0, atol=1e-12)
+
+
+def test_the_loss_of_predictions_that_are_certain_has_the_test_of_one_report(tmp_path):
+    table = pd.DataFrame({"id": range(50), "label": [0, 1] * 25, "score": [0.2, 0.7] * 25})
+    certain = table.assign(score=table["score"].where(table["id"] != 3, 1.0))
     paths = [
-        saved(ek.classification(side, metrics=MEANS), tmp_path / f"{i}.units.parquet")
-        for i, side in enumerate(sides)
+        saved(ek.classification(side, metrics="log_loss"), tmp_path / f"{name}.units.parquet")
+        for name, side in (("old", table), ("new", certain))
     ]
-    both = ek.diff(*paths).comparisons
-    one = ek.classification(table, metrics=MEANS, baseline="m").comparisons
-    for name in ("difference", "low", "high", "p"):
-        shared = both["metric"].isin(["brier", "roc_auc", "average_precision", "f1"])
-        assert np.allclose(both[name][shared], one[name][shared], rtol=0, atol=1e-12), name
+    both = pd.concat([certain.assign(system="new"), table.assign(system="old")])
+    one = ek.classification(both, metrics="log_loss", baseline="old")
+    check_same(ek.diff(*paths), one, "log_loss")
+
+
+def of_draws(model, seed):
+    """Three answers of a model to each of 30 questions."""
+    rng = np.random.default_rng(seed)
+    names = {"question": np.repeat(np.arange(30), 3).astype(str), "trial": np.tile([1, 2, 3], 30)}
+    return pd.DataFrame(names | {"system": model, "value": (rng.random(90) < 0.6) * 1})
+
+
+def test_the_mean_of_repeated_answers_has_the_test_of_one_report(tmp_path):
+    old, new = of_draws("old", 1), of_draws("new", 2)
+    paths = [
+        saved(ek.significance(side.assign(system="m")), tmp_path / f"{name}.units.parquet")
+        for name, side in (("old", old), ("new", new))
+    ]
+    one = ek.significance(pd.concat([new, old]), baseline="old")
+    check_same(ek.diff(*paths), one, "value")
+
+
+def test_a_file_without_decisions_is_compared_by_the_terms_of_a_share(tmp_path):
+    """As the files of earlier versions are."""
+    old, new = (
+        changed(
+            saved(KINDS["rows"](seed), tmp_path / f"{seed}.units.parquet"), tmp_path / f"{name}"
+        )
+        for seed, name in ((1, "old.units.parquet"), (2, "new.units.parquet"))
+    )
+    for path in (old, new):
+        table = pq.read_table(path)
+        place = table.schema.get_field_index("predicted")
+        empty = pa.nulls(len(table), pa.float64())
+        pq.write_table(table.set_column(place, table.schema.field(place), empty), path)
+    method = ek.diff(old, new).comparisons.set_index("metric")["method"]
+    assert method["accuracy"].str.startswith("sign flip").all()
 
 
 # The bundled sample, against numpy, pandas and scipy ----------------------------------------------
@@ -159,7 +250,8 @@ def test_two_days():
     for metric, value in expected.items():
         assert rows[metric]["changed"] == pytest.approx(value, abs=1e-12)
     p = study.comparisons.set_index("metric")["p"]
-    assert p["accuracy"] == pytest.approx(0.562520942305, abs=1e-12)  # McNemar's exact test
+    # McNemar's test: of 146 applicants that are judged otherwise, 8 more are right
+    assert p["accuracy"] == pytest.approx(2 * stats.norm.sf(8 / 146**0.5), abs=1e-12)
     assert p["roc_auc"] == pytest.approx(0.775569749144, abs=2e-4)  # DeLong, here by t
     rent = study.segments.set_index("slice").loc["rent"]
     assert rent["common"] == 164

@@ -146,10 +146,10 @@ def _claim_means(of: Any) -> Iterator[Number]:
 def _claim_tests(of: Any) -> Iterator[Number]:
     """The difference of the macro means of two equally good systems, on such questions."""
     for row in _of_same_tasks(significance.claims(of)):
-        sides = [row["difference"], row["difference_low"], row["difference_high"]]
+        value, low, high = row["difference"], row["difference_low"], row["difference_high"]
         if of.opponents[0] != FIRST:
-            sides = [-side for side in (sides[0], sides[2], sides[1])]
-        yield Number("macro mean, difference", SAME, *sides, row["p"], 0.0)
+            value, low, high = -value, -high, -low
+        yield Number("macro mean, difference", SAME, value, low, high, row["p"], 0.0)
 
 
 SAME = "of the same tasks"

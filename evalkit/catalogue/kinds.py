@@ -68,6 +68,11 @@ class Kind(ABC):
         """True if another threshold can change the metric."""
         return self.decided
 
+    @property
+    def needs_rows(self) -> bool:
+        """True if intervals and tests use more of the rows than their terms."""
+        return not self.termed
+
     def groups(self, rows: Rows) -> list[Bools]:
         """The groups of rows that the metric depends on; the smallest limits how well the variance
         is known.
@@ -195,6 +200,11 @@ class Loss(OfRowTerms):
     worst: float = np.inf
     of_rows: ClassVar[bool] = True
 
+    @property
+    def needs_rows(self) -> bool:
+        """True if one error may cost far more than all others: which rows are certain matters."""
+        return bool(np.isfinite(self.worst))
+
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """For each row its loss, and 1 if it counts, unweighted."""
         loss = self.per_row(rows, k)
@@ -257,6 +267,7 @@ class Share(Termed, OfTable):
     decided: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = True  # two systems are compared on the rows that count for both
 
     @staticmethod
     def by(rule: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]) -> Share:

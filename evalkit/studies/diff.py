@@ -424,7 +424,7 @@ class Diff(Shown, Study):
         names |= dict.fromkeys(of.old.system for of in self.deciding.values())
         for file in self.files if len(self.files) > 2 else ():
             for name in names if label in file.metrics else ():
-                if side := file.side(label, name):
+                if side := file.of_rows(label, name) or file.side(label, name):
                     e = inference.estimate(
                         side.statistic(mean=side.averaged), self.inference_options(1)
                     )

@@ -148,6 +148,10 @@ class Significance(shown.Shown, Study):
         listed = units.Listed.of(self.data.ids, self.data.of, self.slices)
         return replace(units.of_each(self, listed), named=self.data.id is not None)
 
+    def repeats(self, chosen: Chosen) -> bool:
+        """True if the values of all systems are of repeated draws of 0 or 1."""
+        return all((chosen.label, system) in self.data.repeated for system in self.systems)
+
     def values(self, chosen: Chosen, system: str) -> Sums:
         """One value per row."""
         return self.data.values[chosen.label, system]

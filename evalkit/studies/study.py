@@ -365,6 +365,10 @@ class Study(ABC):
         """The metric of each kind of constant prediction."""
         return (self.constant,)
 
+    def repeats(self, chosen: Chosen) -> bool:
+        """True if the values of units are of repeated draws of 0 or 1."""
+        return False
+
     def adjusted_for(self, chosen: Chosen) -> str:
         """The earlier measurement by which differences in a metric are adjusted; "" if there is
         none.

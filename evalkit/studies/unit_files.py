@@ -29,7 +29,7 @@ from evalkit.parameters import reports
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
-from evalkit.statistics.statistic import Hits, Layout, OfRows, OfUnits
+from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
 from evalkit.studies import diagnostics, study, units
 
 
@@ -86,16 +86,19 @@ class UnitFile:
 
     def of_rows(self, label: str, system: str) -> Side | None:
         """A metric computed from the rows, which the file has if a metric needs them; None if it
-        has none.
+        has none, or not what the metric is computed from.
         """
         of = self.metrics[label]
+        metric = chosen(of)
         own = self.has("table", of["table"] or None) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
-        if not rows.size or of["structure"] not in lookup.TABLES:
+        if not rows.size or metric.metric.structure not in lookup.TABLES:
+            return None
+        if metric.decided and np.isnan(self.number["predicted"][rows]).all():
             return None
         at, observed = self._observed(rows, of["structure"])
         order = np.argsort(self.row[at], kind="stable")
-        return Side(self, system, at[order], observed.take(order), chosen(of))
+        return Side(self, system, at[order], observed.take(order), metric)
 
     def has(self, column: str, word: str | None) -> Bools:
         """A mask: the rows with this value in a column; None: the rows that are empty there."""
@@ -170,7 +173,14 @@ def chosen(of: Mapping[str, Any]) -> Chosen:
             return lookup.find(of["metric"], of["structure"])
     except ParameterError:  # of another version
         pass
-    return Chosen(lookup.named(of["metric"], of["best"]))
+    named = lookup.named(of["metric"], of["best"])
+    return Chosen(replace(named, low=_end(of, "low", -np.inf), high=_end(of, "high", np.inf)))
+
+
+def _end(of: Mapping[str, Any], name: str, infinite: float) -> float:
+    """The smallest or largest value of a metric; the file has null for an infinite one."""
+    end = of.get(name)
+    return infinite if end is None else float(end)
 
 
 def read(paths: Sequence[Path]) -> tuple[list[UnitFile], pa.Array]:
@@ -290,7 +300,10 @@ class Side:
         of = Chosen(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
         if self.whole:
             return Hits(of, round(top.sum()), self.size)
-        return OfUnits(of, Sums(top, None if mean else bottom), design=design)
+        repeated = self.file.metrics[self.chosen.label].get("repeated", False)
+        alone = mean and not self.file.clustered[self.at].any()
+        statistic = OfRepeated if repeated and alone else OfUnits
+        return statistic(of, Sums(top, None if mean else bottom), design=design)
 
     @cached_property
     def moved(self) -> Floats:
@@ -312,12 +325,13 @@ class Side:
 @dataclass(frozen=True, eq=False)
 class Joined:
     """A metric of a system in two reports. named: True if units of both have names by which they
-    pair.
+    pair. rows: of a metric with terms the same from the rows, if both files have them.
     """
 
     old: Side
     new: Side
     named: bool
+    rows: Joined | None = None
 
     @classmethod
     def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
@@ -330,11 +344,16 @@ class Joined:
         tables = [
             file.about.get("named", {}).get(file.metrics[label]["table"], True) for file in files
         ]
-        return cls(
-            old,
-            new,
-            all(named or file.clustered.any() for named, file in zip(tables, files, strict=True)),
+        named = all(
+            named or file.clustered.any() for named, file in zip(tables, files, strict=True)
         )
+        rows = None
+        if old.termed:
+            old_rows = old.file.of_rows(label, old.system)
+            new_rows = new.file.of_rows(label, new.system)
+            if old_rows is not None and new_rows is not None:
+                rows = cls(old_rows, new_rows, named)
+        return cls(old, new, named, rows)
 
     @cached_property
     def common(self) -> Ints:
@@ -352,19 +371,26 @@ class Joined:
     def paired(self) -> Joined:
         """Both sides on the common units."""
         old, new = (side.take(np.isin(side.unit, self.common)) for side in (self.old, self.new))
-        return Joined(old, new, self.named)
+        rows = None if self.rows is None else self.rows.paired
+        return Joined(old, new, self.named, rows)
 
     def within(self, column: str, label: str) -> Joined:
         """Both sides on the rows of a slice."""
         old, new = (
             side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new)
         )
-        return Joined(old, new, self.named)
+        rows = None if self.rows is None else self.rows.within(column, label)
+        return Joined(old, new, self.named, rows)
 
     @cached_property
     def statistics(self) -> tuple[Any, Any]:
-        """The statistics of new and old: on the common units, or each alone if there are none."""
+        """The statistics of new and old on the common units, or of each alone if there are none.
+
+        Of the same rows they are those that one report on both systems would compare.
+        """
         of, design = (self.paired, Layout.PLAIN) if self.common.size else (self, Layout.INDEPENDENT)
+        if self.same_rows and of.rows is not None:
+            of = of.rows
         first, second = (side.statistic(design, mean=self.averaged) for side in (of.new, of.old))
         return first, second
 
@@ -388,9 +414,8 @@ class Joined:
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)
         if self.old.termed or self.same_rows:
-            return inference.compare(
-                first, second, replace(o, many=self.common.size > o.limits.flipped)
-            )
+            many = self.common.size > o.limits.flipped
+            return inference.compare(first, second, replace(o, many=many))
         if inference.method(first).test is methods.no_test:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
@@ -420,20 +445,30 @@ class Joined:
         """True if the common units have the same rows, with the same actual values and weights, in
         both reports.
         """
-        old, new = self.paired.old, self.paired.new
+        if not self.common.size:
+            return False
+        of = self.paired
+        if self.old.termed:
+            return of.rows is not None and of.rows.alike
+        return of.alike
+
+    @cached_property
+    def alike(self) -> bool:
+        """True if both sides have the same rows, with the same actual values and weights."""
         sides = [
-            (side.file.row[side.at], side.data.actual, side.data.weights) for side in (old, new)
+            (side.file.row[side.at], side.data.actual, side.data.weights)
+            for side in (self.old, self.new)
         ]
         same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))
-        return bool(self.common.size) and same and old.data.classes == new.data.classes
+        return same and self.old.data.classes == self.new.data.classes
 
     @cached_property
     def relabelled(self) -> int:
         """The number of common rows with different actual values; 0 if the files have no rows."""
-        rows = [side.file.of_rows(side.chosen.label, side.system) for side in (self.old, self.new)]
-        if rows[0] is None or rows[1] is None:
+        rows = self.rows if self.old.termed else self
+        if rows is None:
             return 0
-        both = Joined(rows[0], rows[1], self.named).paired
+        both = rows.paired
         old, new = ((side.file.row[side.at], side.data.actual) for side in (both.old, both.new))
         _, a, b = np.intersect1d(old[0], new[0], return_indices=True)
         differ = old[1][a] != new[1][b]

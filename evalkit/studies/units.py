@@ -233,11 +233,12 @@ def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.
 def of_rows(
     rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
 ) -> Iterator[Block]:
-    """The terms of each row for metrics that have terms; for others the rows themselves, once per
-    system.
+    """The terms of each row for metrics that have terms; the rows themselves, once per system, if
+    a metric or the test of one needs them, as those of weighted rows do.
     """
+    weighted = any(side.weight is not None for side in rows.values())
     termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
-    others = [chosen for chosen in metrics if not chosen.metric.kind.termed]
+    others = [chosen for chosen in metrics if weighted or chosen.metric.kind.needs_rows]
     decided = any(chosen.decided for chosen in others)
     observed = _each_label if labels else _each_row
     of_unit = len(termed) + (max(1, len(labels)) if others else 0)
@@ -453,7 +454,7 @@ def _about(
     number, and versions.
     """
     metrics = [
-        {"table": of} | _metric(chosen)
+        {"table": of} | _metric(chosen) | ({"repeated": True} if study.repeats(chosen) else {})
         for of, (study, _) in every.items()
         for chosen in study.settings.metrics
     ]
