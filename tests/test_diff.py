@@ -375,6 +375,70 @@ def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
     assert ek.diff(paths[0], paths[0]).most_changed is None
 
 
+def check_interval_of_change(study):
+    """Of independent samples the change has the interval, not what common units changed."""
+    account, expected = study.account, study.comparisons
+    assert account[["low", "high"]].isna().all(axis=None)
+    for row in expected.to_dict("records"):
+        own = account[
+            (account["metric"] == row["metric"]) & (row["first"] == "new " + account["system"])
+        ]
+        assert own[["change_low", "change_high"]].to_numpy().tolist() == [[row["low"], row["high"]]]
+
+
+def test_the_page_shows_the_interval_of_independent_samples_beside_the_change(tmp_path):
+    table = rows(1, n=80)[["id", "label", "score_m"]]
+    paths = [
+        saved(ek.classification(half, metrics="brier"), tmp_path / f"{name}.units.parquet")
+        for name, half in (("old", table[:40]), ("new", table[40:]))
+    ]
+    cells = diff_page.account(ek.diff(*paths)).tables[0].rows[0]
+    assert [bool(cell.limits) for cell in cells[4:6]] == [True, False]
+
+
+def test_common_units_leave_the_change_without_an_interval():
+    account = ek.diff().account
+    assert account[["change_low", "change_high"]].isna().all(axis=None)
+    assert account[["low", "high"]].notna().all(axis=None)
+
+
+def test_a_slice_shows_the_values_whose_difference_it_shows():
+    frame = ek.diff().segments
+    assert np.allclose(frame["new"] - frame["old"], frame["difference"], rtol=0, atol=1e-12)
+
+
+def test_a_slice_also_has_the_values_on_all_units_of_each_report():
+    study = ek.diff()
+    joined = next(iter(study.deciding.values()))
+    for row in study.segments.to_dict("records"):
+        of = joined.within(study.new.segments[row["segment"]], row["slice"])
+        assert (row["old_all"], row["new_all"]) == (of.old.value, of.new.value)
+
+
+def test_a_slice_without_common_units_has_the_values_on_all(tmp_path):
+    table = rows(1, n=80).drop(columns="weight")
+    paths = [
+        saved(
+            ek.classification(half, metrics="brier", segments="plan"),
+            tmp_path / f"{name}.units.parquet",
+        )
+        for name, half in (("old", table[:40]), ("new", table[40:]))
+    ]
+    frame = ek.diff(*paths).segments
+    assert frame["difference"].isna().all()
+    assert np.array_equal(frame[["old", "new"]], frame[["old_all", "new_all"]])
+
+
+def test_a_diff_says_where_its_units_are():
+    with pytest.raises(InputError, match=r"no units of its own; read those of its reports, '.*old"):
+        _ = ek.diff().units
+
+
+def test_units_that_were_left_out_are_said_to_be():
+    with pytest.raises(InputError, match="left out by units=False"):
+        _ = ek.rating(units=False).units
+
+
 def test_without_common_units_samples_are_independent(tmp_path):
     table = rows(1, n=80, of=90).drop(columns="weight")
     halves = [table[:40], table[40:]]
@@ -387,6 +451,7 @@ def test_without_common_units_samples_are_independent(tmp_path):
     assert "Differences of independent samples in" in study.tables.comparisons.text
     assert study.account[TERMS].isna().all(axis=None)
     assert study.comparisons["p"].notna().all()
+    check_interval_of_change(study)
     numbered = [
         saved(ek.classification(h.drop(columns="id"), metrics="brier"), p)
         for h, p in zip(halves, paths, strict=True)

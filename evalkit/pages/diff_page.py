@@ -142,17 +142,14 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
     """The same of a frame, with as many decimals as the sum of the terms asks for."""
     rows = []
     for _, part in frame.groupby("metric", sort=False):
-        width = decimals(part["changed"], part["low"], part["high"])
-        places = 1 + max(
-            width,
-            decimals([*part["left"], *part["came"]]) if (part["low"] == part["high"]).all() else 0,
-        )
+        places = _places(part)
         for row in part.to_dict("records"):
             values = [number_cell(row[name], places) for name in ("old", "new")]
-            terms = [number_cell(row[name], places, signed) for name in ("change", "left", "came")]
-            terms.insert(1, with_interval(row["changed"], row["low"], row["high"], signed, places))
+            values.append(_with_limits(row, "change", "change_low", "change_high", places))
+            values.append(_with_limits(row, "changed", "low", "high", places))
+            values += [number_cell(row[name], places, signed) for name in ("left", "came")]
             words = [Cell(row[name], kind="text") for name in ("metric", "system", "verdict")]
-            rows.append([*words[:2], *values, *terms, _sizes(row), words[2]])
+            rows.append([*words[:2], *values, _sizes(row), words[2]])
     heads = [
         "metric",
         "system",
@@ -165,6 +162,23 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
     ]
     caption = "Change = common units changed + units left + units came"
     return tables.table(caption, [*heads, "common / left / came", "verdict"], rows, note)
+
+
+def _places(part: pd.DataFrame) -> int:
+    """The decimals that the numbers of one metric ask for."""
+    value = part["changed"].fillna(part["change"])
+    low, high = part["low"].fillna(part["change_low"]), part["high"].fillna(part["change_high"])
+    width = decimals(value, low, high)
+    if (part["low"] == part["high"]).all():
+        width = max(width, decimals([*part["left"], *part["came"]]))
+    return 1 + width
+
+
+def _with_limits(row: Mapping[str, Any], name: str, low: str, high: str, places: int) -> Cell:
+    """A number of the account, with its limits if they are known."""
+    if pd.isna(row[low]):
+        return number_cell(row[name], places, signed)
+    return with_interval(row[name], row[low], row[high], signed, places)
 
 
 def _sizes(row: Mapping[str, Any]) -> Cell:

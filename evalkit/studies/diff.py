@@ -22,6 +22,7 @@ from evalkit.parameters.kinds import DATA, choice
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
+from evalkit.statistics.intervals import Estimate
 from evalkit.studies import diagnostics, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
@@ -295,6 +296,14 @@ class Diff(Shown, Study):
         """None: those of the two reports are files."""
         return units.Units(0, ())
 
+    @property
+    def units(self) -> pd.DataFrame:
+        """Raise InputError: the units are those of the two reports, each in its own file."""
+        raise InputError(
+            "units: a diff has no units of its own; read those of its reports, "
+            f"{str(self.old.path)!r} and {str(self.new.path)!r}, with pandas.read_parquet"
+        )
+
     # Where the change comes from
 
     @frame
@@ -304,45 +313,27 @@ class Diff(Shown, Study):
 
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) −
         M_old(all). came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
+        change_low, change_high: limits of the change of independent samples, NaN with common units,
+        whose change has none.
         """
         rows = self.comparisons.to_dict("records")
         words = {(row["metric"], row["first"]): diagnostics.verdict_of(row) for row in rows}
         for chosen in self.settings.metrics:
-            for pair, of in self.joined[chosen.label].items():
-                old, new = of.old.value, of.new.value
-                a, b = (
-                    (of.paired.old.value, of.paired.new.value)
-                    if of.common.size
-                    else (np.nan, np.nan)
-                )
-                e, verdict = (
-                    self.compare(chosen, pair).difference,
-                    words.get((chosen.label, pair[0]), ""),
-                )
-                whole = {
-                    "metric": chosen.label,
-                    "system": of.new.system,
-                    "old": old,
-                    "new": new,
-                    "change": new - old,
-                }
-                parts = {
-                    "changed": b - a,
-                    "low": e.low,
-                    "high": e.high,
-                    "left": a - old,
-                    "came": new - b,
-                }
-                yield whole | parts | of.sizes | {"verdict": verdict}
+            for pair, joined in self.joined[chosen.label].items():
+                place = {"metric": chosen.label, "system": joined.new.system}
+                limits = self.compare(chosen, pair).difference
+                verdict = words.get((chosen.label, pair[0]), "")
+                yield place | _terms(joined, limits) | joined.sizes | {"verdict": verdict}
 
     @frame
     def segments(self) -> Iterator[Row]:
         """The metric that decides in each slice that both reports have a column for: values, and
         the paired difference.
 
-        mix, within: what the changes of the slice's share and of its value add to the change of the
-        whole, each at the mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299);
-        NaN unless it is a mean or ratio.
+        old, new: on the common units, as the difference is; on all if none is common. old_all,
+        new_all: on all units of each report. mix, within: what the changes of the slice's share and
+        of its value on all units add to the change of the whole, each at the mean of the other
+        (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
         every = (
             self._in_slice_of(of, part)
@@ -360,10 +351,13 @@ class Diff(Shown, Study):
         o = self.inference_options(2)
         c = part.comparison(o) if part.common.size > 1 else inference.undefined(o.level, o.unit)
         place = {"segment": where.column, "slice": where.label, "system": of.new.system}
-        values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
+        compared = part.paired if part.common.size else part
+        values = {"old": compared.old.value, "new": compared.new.value, "p": c.p_value}
+        on_all = {"old_all": part.old.value, "new_all": part.new.value}
         return (
             place
             | values
+            | on_all
             | with_limits({"difference": c.difference})
             | _split(of, part)
             | part.sizes
@@ -503,6 +497,21 @@ def shown(file: UnitFile) -> str:
 def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
     """The items that are not among the others."""
     return ", ".join(item for item in items if item not in others)
+
+
+def _terms(joined: Joined, limits: Estimate) -> Row:
+    """The change of a metric over all units, and its terms. limits: of its difference on the common
+    units, or of the whole change if none is common.
+    """
+    old, new = joined.old.value, joined.new.value
+    whole = {"old": old, "new": new, "change": new - old}
+    if not joined.common.size:
+        unknown = dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
+        return whole | {"change_low": limits.low, "change_high": limits.high} | unknown
+    before, after = joined.paired.old.value, joined.paired.new.value
+    terms = {"changed": after - before, "low": limits.low, "high": limits.high}
+    terms |= {"left": before - old, "came": new - after}
+    return whole | {"change_low": np.nan, "change_high": np.nan} | terms
 
 
 def _split(of: Joined, part: Joined) -> dict[str, float]:

@@ -601,7 +601,11 @@ class Study(ABC):
     def units(self) -> pd.DataFrame:
         """The unrounded data behind every metric: one row per unit, system and metric; see
         docs/python.md.
+
+        Raises InputError if there are none, or so many that only `units=True` makes them.
         """
+        if self.settings.units is False:
+            raise InputError("units: left out by units=False; read the report without it")
         return units.held(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> Listed:
