@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import stats
 from validation_tables import (
     CANCER,
     CREDIT,
@@ -21,7 +22,7 @@ from validation_tables import (
     validated,
 )
 
-from evalkit import __main__ as cli
+from evalkit import __main__ as cli, numbers as printed
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.offline import fitting, splits
@@ -471,3 +472,95 @@ def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind
 def test_classes_are_named_by_all_digits_of_their_codes():
     table = pd.DataFrame({"x": range(40), "label": 22298006 + np.arange(40) % 2})
     assert folds.table(sources.parts(table), Validation.of({})).classes == ("22298006", "22298007")
+
+
+# Below 1,000 rows the mean of the folds decides ---------------------------------------------------
+
+
+def small(metric, rows=200, **given):
+    """The study of two systems in five folds of so many rows."""
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, rows)
+    base = {"id": np.arange(rows), "label": label, "fold": np.arange(rows) % 5}
+    tables = [
+        pd.DataFrame(base | {"system": name, "score": np.clip(by * label + noise, 0, 1)})
+        for name, by in (("good", 0.4), ("weak", 0.1))
+        for noise in [rng.random(rows) * 0.7]
+    ]
+    return validation.read(pd.concat(tables), metrics=metric, **given)
+
+
+def corrected(values, ratio):
+    """The limits of Nadeau and Bengio. ratio: of test rows to training rows."""
+    n = len(values)
+    error = np.std(values, ddof=1) * np.sqrt(1 / n + ratio)
+    reach = stats.t.ppf(0.975, n - 1) * error
+    return np.mean(values) - reach, np.mean(values) + reach
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "brier", "recall"])
+def test_the_interval_that_decides_is_the_corrected_one_of_each_system(metric):
+    study = small(metric)
+    for name in ("good", "weak"):
+        e = study.deciding_estimate(study.primary, name)
+        values = study.fold_values(name)
+        low, high = np.clip(corrected(values, 1 / 4), *study.primary.metric.ends)
+        assert (e.value, e.low, e.high) == pytest.approx((values.mean(), low, high))
+
+
+def test_the_first_screen_has_the_interval_that_decides():
+    study = small("accuracy")
+    text = validation_page.verdict(study).text
+    for name in study.systems:
+        e = study.deciding_estimate(study.primary, name)
+        assert printed.interval(e.low, e.high) in text
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
+def test_the_first_screen_says_which_interval_it_has(metric):
+    text = validation_page.verdict(small(metric)).text
+    assert "good, weak: mean of folds, Nadeau–Bengio" in text.replace(", majority", "")
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
+def test_a_gate_decides_by_the_corrected_interval(metric):
+    study = small(metric, gate=f"{metric}.low >= 0.5")
+    row = study.gate.statements.set_index("system").loc["good"]
+    e = study.deciding_estimate(study.primary, "good")
+    assert (row["rule_low"], row["rule_high"]) == (e.low, e.high)
+
+
+def test_the_pooled_interval_is_crossed_out_below_1_000_rows():
+    frame = small("accuracy").intervals.set_index("what")["honest"]
+    assert frame.to_dict() == {
+        "pooled out of fold": False,
+        "mean of folds, Nadeau–Bengio": True,
+        "mean of folds, t as if folds were a sample": False,
+    }
+
+
+def test_from_1_000_rows_on_the_pooled_interval_decides():
+    study = small("accuracy", rows=1000)
+    assert study.deciding_estimate(study.primary, "good") == study.estimate(study.primary, "good")
+
+
+def test_folds_that_all_have_one_value_have_no_interval():
+    frame = pd.DataFrame(
+        {"label": [0, 1] * 20, "score": [0.2, 0.7] * 20, "fold": list("aabb") * 10}
+    )
+    study = validation.read(frame, metrics="roc_auc")
+    e = study.deciding_estimate(study.primary, study.subject)
+    assert e.value == 1
+    assert np.isnan([e.low, e.high]).all()
+
+
+def test_a_rule_on_the_files_of_so_few_rows_cannot_tell(tmp_path):
+    frame = pd.DataFrame(
+        {"label": [0, 1] * 20, "score": [0.2, 0.7] * 20, "fold": list("aabb") * 10}
+    )
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    out = ["-p", "metrics", "accuracy", "-o", str(tmp_path / "out")]
+    cli.main(["report", "validation", "-p", "preds", str(tmp_path / "rows.csv"), *out])
+    (results,) = (tmp_path / "out").glob("*.json")
+    assert json.loads(results.read_text())["split"]["decided_by_fold"]
+    assert cli.main(["check", str(results), "accuracy.low >= 0.5"]) == 3

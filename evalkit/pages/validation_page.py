@@ -108,21 +108,24 @@ def _answer(study: Validation) -> str:
 
 
 def _strip(study: Validation) -> Html:
-    """A row for each system: the subject's estimate as it is answered, the others' of all rows, and
+    """A row for each system with the interval that decides, the subject's as it is answered, and
     the verdicts.
     """
     places, subject = page.places(study, study.primary.label), study.subject
     words = {row["second"]: row["verdict"] for row in study.paired.to_dict("records")}
     rows = []
     for name in study.order:
-        e = study.estimate(study.primary, name)
+        e = study.deciding_estimate(study.primary, name)
         row = study.answer if name == subject else vars(e)
         point = (row["value"], row["low"], row["high"])
         word = TURNED.get(words.get(name, ""), words.get(name, ""))
         cells = [with_interval(*point, places=places), Cell(word, tag="strong") if word else ""]
         rows.append(strips.Result(Cell(name), [(name, point)], cells, word))
-    what = f"{subject}: {study.answer['what']}"
-    caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {what}"
+    by_way: dict[str, list[str]] = {}
+    for name in sorted(study.order, key=lambda name: name != subject):
+        by_way.setdefault(study.decides(name), []).append(name)
+    ways = "; ".join(f"{listed(names)}: {way}" for way, names in by_way.items())
+    caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {ways}"
     return strips.strip(
         caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows
     )
@@ -178,7 +181,7 @@ def _baseline(study: Validation) -> list[Cell]:
     if not len(rows):
         return []
     row = rows.iloc[0]
-    e = study.estimate(study.primary, study.baseline)
+    e = study.deciding_estimate(study.primary, study.baseline)
     value, low, high = (
         ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
     )
@@ -259,6 +262,7 @@ def results(study: Validation) -> Results:
             "tested": study.rows.size,
             "repeats": study.examples.repeats,
             "distinct": study.distinct,
+            "decided_by_fold": study.few_pooled,
         },
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,
@@ -531,7 +535,10 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    return page.estimates(study, caption, texts.said("validation.estimates_note", study))
+    note = texts.said("validation.estimates_note", study)
+    if study.few_pooled:
+        note += texts.said("validation.few_pooled_note", few_pooled=FEW_POOLED)
+    return page.estimates(study, caption, note)
 
 
 def fold_map(study: Validation) -> figures.Figure:

@@ -373,6 +373,9 @@ def agree(value: float, limits: tuple[float, float], p: float, level: float) -> 
 # Over folds, whose scores share training rows -----------------------------------------------------
 
 
+CORRECTED_T = "Nadeau–Bengio corrected t"
+
+
 def nadeau_bengio(
     differences: ArrayLike, *, train: float, test: float, level: float = 0.95, unit: str = "fold"
 ) -> Comparison:
@@ -393,9 +396,7 @@ def nadeau_bengio(
         raise InputError("differences must hold at least one fold, got none")
     value, n = float(each.mean()), each.size
     error = standard_error(each - value) * float(np.sqrt(1 + n * test / train))
-    return ByT(value, error, n, n - 1, "Nadeau–Bengio corrected t", abs(value)).compared(
-        level=level, unit=unit
-    )
+    return ByT(value, error, n, n - 1, CORRECTED_T, abs(value)).compared(level=level, unit=unit)
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:

@@ -25,6 +25,7 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import (
+    CORRECTED_T,
     Comparison,
     adjust,
     cochran,
@@ -233,6 +234,23 @@ class Validation(Shown, Study):
         rows = self.pooled[system]
         return statistic.OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
+    def deciding_estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The metric with the interval that decides: of the mean of the folds if few rows are
+        pooled, else of the pooled rows.
+
+        It is of the pooled rows too if fewer than two folds define the metric. Its limits are NaN
+        if all folds have one value, as no t exists then.
+        """
+        pooled = self.estimate(chosen, system, member)
+        if not self.few_pooled or member is not EVERY:
+            return pooled
+        values = self.fold_values(system, chosen)
+        known = values[~np.isnan(values)]
+        if known.size < 2:
+            return pooled
+        e = self.corrected(known).difference
+        return inference.within(e, *chosen.metric.ends) if np.isfinite(e.low) else e
+
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
         return inference.estimate(statistic.OfRows(chosen, rows), self.inference_options(1))
@@ -384,7 +402,7 @@ class Validation(Shown, Study):
         folds counts, not that of the rows within them.
         """
         pooled = self.estimate(self.primary, self.subject)
-        by_fold = self.folds_differ or (self.few_pooled and not self.primary.decided)
+        by_fold = self.folds_differ or self.few_pooled
         return self._row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
 
     @property
@@ -441,6 +459,13 @@ class Validation(Shown, Study):
             return self.of_rows
         honest = self.intervals[self.intervals["honest"]]
         return (honest if len(honest) else self.intervals).iloc[0].to_dict()
+
+    def decides(self, system: str) -> str:
+        """What a system's interval that decides is of, as text."""
+        if system == self.subject:
+            return str(self.answer["what"])
+        e = self.deciding_estimate(self.primary, system)
+        return CORRECTED if e.method == CORRECTED_T else self.measured_on
 
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""

@@ -69,7 +69,8 @@ class Statement:
         member: Any = {"member": self.part.member} if self.part else {}
         nothing = inference.undefined(study.settings.level, study.unit_name)
         if not self.second:
-            return replace(nothing, difference=study.estimate(self.chosen, self.system, **member))
+            e = study.deciding_estimate(self.chosen, self.system, **member)
+            return replace(nothing, difference=e)
         try:
             return study.compare(self.chosen, (self.system, self.second), **member)
         except InputError:  # no unit of the slice has both values

@@ -273,6 +273,12 @@ class Study(ABC):
         """One metric of one system with its interval, on the units `member`."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
+    def deciding_estimate(
+        self, chosen: Chosen, system: str, member: Member = EVERY
+    ) -> intervals.Estimate:
+        """One metric of one system with the interval that a rule is about: that of `estimate`."""
+        return self.estimate(chosen, system, member)
+
     def compared(
         self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
     ) -> tuple[Any, Any]:

@@ -557,7 +557,11 @@ class Recomputed(study.Study):
         ]
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
-        """Why the limits cannot be had: at its own level they are not those that the report has."""
+        """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,
+        or at its own level they are not those that the report has.
+        """
+        if not second and self.results.get("split", {}).get("decided_by_fold", False):
+            return "the mean of the folds decides; set the rule as the gate of the report"
         reported = self._reported.get((chosen.label, system, second))
         if reported is None:
             return f"the report does not compare {system} with {second} on {chosen.label}"
