@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from samples import scores
 from scipy.stats import ks_2samp
+from sklearn import metrics
 from whole_pages import told
 
 from evalkit.arrays import InputError
+from evalkit.catalogue import lookup
 from evalkit.findings.kinds import NOTE
-from evalkit.metrics import counts
+from evalkit.metrics import counts, losses
 from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
 from evalkit.studies import classification, ranking, score_curves, validation
@@ -334,3 +336,39 @@ def test_the_legends_of_the_curves_have_the_areas_with_their_intervals():
             text = estimate(row["value"], row["low"], row["high"], places=places)
             assert f"{row['system']}: {short} {text}<" in svg
     assert ">forest<" in binary_page.curve_plot(classification.read(metrics="log_loss")).svg
+
+
+# Log loss of probabilities in single precision ----------------------------------------------------
+
+SINGLE_LABELS = [0, 1, 0, 1]
+SINGLE_SCORES = np.array([1.0, 0.3, 0.0, 0.6], np.float32)
+
+
+def log_loss_of(table):
+    return classification.read(table, metrics="log_loss").estimates["value"][0]
+
+
+def test_log_loss_of_single_precision_is_that_of_its_numbers_as_doubles():
+    table = pd.DataFrame({"label": SINGLE_LABELS, "score": SINGLE_SCORES})
+    doubles = SINGLE_SCORES.astype(np.float64)
+    assert log_loss_of(table) == pytest.approx(metrics.log_loss(SINGLE_LABELS, doubles), rel=1e-12)
+    assert log_loss_of(table) == log_loss_of(table.assign(score=doubles))
+
+
+def test_scikit_learn_clips_single_precision_at_its_own_eps():
+    """What the definition of log loss says of it."""
+    table = pd.DataFrame({"label": SINGLE_LABELS, "score": SINGLE_SCORES})
+    clipped = -np.log(np.finfo(np.float32).eps)
+    theirs = metrics.log_loss(SINGLE_LABELS, SINGLE_SCORES)
+    ours = log_loss_of(table)
+    assert ours - theirs == pytest.approx((losses.WORST - clipped) / 4, rel=1e-6)
+    assert "of probabilities as float64" in lookup.find("log_loss", "counts").metric.equals
+
+
+def test_log_loss_of_classes_in_single_precision_is_that_of_doubles():
+    score = np.array([[1, 0, 0], [0, 1, 0], [0.25, 0.25, 0.5]], np.float32)
+    table = pd.DataFrame(
+        {"label": list("yyz")} | dict(zip(("p_x", "p_y", "p_z"), score.T, strict=True))
+    )
+    expected = metrics.log_loss(list("yyz"), score.astype(np.float64), labels=list("xyz"))
+    assert log_loss_of(table) == pytest.approx(expected, rel=1e-12)

@@ -95,7 +95,10 @@ def brier(label: Ints, probability: Floats) -> Floats:
 
 def log(label: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual outcome), in nats, with probabilities clipped to [eps, 1 -
-    eps] of float64.
+    eps] of float64, whatever their own type.
+
+    The mean equals scikit-learn's log_loss of probabilities as float64. That of float32 ones clips
+    at the eps of float32, so that a certain error costs 15.9 nats there and 36.0 here.
 
     >>> log(np.array([1, 0]), np.array([1.0, 1.0])).round(4)
     array([ 0.    , 36.0437])
@@ -108,7 +111,8 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped. Each row of `probability` is first scaled to
     sum 1.
 
-    probability: shape (n, classes). Equals scikit-learn's log_loss with several classes.
+    probability: shape (n, classes). Equals scikit-learn's log_loss with several classes, of
+    probabilities as float64; that of float32 ones clips at the eps of float32.
     """
     own = ratio(probability[np.arange(len(actual)), actual], probability.sum(axis=1))
     return -np.log(np.clip(own, EPSILON, 1))
