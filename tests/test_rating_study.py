@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from samples import forecasts
 
+from evalkit.findings import kinds
 from evalkit.limits import Limits, Reading
 from evalkit.pages import (
     binary_page,
@@ -188,3 +189,67 @@ def test_symmetric_differences_and_other_tests_are_not_told():
         {"id": units, "y_true": label, "score_a": label * 0.3 + 0.3, "score_b": 0.5 + 0.001 * label}
     )
     assert diagnostics.skew(classification.read(table, metrics="roc_auc,accuracy")) is None
+
+
+# Rows that a metric leaves out --------------------------------------------------------------------
+
+
+def with_zeros(n=60):
+    """Forecasts of two systems; some actual values, scales and forecasts are 0."""
+    rng = np.random.default_rng(8)
+    actual = rng.integers(0, 4, n) * 1.0
+    base = {"id": np.arange(n).astype(str), "actual": actual, "naive_mae": (np.arange(n) > 4) * 1.0}
+    sides = [
+        pd.DataFrame(base | {"system": name, "forecast": (actual + rng.integers(0, 2, n)) * by})
+        for name, by in (("a", 1.0), ("b", (np.arange(n) % 7 > 0) * 1.0))
+    ]
+    return pd.concat(sides, ignore_index=True)
+
+
+def said_of_rows(study):
+    return [
+        finding.message
+        for finding in rating_page.every_finding(study)
+        if finding.kind is kinds.UNDEFINED_VALUES
+    ]
+
+
+def test_a_finding_says_how_many_rows_the_percentage_error_leaves_out():
+    table = with_zeros()
+    zeros = int((table["actual"] == 0).sum() / 2)
+    (message,) = said_of_rows(rating.read(table, metrics="mae,mape"))
+    assert message.startswith(f"mape is undefined on {zeros} rows of 60, which it leaves out.")
+    assert "whose actual value is not 0" in message
+
+
+def test_so_it_does_of_the_scaled_error():
+    (message,) = said_of_rows(rating.read(with_zeros(), metrics="mase"))
+    assert message.startswith("mase is undefined on 5 rows of 60")
+
+
+def test_rows_that_systems_leave_out_for_their_own_forecasts_are_a_warning():
+    table = with_zeros()
+    study = rating.read(table, metrics="poisson_deviance")
+    counts = (table["forecast"] <= 0).groupby(table["system"]).sum()
+    (finding,) = [f for f in rating_page.every_finding(study) if f.kind is kinds.UNDEFINED_VALUES]
+    assert f"a {counts['a']}, b {counts['b']} of 60" in finding.message
+    assert finding.severity == kinds.WARNING
+
+
+@pytest.mark.parametrize("metric", ["smape", "wape", "mae", "rmse", "bias", "r2"])
+def test_metrics_that_count_every_row_say_nothing(metric):
+    assert said_of_rows(rating.read(with_zeros(), metrics=metric)) == []
+
+
+def test_blocks_leave_out_as_many_rows():
+    p = Rating.of({"preds": with_zeros(), "metrics": "mape,mase"})
+    blocks = rating.study_of(p, Limits(reading=Reading(rows=20, shard=20, largest=50)))
+    assert blocks.blocks is not None
+    assert blocks.left_out == rating.study_of(p).left_out
+
+
+def test_weights_change_no_number_of_rows():
+    table = with_zeros().assign(weight=2.5)
+    assert said_of_rows(rating.read(table, metrics="mape")) == said_of_rows(
+        rating.read(with_zeros(), metrics="mape")
+    )

@@ -194,10 +194,12 @@ class Loss(OfRowTerms):
     not count.
 
     worst: the number of a row whose prediction is certain and wrong, if it is far from all others.
+    partial: True if some rows may not count.
     """
 
     per_row: Callable[[Rows, Any], Floats]
     worst: float = np.inf
+    partial: bool = False
     of_rows: ClassVar[bool] = True
 
     @property
@@ -218,6 +220,10 @@ class Loss(OfRowTerms):
             if weight is None
             else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
         )
+
+    def left_out(self, rows: Rows, k: int | None) -> int:
+        """The number of rows that do not count."""
+        return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
 
     def at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table; NaN if some rows do not count, because their pairs are

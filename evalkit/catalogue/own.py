@@ -263,7 +263,7 @@ class OfRows(Input):
 
     def mean(self, function: Function) -> Kind:
         """The mean over rows, weighted where rows have weights."""
-        return Loss(lambda rows, k: self.sides(function, rows, k, 1, 1)[0])
+        return Loss(lambda rows, k: self.sides(function, rows, k, 1, 1)[0], partial=True)
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""

@@ -127,6 +127,11 @@ def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
     return Loss(lambda rows, k: loss(rows.actual, rows.scores), worst)
 
 
+def _partial_loss(loss: Callable[[Any, Floats], Floats]) -> Loss:
+    """The mean of a loss over the rows on which it is defined."""
+    return replace(_loss(loss), partial=True)
+
+
 def _one_minus(of: Metric) -> Transformed:
     return Transformed(of, lambda x: 1 - x, lambda x: -1.0)
 
@@ -367,13 +372,15 @@ FORECASTS = rows_of(
         "mse": _MSE,
         "bias": _loss(losses.error),
         "median_absolute_error": scores.Quantile(lambda f: losses.absolute(f.actual, f.scores)),
-        "mape": _loss(losses.absolute_percentage),
+        "mape": _partial_loss(losses.absolute_percentage),
         # the percentage error of the total, in which zeros count
         "wape": RatioOfRows(lambda f: (losses.absolute(f.actual, f.scores), np.abs(f.actual))),
         "smape": _loss(losses.symmetric_percentage),
-        "mase": Loss(lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"])),
+        "mase": Loss(
+            lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"]), partial=True
+        ),
         "pinball": Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
-        "poisson_deviance": _loss(losses.poisson),
+        "poisson_deviance": _partial_loss(losses.poisson),
         "r2": scores.OfMeans(_r2_numbers, _r2),
         "r2_correlation": scores.OfMeans(_correlation_numbers, _squared_correlation),
     },

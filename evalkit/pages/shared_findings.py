@@ -2,10 +2,11 @@
 stored scores.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import pandas as pd
 
+from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
@@ -353,3 +354,18 @@ def _gaps(account: Account) -> str:
     )
     gaps = f"{counted(account.gaps, 'list')} {'has' if account.gaps == 1 else 'have'} gaps"
     return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)
+
+
+def left_out(rows: Mapping[Chosen, Mapping[str, int]], n: int) -> Iterator[Finding]:
+    """The rows that metrics leave out of their means; a warning where systems do not share them.
+
+    rows: of each metric by system. n: all rows.
+    """
+    for chosen, each in rows.items():
+        most = max(each.values())
+        facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
+        if len({*each.values()}) == 1:
+            yield kinds.UNDEFINED_VALUES.note(most, "rows", rows=counted(most, "row"), **facts)
+        else:
+            told = counts(each)
+            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=told, **facts)

@@ -38,6 +38,7 @@ from evalkit.pages.shared_findings import (
     class_named,
     columns_read,
     idle,
+    left_out,
     picked,
     rounded,
     skewed,
@@ -292,6 +293,7 @@ def every_finding(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [*_rows(study), *_threshold(study), *_features(study), *_folds(study), *_fits(study)]
+    data += left_out(study.left_out, study.rows.size)
     chosen = picked(study, [name for name in study.systems if name != study.baseline])
     return [*data, *chosen, *([] if study.few_pooled else skewed(study))]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
@@ -254,6 +255,21 @@ class Validation(Shown, Study):
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
         return inference.estimate(statistic.OfRows(chosen, rows), self.inference_options(1))
+
+    @property
+    def left_out(self) -> dict[Chosen, dict[str, int]]:
+        """The number of rows that each metric leaves out of each system's mean; only metrics that
+        leave any out.
+        """
+        every = {
+            chosen: {
+                name: chosen.metric.kind.left_out(self.scored[name], chosen.k)
+                for name in self.systems
+            }
+            for chosen in self.settings.metrics
+            if isinstance(chosen.metric.kind, Loss)
+        }
+        return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
 
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""

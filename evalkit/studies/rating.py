@@ -16,6 +16,8 @@ import pandas as pd
 
 from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
+from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.rows import HeldRows, Kept, SummedForecasts, Terms, refuse_unsummed
 from evalkit.metrics import calibration, grid
@@ -107,7 +109,8 @@ class KeptForecasts(Kept):
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
     sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: by
-    pair, units that each misses less.
+    pair, units that each misses less. left_out: of each system and partial metric the rows that do
+    not count.
     """
 
     facts: Total
@@ -116,6 +119,7 @@ class KeptForecasts(Kept):
     nearer: dict[tuple[int, int], Total]
     far: tuple[Extremes, ...]
     ids: Distinct
+    left_out: Total
 
 
 def off(block: Block) -> Floats:
@@ -125,11 +129,14 @@ def off(block: Block) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Summarises a block. ids: how many ids are checked for duplicates."""
+    """Summarises a block. ids: how many ids are checked for duplicates. partial: the metrics that
+    leave rows out.
+    """
 
     terms: Terms
     limits: Limits
     ids: int = 0
+    partial: tuple[Chosen, ...] = ()
 
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
@@ -162,7 +169,17 @@ class Asked:
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
+            left_out=Total(self._left_out(block)),
         )
+
+    def _left_out(self, block: Block) -> Floats:
+        """The rows of each system that do not count for each of the partial metrics."""
+        every = [block.rows(i) for i in range(len(block.said))]
+        counts = [
+            [chosen.metric.kind.left_out(rows, chosen.k) for chosen in self.partial]
+            for rows in every
+        ]
+        return np.array(counts, np.float64).reshape(len(every), len(self.partial))
 
     def _along(self, block: Block, i: int) -> Counts:
         """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
@@ -226,6 +243,17 @@ class Rating(row_study.RowStudy):
     def _actual_at(self, around: float) -> float:
         """An actual value, from where it lies around the centre."""
         return float(self.asked.terms.centres[0][0] + around)
+
+    @property
+    def left_out(self) -> dict[Chosen, dict[str, int]]:
+        """The number of rows that each metric leaves out of each system's mean; only metrics that
+        leave any out.
+        """
+        counts = zip(self.asked.partial, self.kept.left_out.sums.T.tolist(), strict=True)
+        every = {
+            chosen: dict(zip(self.systems, map(int, rows), strict=True)) for chosen, rows in counts
+        }
+        return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
 
     @cached_property
     def target(self) -> grid.Counted:
@@ -559,6 +587,15 @@ def edges(columns: Sequence[grid.Counted], bins: int) -> Floats:
     return np.arange(low - 0.5, high + width, width)
 
 
+def partial(metrics: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """The metrics that leave out rows on which they are undefined."""
+    return tuple(
+        chosen
+        for chosen in metrics
+        if isinstance(chosen.metric.kind, Loss) and chosen.metric.kind.partial
+    )
+
+
 # From rows at hand, and from blocks ---------------------------------------------------------------
 
 
@@ -586,7 +623,8 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))
-    asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
+    held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
+    asked = Asked(terms, held_limits, partial=partial(settings.metrics))
     return Rating(
         **fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block)
     )
@@ -599,7 +637,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
     terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
-    asked = Asked(terms, settings.limits, t.ids_held)
+    asked = Asked(terms, settings.limits, t.ids_held, partial(settings.metrics))
     kept = t.total(asked)
     rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(schema.WEIGHT)
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
