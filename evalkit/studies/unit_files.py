@@ -561,7 +561,7 @@ class Recomputed(study.Study):
         or at its own level they are not those that the report has.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
-            return "the mean of the folds decides; set the rule as the gate of the report"
+            return "the report decides by fold; make this rule its gate"
         reported = self._reported.get((chosen.label, system, second))
         if reported is None:
             return f"the report does not compare {system} with {second} on {chosen.label}"
