@@ -1,15 +1,17 @@
 """Faults planted one at a time, to see whether the tests catch them.
 
-    .venv/bin/python benchmarks/faults.py               # every fault: caught by which test, or
-    alive .venv/bin/python benchmarks/faults.py 3 17 --whole  # two of them, against the whole suite
+    .venv/bin/python benchmarks/faults.py               # every fault: by which test it is caught
+    .venv/bin/python benchmarks/faults.py --near        # by which of the module's own tests
+    .venv/bin/python benchmarks/faults.py 3 17 --whole  # two of them, against the whole suite
     .venv/bin/python benchmarks/faults.py --check       # that every fault still fits the code
 
-Each fault replaces one piece of code in a copy of the working tree. The tests that import the
-module run first, and if none fails, the others. A fault whose code has gone is stale: write it anew
-at the place that has its meaning.
+Each fault replaces one piece of code in a copy of the working tree. The module's own tests run
+first, and if none fails, all others: its examples, the tests of `NEAREST`, and those that import
+it. A fault whose code has gone is stale: write it anew at the place that has its meaning.
 """
 
 import argparse
+import ast
 import re
 import shutil
 import subprocess
@@ -20,6 +22,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LINKED = (".venv", ".page")  # not copied
+# the tests of modules that tests reach by other doors, such as `ek.diff` or a file of test cases
+NEAREST = {
+    "catalogue/tables.py": ("test_every_metric", "test_labels"),
+    "metrics/counts.py": ("test_counts", "test_examples"),
+    "metrics/losses.py": ("test_examples", "test_rating_study"),
+    "metrics/rankings.py": ("test_rankings", "test_examples"),
+    "online/logs.py": ("test_interleaving_study", "test_sessions"),
+    "reading/inputs/aligned.py": ("test_keys", "test_outcomes"),
+    "reading/inputs/folds.py": ("test_validation_study", "test_validation_leaks"),
+    "reading/inputs/unit_columns.py": ("test_unit_tables",),
+    "reading/inputs/unit_roles.py": ("test_unit_tables",),
+    "reading/tables/logs.py": ("test_logs",),
+    "reading/tables/table.py": ("test_columns", "test_large_tables"),
+    "statistics/spread.py": ("test_intervals", "test_significance"),
+    "studies/diff.py": ("test_diff",),
+    "studies/experiment.py": ("test_interleaving_study",),
+    "studies/policy.py": ("test_policy",),
+    "studies/study.py": ("test_multiplicity", "test_classification_study", "test_rating_study"),
+    "studies/unit_files.py": ("test_diff", "test_policy"),
+}
 
 
 @dataclass(frozen=True)
@@ -418,51 +440,49 @@ def copied(root: Path) -> None:
             (root / name).symlink_to(ROOT / name)
 
 
-def related(fault: Fault, root: Path) -> list[str]:
-    """The module itself, for its examples, and the tests that import it, its own file first."""
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports, by their full names."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {f"{node.module}"}
+    return names
+
+
+def own_tests(fault: Fault, root: Path) -> list[str]:
+    """The module itself, for its examples, the tests of `NEAREST`, and those that import it, its
+    namesakes first.
+    """
+    module = f"evalkit.{fault.path.removesuffix('.py').replace('/', '.')}"
     stem = Path(fault.path).stem
-    tests = sorted(
-        path
-        for path in (root / "tests").rglob("test_*.py")
-        if path.parent.name not in ("page", "spark")
-    )
-    imports = re.compile(rf"^(?:from|import) .*\b{stem}\b", re.MULTILINE)
-    named = [path for path in tests if imports.search(path.read_text(encoding="utf-8"))]
-    own = [path for path in named if stem in path.stem or path.stem.removeprefix("test_") in stem]
-    order = [*own, *(path for path in named if path not in own)]
-    return [f"evalkit/{fault.path}", *(str(path.relative_to(root)) for path in order)]
-
-
-def failed(root: Path, tests: list[str]) -> str:
-    """The first test that fails, or nothing."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n",
-        "2",
-        "--dist",
-        "worksteal",
-        "-p",
-        "no:cacheprovider",
+    importing = [
+        path.relative_to(root).as_posix()
+        for path in sorted((root / "tests").glob("test_*.py"))
+        if module in imported(path)
     ]
+    importing.sort(key=lambda name: stem not in name)
+    nearest = [f"tests/{name}.py" for name in NEAREST.get(fault.path, ())]
+    return list(dict.fromkeys([f"evalkit/{fault.path}", *nearest, *importing]))
+
+
+def failed(root: Path, tests: list[str], processes: int) -> str:
+    """The first test that fails, or nothing."""
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--ignore", "tests/page"]
+    if processes > 1:
+        options += ["-n", f"{processes}", "--dist", "worksteal"]
     ran = subprocess.run(
-        [*command, "--ignore", "tests/page", *tests],
+        [sys.executable, "-m", "pytest", *options, *tests],
         cwd=root,
         capture_output=True,
         text=True,
         check=False,
     )
     lines = re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", ran.stdout, re.MULTILINE)
-    return (
-        lines[0]
-        if lines
-        else ""
-        if ran.returncode in (0, 5)
-        else f"pytest ended with {ran.returncode}"
-    )
+    if lines:
+        return str(lines[0])
+    return "" if ran.returncode in (0, 5) else f"pytest ended with {ran.returncode}"
 
 
 def caught(fault: Fault, *, near: bool, whole: bool) -> str:
@@ -472,8 +492,8 @@ def caught(fault: Fault, *, near: bool, whole: bool) -> str:
         copied(root)
         if not planted(fault, root):
             return "stale"
-        by = failed(root, related(fault, root)) if near else ""
-        return by or (failed(root, ["tests", "evalkit"]) if whole else "")
+        by = failed(root, own_tests(fault, root), processes=1) if near else ""
+        return by or (failed(root, ["tests", "evalkit"], processes=2) if whole else "")
 
 
 def main() -> None:
@@ -481,9 +501,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("numbers", nargs="*", type=int, help="faults by number, by default all")
     parser.add_argument("--whole", action="store_true", help="run the whole suite at once")
-    parser.add_argument(
-        "--near", action="store_true", help="run only the tests that import the module"
-    )
+    parser.add_argument("--near", action="store_true", help="run only the module's own tests")
     parser.add_argument("--check", action="store_true", help="only say which faults fit the code")
     chosen = parser.parse_args()
     numbers = chosen.numbers or range(1, len(FAULTS) + 1)
