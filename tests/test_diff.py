@@ -339,6 +339,20 @@ def test_what_differs_is_told(tmp_path):
     assert "roc_auc" in codes(ek.diff(path, fewer))["EK807"]
 
 
+def test_changed_labels_are_told_whatever_metric_comes_last(tmp_path):
+    @ek.mean(best="high")
+    def right(label, score):
+        return (score > 0.5) == label
+
+    table = rows(1).drop(columns="weight")
+    relabelled = table.assign(label=table["label"].where(table.index > 4, 1 - table["label"]))
+    paths = [
+        saved(ek.classification(side, metrics=["roc_auc", right]), tmp_path / f"{day}.parquet")
+        for day, side in (("old.units", table), ("new.units", relabelled))
+    ]
+    assert codes(ek.diff(*paths))["EK806"].startswith("5 rows")
+
+
 def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
     table = rows(1).drop(columns="weight")
     worse = table.assign(

@@ -470,8 +470,13 @@ class Diff(Shown, Study):
     @property
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
-        pairs = {pair: of for pairs in self.joined.values() for pair, of in pairs.items()}
-        return max(of.relabelled for of in pairs.values())
+        # of one structure all metrics have the same rows; own metrics have none
+        rows = {
+            (pair, self.new.metrics[label]["structure"]): joined
+            for label, pairs in self.joined.items()
+            for pair, joined in pairs.items()
+        }
+        return max(joined.relabelled for joined in rows.values())
 
 
 def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
