@@ -231,6 +231,120 @@ def test_a_file_without_decisions_is_compared_by_the_terms_of_a_share(tmp_path):
     assert method["accuracy"].str.startswith("sign flip").all()
 
 
+# Where a change comes from, by hand --------------------------------------------------------------
+
+
+def report_of_hits(path, **hits):
+    """A report of the accuracy of each plan, which is given as hits and rows."""
+    rows = [
+        {"plan": plan, "score": 0.9 if row < right else 0.1}
+        for plan, (right, size) in hits.items()
+        for row in range(size)
+    ]
+    table = pd.DataFrame(rows).assign(label=1, id=range(len(rows)))
+    return saved(ek.classification(table, metrics="accuracy", segments="plan"), path)
+
+
+def terms(study):
+    """Mix and within of each slice."""
+    return study.segments.set_index("slice")[["mix", "within"]].T.to_dict("list")
+
+
+def test_mix_is_at_the_mean_distance_of_a_slice_from_the_whole(tmp_path):
+    """The whole rises from .6 to .7, at the mean .65; slice a from .8 to .75 and from a share of .5
+    to one of .8; slice b from .4 to .5 and from .5 to .2.
+    """
+    old = report_of_hits(tmp_path / "old.units.parquet", a=(4, 5), b=(2, 5))
+    new = report_of_hits(tmp_path / "new.units.parquet", a=(6, 8), b=(1, 2))
+    found = terms(ek.diff(old, new))
+    assert found["a"] == pytest.approx([0.3 * (0.775 - 0.65), 0.65 * -0.05])
+    assert found["b"] == pytest.approx([-0.3 * (0.45 - 0.65), 0.35 * 0.1])
+
+
+def test_a_slice_that_only_one_report_has_changes_the_mix_alone(tmp_path):
+    """The whole rises from .6 to .9, at the mean .75; c has half of the new rows, all right, b had
+    half of the old ones, of which .4 were right.
+    """
+    old = report_of_hits(tmp_path / "old.units.parquet", a=(4, 5), b=(2, 5))
+    new = report_of_hits(tmp_path / "new.units.parquet", a=(4, 5), c=(5, 5))
+    found = terms(ek.diff(old, new))
+    assert found["c"] == pytest.approx([0.5 * (1 - 0.75), 0])
+    assert found["b"] == pytest.approx([-0.5 * (0.4 - 0.75), 0])
+
+
+def test_one_new_system_is_not_compared_with_one_of_several_old_ones(tmp_path):
+    table = rows(1).drop(columns="weight")
+    several = saved(ek.classification(table, metrics="brier"), tmp_path / "old.units.parquet")
+    renamed = table.rename(columns={"score_m": "score_k"}).drop(columns="score_z")
+    other = saved(ek.classification(renamed, metrics="brier"), tmp_path / "new.units.parquet")
+    with pytest.raises(InputError, match="must share a metric and a system"):
+        ek.diff(several, other)
+
+
+def first_hits(*ranks):
+    """Lists of five items, whose only relevant one has this rank; 0 for a query without one."""
+    rows = [
+        {"query": f"q{query}", "item": f"d{at}", "score": -at, "grade": int(at == rank)}
+        for query, rank in enumerate(ranks)
+        for at in range(1, 6)
+    ]
+    return ek.ranking(pd.DataFrame(rows), metrics="mrr")
+
+
+def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
+    old = saved(first_hits(1, 2, 0, 1), tmp_path / "old.units.parquet")
+    new = saved(first_hits(2, 2, 0, 4), tmp_path / "new.units.parquet")
+    study = ek.diff(old, new)
+    assert study.moved.set_index("unit")["difference"].to_dict() == {"q3": -0.75, "q0": -0.5}
+    assert study.account["common"].tolist() == [3]
+    assert study.comparisons["method"].tolist() == ["sign flip, exact enumeration"]
+
+
+def test_changes_that_cancel_are_tested(tmp_path):
+    old = saved(first_hits(1, 2, 1, 1), tmp_path / "old.units.parquet")
+    new = saved(first_hits(2, 1, 1, 1), tmp_path / "new.units.parquet")
+    (row,) = ek.diff(old, new).comparisons.to_dict("records")
+    assert (row["difference"], row["p"]) == (0, 1)
+
+
+def test_a_row_is_relabelled_where_one_of_its_labels_changed(tmp_path):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.random((30, 3)), columns=["p_a", "p_b", "p_c"]).assign(id=range(30))
+    for name in "abc":
+        table[f"y_{name}"] = rng.integers(0, 2, 30)
+    relabelled = table.assign(y_a=table["y_a"].where(table["id"] > 2, 1 - table["y_a"]))
+    paths = [
+        saved(ek.classification(side, metrics="roc_auc_macro"), tmp_path / f"{day}.units.parquet")
+        for day, side in (("old", table), ("new", relabelled))
+    ]
+    assert codes(ek.diff(*paths))["EK806"].startswith("3 rows")
+
+
+def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
+    table = rows(1)
+    paths = [
+        saved(ek.classification(side, metrics="roc_auc"), tmp_path / f"{day}.units.parquet")
+        for day, side in (("old", table), ("new", table.assign(weight=table["weight"] + 1)))
+    ]
+    assert {*ek.diff(*paths).comparisons["method"]} == {"influence of units, t"}
+
+
+def test_an_earlier_report_is_not_the_old_one(tmp_path):
+    earlier, old, new = (
+        saved(first_hits(*ranks), tmp_path / f"{day}.units.parquet")
+        for day, ranks in enumerate(([5, 5, 5], [1, 2, 1], [2, 2, 2]))
+    )
+    study = ek.diff(old, new, earlier=str(earlier))
+    assert study.account["old"].tolist() == pytest.approx([2.5 / 3])
+    assert study.old.path == old
+
+
+def test_the_unit_that_moved_most_is_first_whether_it_rose_or_fell(tmp_path):
+    old = saved(first_hits(1, 2, 5), tmp_path / "old.units.parquet")
+    new = saved(first_hits(5, 1, 4), tmp_path / "new.units.parquet")
+    assert ek.diff(old, new).moved["unit"].tolist() == ["q0", "q1", "q2"]
+
+
 # The bundled sample, against numpy, pandas and scipy ----------------------------------------------
 
 

@@ -24,6 +24,7 @@ from evalkit.pages import first_screen
 from evalkit.parameters import policy
 from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim
 from evalkit.report import plain
+from evalkit.studies.policy import judge
 
 WORDS = [
     "auc.low",
@@ -214,6 +215,91 @@ def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_te
     judged = ek.rating(forecasts(a=2.0), metrics="mae", segments="part", gate=str(gate)).gate
     assert [word for _, word, _ in judged.rules] == [result]
     assert judged.passed is ((on_cannot_tell if result == "cannot tell" else result) == "pass")
+
+
+@pytest.mark.parametrize(
+    "rule, severity, kept",
+    [
+        ("none of severity warning", "severe", False),
+        ("none of severity warning", "warning", False),
+        ("none of severity warning", "note", True),
+        ("none of severity note", "severe", False),
+        ("none of severity severe", "warning", True),
+        ("no severe finding", "severe", False),
+        ("no severe finding", "warning", True),
+    ],
+)
+def test_a_severity_bars_findings_of_it_and_of_worse_ones(rule, severity, kept):
+    found = [{"code": "EK301", "severity": severity}]
+    assert judge(policy.gate("gate", rule), [], lambda: found).passed is kept
+
+
+def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
+    """The mean absolute error is 10.25 in one slice, and 5 with limits around 6 in the other."""
+    frame = pd.DataFrame({"id": range(80), "actual": 0.0})
+    frame["forecast"] = [10.0, 10.5] * 20 + [0.0, 10.0] * 20
+    frame["part"] = ["far"] * 40 + ["unsure"] * 40
+    path = written(tmp_path, rules("mae.high <= 6 in every part", on_cannot_tell="pass"))
+    judged = ek.rating(frame, metrics="mae", segments="part", gate=str(path)).gate
+    by_slice = judged.statements.set_index("slice")["result"].to_dict()
+    assert by_slice == {"far": "fail", "unsure": "cannot tell"}
+    assert [result for _, result, _ in judged.rules] == ["fail"]
+    assert not judged.passed
+
+
+def test_limits_of_another_level_than_the_rules_do_not_decide(tmp_path):
+    table = pd.DataFrame({"query": range(30), "a": np.arange(30) / 30, "b": 0.5})
+    ek.significance(table).save(tmp_path / "earlier.json")
+    path = written(tmp_path, rules("value.low >= 0 of a", head="level = 0.99\n"))
+    judged = ek.significance(str(tmp_path / "earlier.json"), gate=str(path)).gate
+    (statement,) = judged.statements.to_dict("records")
+    assert statement["low"] > 0
+    assert statement["result"] == "cannot tell"
+    assert statement["why"] == "only its 95% interval is known"
+
+
+def test_a_number_at_its_bound_keeps_it():
+    at_bound = {"value": 0.5, "low": 0.5, "high": 0.5}
+    for rule in ("m.value >= 0.5", "m.value <= 0.5", "m.low >= 0.5", "m.high <= 0.5"):
+        assert claim(rule).result(**at_bound) == "pass", rule
+
+
+def test_a_value_without_limits_cannot_tell_of_a_limit():
+    alone = {"value": 0.8, "low": float("nan"), "high": float("nan")}
+    assert claim("m.low >= 0.5").result(**alone) == "cannot tell"
+    assert claim("m.value >= 0.5").result(**alone) == "pass"
+
+
+def errors_of_two(difference):
+    """Forecasts of two systems whose absolute errors are 2 and as much more, give or take 0.1."""
+    give_or_take = np.tile([-0.1, 0.1, 0.1, -0.1], 20)
+    frame = pd.DataFrame({"id": range(80), "actual": 0.0, "forecast_b": 2.0 + give_or_take})
+    return frame.assign(forecast_a=2.0 + difference - give_or_take)
+
+
+@pytest.mark.parametrize(
+    "difference, result",
+    [(0.2, "pass"), (0.5, "cannot tell"), (0.8, "fail"), (-0.8, "pass")],
+)
+def test_not_worse_within_is_decided_by_the_limit_on_the_worse_side(difference, result):
+    rule = "mae not worse than b within 0.5 of a"
+    judged = ek.rating(errors_of_two(difference), metrics="mae", gate=rule).gate
+    assert judged.statements["result"].tolist() == [result]
+
+
+def test_the_margin_of_a_rule_goes_before_that_of_the_report():
+    """Limits of 0.05 on both sides of no difference."""
+    rule = "mae better or equivalent to b within 0.2 of a"
+    judged = ek.rating(errors_of_two(0.0), metrics="mae", margin=0.01, gate=rule).gate
+    assert judged.passed
+
+
+def test_a_policy_passes_only_with_all_of_its_rules(tmp_path):
+    path = written(tmp_path, rules("mae.value <= 5", "mae.value <= 1"))
+    judged = ek.rating(errors_of_two(0.0), metrics="mae", gate=str(path)).gate
+    assert [result for _, result, _ in judged.rules] == ["pass", "fail"]
+    assert not judged.passed
+    assert judged.failed == ["mae.value <= 1"]
 
 
 def test_each_statement_has_the_limits_of_alpha_over_their_number(tmp_path):
