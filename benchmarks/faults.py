@@ -485,15 +485,19 @@ def failed(root: Path, tests: list[str], processes: int) -> str:
     return "" if ran.returncode in (0, 5) else f"pytest ended with {ran.returncode}"
 
 
-def caught(fault: Fault, *, near: bool, whole: bool) -> str:
-    """By which test a fault is caught: "" if by none, "stale" if its code is not there."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        copied(root)
-        if not planted(fault, root):
-            return "stale"
+def caught(fault: Fault, root: Path, *, near: bool, whole: bool) -> str:
+    """By which test a fault in a copy of the tree is caught: "" if by none, "stale" if its code is
+    not there. The copy is as before afterwards.
+    """
+    path = root / "evalkit" / fault.path
+    sound = path.read_bytes() if path.exists() else b""
+    if not planted(fault, root):
+        return "stale"
+    try:
         by = failed(root, own_tests(fault, root), processes=1) if near else ""
         return by or (failed(root, ["tests", "evalkit"], processes=2) if whole else "")
+    finally:
+        path.write_bytes(sound)
 
 
 def main() -> None:
@@ -511,11 +515,14 @@ def main() -> None:
         print(f"{len(FAULTS)} faults, stale: {stale or 'none'}")
         return
     alive = 0
-    for number in numbers:
-        fault = FAULTS[number - 1]
-        by = caught(fault, near=not chosen.whole, whole=not chosen.near)
-        alive += not by
-        print(f"{number:3} {fault.path}: {fault.says}: {by or 'ALIVE'}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        copied(root)
+        for number in numbers:
+            fault = FAULTS[number - 1]
+            by = caught(fault, root, near=not chosen.whole, whole=not chosen.near)
+            alive += not by
+            print(f"{number:3} {fault.path}: {fault.says}: {by or 'ALIVE'}", flush=True)
     print(f"{len(numbers)} faults, {alive} alive")
 
 
