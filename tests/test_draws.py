@@ -71,6 +71,50 @@ def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
     assert noise.mean() == pytest.approx(variance.mean(), rel=0.04)
 
 
+def drawn(*hits, draws=2):
+    """The draws of units, so many each, of which these pass."""
+    share, count = np.array(hits) / draws, np.full(len(hits), float(draws))
+    return Draws(count, share, share * (1 - share) * draws / (draws - 1))
+
+
+def both_pass(draws):
+    return all_pass(draws, 2)
+
+
+def test_a_draw_of_the_largest_variance_is_added_to_those_of_the_prior():
+    """Of three units with two draws 2, 0 and 1 pass: their mean is 1/2, the variance within them
+    (3 × 1/6 + 1/4) / 4 = 3/16 of 1/4: a beta distribution with 3/2 and 3/2. Then
+    E p² − E p⁴ = 5/16 − 21/128.
+    """
+    assert drawn(2, 0, 1).noise_of(both_pass) == pytest.approx(5 / 16 - 21 / 128, rel=1e-3)
+
+
+def test_half_a_pass_and_half_a_failure_are_added_to_the_mean_of_the_prior():
+    """Of two units with two draws 2 and 1 pass: 3.5 of 5 draws. The units seem alike, so that each
+    passes with p = 0.7, and the noise is p² − p⁴.
+    """
+    assert drawn(2, 1).noise_of(both_pass) == pytest.approx(0.7**2 - 0.7**4, rel=2e-3)
+
+
+def test_units_with_more_draws_count_more_for_the_variance_of_a_draw():
+    """Variances 1/2 of two draws and 1/3 of four: (1 × 1/2 + 3 × 1/3) / 4."""
+    draws = Draws(np.array([2.0, 4.0]), np.array([0.5, 0.5]), np.array([1 / 2, 1 / 3]))
+    assert draws.pooled == pytest.approx(3 / 8)
+
+
+def test_units_with_more_draws_have_less_noise():
+    draws = Draws(np.array([2.0, 4.0]), np.array([0.5, 0.5]), np.array([1 / 2, 1 / 3]))
+    assert draws.noise == pytest.approx([3 / 16, 3 / 32])
+
+
+@pytest.mark.parametrize("repeated, mid_p", [(1, False), (15, False), (16, True)])
+def test_ties_count_half_where_most_units_have_several_draws(repeated, mid_p):
+    table = trials(tasks=30, draws=5)
+    kept = table[(table["task_id"] < repeated) | (table["trial"] == 0)]
+    (method,) = significance.read(kept, metrics="pass@1").headline["method"]
+    assert ("mid-p" in method) is mid_p
+
+
 def test_a_table_of_one_system_needs_nothing_else(tmp_path):
     path = tmp_path / "gpt.csv"
     trials(systems=("a",)).drop(columns="model").to_csv(path, index=False)

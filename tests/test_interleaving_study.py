@@ -17,7 +17,7 @@ from evalkit.pages import experiment_page, first_screen, interleaving_page
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
-from evalkit.studies import interleaving, planning
+from evalkit.studies import experiment, interleaving, planning
 
 
 def test_two_estimands_give_two_answers():
@@ -288,6 +288,61 @@ def test_the_sample_ratio_is_against_what_was_planned():
     )
     assert "Sample ratio against the planned shares: p 1" in notes["a=2,b=1"].text
     assert "Sample ratio: not tested" in notes["unknown"].text
+
+
+def test_planned_shares_are_those_of_their_arms_in_whatever_order():
+    table = pd.DataFrame({"user": range(90), "arm": ["a", "a", "b"] * 30, "orders": range(90)})
+    study = interleaving.read(users=table, metrics="orders", shares="b=1,a=2", **SMALL).users
+    assert study.sample_ratio == 1
+
+
+def test_an_adjustment_saves_users_by_the_square_of_the_width():
+    study = interleaving.read(
+        users=users(), metrics="orders", before="past", baseline="a", **SMALL
+    ).users
+    rows = study.adjustments.set_index("way")
+    width = rows["high"] - rows["low"]
+    saved = (width["CUPED with past"] / width["as it is"]) ** 2
+    assert rows.loc["CUPED with past", "users"] == pytest.approx(saved)
+
+
+def test_users_for_a_lift_are_those_of_the_control_and_fewer_by_cuped():
+    """Orders of a: 1, 0, 1, 2 with 1, 0, 2, 2 before: mean 1, squared correlation 8/11."""
+    study = interleaving.read(
+        users=users(), metrics="orders", before="past", baseline="a", **SMALL
+    ).users
+    row = study.users_for.set_index("lift").loc[0.01]
+    assert row["difference"] == pytest.approx(0.01)
+    assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)
+
+
+def test_the_top_users_are_at_least_one():
+    study = interleaving.read(users=users(), metrics="orders", **SMALL).users
+    assert study.concentration[0.01] == pytest.approx(4 / 15)
+
+
+@pytest.mark.parametrize("others, few", [(9, {"a": 9, "b": 9}), (10, {})])
+def test_users_with_another_value_are_few_below_ten_an_arm(others, few):
+    table = pd.DataFrame({"user": range(100), "arm": ["a", "b"] * 50, "orders": 0})
+    table.loc[: 2 * others - 1, "orders"] = 3
+    study = interleaving.read(users=table, metrics="orders", **SMALL).users
+    assert experiment.few_others(study) == few
+
+
+def test_a_metric_of_zeros_ones_and_twos_is_a_mean_and_no_share():
+    study = interleaving.read(
+        users=users(orders=[0, 1, 0, 2, 1, 1, 0, 2]), metrics="orders", **SMALL
+    ).users
+    assert study.headline["method"].tolist() == ["studentised permutation"]
+
+
+@pytest.mark.parametrize("crossed, mark", [(1, ""), (2, ' class="warn"')])
+def test_crossed_users_are_a_warning_above_one_in_a_hundred(crossed, mark):
+    table = pd.DataFrame({"user": range(102), "arm": ["a", "b"] * 51, "orders": range(102)})
+    again = table[:crossed].assign(arm=["b", "a"][:crossed])
+    study = interleaving.read(users=pd.concat([table, again]), metrics="orders", **SMALL).users
+    text = experiment_page.findings(study).html
+    assert f'<li id="users-EK710"{mark}>{crossed} user' in text
 
 
 def test_less_can_be_better_and_three_arms_are_one_family():

@@ -264,8 +264,8 @@ def test_a_number_at_its_bound_keeps_it():
         assert claim(rule).result(**at_bound) == "pass", rule
 
 
-def test_a_value_without_limits_cannot_tell_of_a_limit():
-    alone = {"value": 0.8, "low": float("nan"), "high": float("nan")}
+def test_a_number_with_an_undefined_limit_cannot_tell_of_the_other():
+    alone = {"value": 0.8, "low": 0.6, "high": float("nan")}
     assert claim("m.low >= 0.5").result(**alone) == "cannot tell"
     assert claim("m.value >= 0.5").result(**alone) == "pass"
 

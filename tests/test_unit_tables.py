@@ -171,6 +171,28 @@ def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(nam
     assert f"not compared: {name}" in told(significance.read(table))
 
 
+def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
+    table = wide().head(8).assign(rounds=np.arange(8) * 10.0)
+    assert "rounds" in significance.read(table.head(7)).systems
+    with pytest.raises(InputError, match="got a running number: rounds"):
+        significance.read(table)
+
+
+@pytest.mark.parametrize("first", [19000101, 19991201, 20991201])
+def test_dates_of_three_centuries_are_no_values(first):
+    with pytest.raises(InputError, match="got dates: due"):
+        significance.read(wide().head(20).assign(due=first + np.arange(20)[::-1] ** 2 % 28))
+
+
+def test_of_several_usual_columns_of_values_one_must_be_named():
+    table = long(wide(), "gain").rename(columns={"value": "score"}).drop(columns="metric")
+    table = table.assign(accuracy=(table["score"] > 1).astype(int))
+    with pytest.raises(InputError, match=r"'score', 'accuracy'.*columns='value=score'"):
+        significance.read(table)
+    named = significance.read(table, columns="value=accuracy")
+    assert named.estimates["value"].between(0, 1).all()
+
+
 @pytest.mark.parametrize("label", ["arm", "group"])
 def test_totals_of_an_ab_test_are_no_values_but_successes_and_trials(label):
     table = pd.DataFrame({label: ["a", "b"], "users": [1000, 1010], "conversions": [100, 130]})

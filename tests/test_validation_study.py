@@ -434,6 +434,59 @@ def test_draws_of_the_folds_that_no_role_names_are_refused():
         validation.read(drawn)
 
 
+def out_of_fold(repeats=1, **columns):
+    """Out-of-fold scores of 40 rows in 4 folds, which were drawn so many times."""
+    score = np.random.default_rng(1).random(40)
+    one = pd.DataFrame({"id": range(40), "label": [0, 1] * 20, "score": score} | columns)
+    drawn = [one.assign(fold=(np.arange(40) + i) % 4, repeat=i) for i in range(repeats)]
+    return pd.concat(drawn, ignore_index=True)
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_rows_of_repeated_folds_are_as_many_units_as_ids(repeats):
+    study = validation.read(out_of_fold(repeats), metrics="accuracy,brier")
+    assert set(study.estimates["n"]) == {40}
+    assert study.unit_name == "id"
+
+
+def test_an_id_keeps_its_group_in_all_repeats():
+    table = out_of_fold(2).assign(group=lambda t: t["id"] // 2)
+    table.loc[79, "group"] = 0
+    says = "row 80: group must have one value for id '39', got '19' and '0'"
+    with pytest.raises(InputError, match=says):
+        validation.read(table)
+
+
+def test_an_id_may_be_tested_in_several_folds():
+    table = out_of_fold(2).drop(columns="repeat")
+    assert validation.read(table, metrics="accuracy").rows.size == 80
+
+
+def test_rows_of_a_development_set_are_left_out():
+    table = out_of_fold()
+    table["fold"] = np.array(["train", "dev", "test", "test"])[table["fold"]]
+    kept = folds.predictions(sources.parts(table), Validation.of({}))
+    assert kept.fold.names == ("test", "train")
+    assert len(kept) == 30
+
+
+def test_times_of_dates_are_days():
+    days = ["1970-01-01", "1970-01-01T12:00", "1970-01-02", "1970-01-11"]
+    table = pd.DataFrame({"x": range(4), "label": [0, 1] * 2, "time": days})
+    found = folds.table(sources.parts(table), Validation.of({}))
+    assert found.time.tolist() == [0, 0.5, 1, 10]
+
+
+def test_rows_without_ids_are_named_by_their_numbers_from_one():
+    found = folds.table(sources.parts(noise(9)), Validation.of({}))
+    assert found.named(np.array([0, 8])).tolist() == [1, 9]
+
+
+def test_a_target_of_few_fractions_is_a_number():
+    table = pd.DataFrame({"x": range(40), "label": np.arange(40) % 4 + 0.5})
+    assert folds.table(sources.parts(table), Validation.of({})).kind == "number"
+
+
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
