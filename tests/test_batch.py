@@ -165,6 +165,16 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
     }
 
 
+def test_a_report_without_a_comparison_has_one_row_of_its_first_estimate():
+    estimates = [
+        {"system": "a", "metric": name, "value": 1.0, "low": 0.5, "high": 1.5}
+        for name in ("mae", "rmse")
+    ]
+    outcome = Outcome(0, results={"headline": [], "estimates": estimates})
+    (row,) = batch.records([batch.Planned("one", None)], [outcome])
+    assert row["metric"] == "mae"
+
+
 def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):
     source = "import os, time\nopen(f'started {os.getpid()}', 'w').close()\ntime.sleep(100)"
     path = notebook(tmp_path / "n.ipynb", source, PUBLISH)

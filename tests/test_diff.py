@@ -672,6 +672,26 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
     assert command.main(["diff", "old/ranking.json", "new/alone.html"]) == 2
 
 
+def test_a_report_that_only_the_old_folder_has_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for day in ("old", "new"):
+        saved(first_hits(1, 2), tmp_path / day / "ranking.units.parquet")
+    saved(first_hits(1, 2), tmp_path / "old" / "gone.units.parquet")
+    assert command.main(["diff", "old", "new", "-o", "out"]) == 0
+    assert "only in one of the folders: gone" in capsys.readouterr().err
+
+
+def test_an_earlier_folder_may_lack_a_report(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for day in ("earlier", "old", "new"):
+        saved(first_hits(1, 2), tmp_path / day / "first.units.parquet")
+    for day in ("old", "new"):
+        saved(first_hits(1, 2), tmp_path / day / "second.units.parquet")
+    assert command.main(["diff", "earlier", "old", "new", "-o", "out"]) == 0
+    written = {path.name for path in (tmp_path / "out").glob("*.html")}
+    assert written == {"diff-first.html", "diff-second.html"}
+
+
 def test_the_head_of_a_file_says_what_made_it(tmp_path):
     study = ek.classification(rows(1), metrics="brier", memory="300MB")
     head = json.loads(

@@ -10,10 +10,12 @@ import pytest
 from frozen import needs
 from online_samples import SMALL, log, more_logs, users
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Limits
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, first_screen, interleaving_page
+from evalkit.parameters.reports import Interleaving
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
@@ -82,6 +84,17 @@ def test_segments_are_of_sessions_and_positions_of_items():
     assert rows.loc[(1, "a"), "value"] == pytest.approx(42 / 10)
     assert rows.loc[(1, "b"), "shown"] == 0
     assert np.isnan(rows.loc[(1, "b"), "value"])
+
+
+@pytest.mark.parametrize("most, read", [(10, True), (9, False)])
+def test_the_limit_of_a_log_is_one_of_sessions_not_of_rows(most, read):
+    """Ten sessions of two rows."""
+    given = Interleaving.of({"log": log()} | SMALL)
+    if read:
+        assert len(interleaving.study_of(given, Limits(held=most)).log.kept.names) == 10
+        return
+    with pytest.raises(InputError, match="up to 9 sessions are held"):
+        interleaving.study_of(given, Limits(held=most))
 
 
 def test_any_number_is_an_outcome():

@@ -41,6 +41,25 @@ def numbers(study):
     return study.estimates.set_index(["metric", "system"])["value"]
 
 
+# Few rows -----------------------------------------------------------------------------------------
+
+
+def test_few_rows_of_classes_have_the_limits_that_they_have_in_memory():
+    """Twelve rows, so that a degree of freedom matters."""
+    label, predicted = "aabbccaabbcc", {"m": "aabbcbabbbca", "z": "aabccbabbbcc"}
+    table = pd.concat(
+        pd.DataFrame({"id": range(12), "label": [*label], "predicted": [*said]}).assign(system=name)
+        for name, said in predicted.items()
+    )
+    blocks, memory = (
+        of.study_of("classification", table, limits, metrics="macro_f1,mcc")
+        for limits in (Limits(reading=Reading(rows=5, shard=5, largest=5)), USUAL)
+    )
+    ends = ["low", "high"]
+    assert np.allclose(blocks.estimates[ends], memory.estimates[ends], rtol=0, atol=1e-9)
+    assert np.allclose(blocks.comparisons[ends], memory.comparisons[ends], rtol=0, atol=1e-9)
+
+
 # Bins ---------------------------------------------------------------------------------------------
 
 

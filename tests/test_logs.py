@@ -106,6 +106,18 @@ def test_metadata_can_name_the_clusters(logs):
     assert read(logs, claim="such tasks").unit_name == "task"
 
 
+def test_a_field_with_a_value_for_each_question_names_no_clusters(logs):
+    def number(files):
+        for place, row in enumerate(files["summaries.json"]):
+            row["metadata"]["author"] = f"author {place}"
+
+    for path in sorted(logs.iterdir()):
+        changed(logs, number, path.name)
+    assert read(logs, unit="subject").unit_name == "subject"
+    with pytest.raises(InputError, match="author"):
+        read(logs, unit="author")
+
+
 def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
     for folder in ("plain", "thinking"):
         made_logs.inspect(tmp_path / folder, TABLE[TABLE["model"] == "new"])
@@ -234,6 +246,82 @@ def test_questions_twice_and_samples_without_a_score_are_told(logs):
     )
     assert re.search(f"samples without a score in .*{log}", told(study)["EK118"])
     assert study.estimates.set_index("system").loc["new", "n"] == 39
+
+
+@pytest.mark.parametrize("characters, same", [(900, True), (2000, False)])
+def test_texts_that_a_log_may_have_shortened_are_not_the_same_question(logs, characters, same):
+    def begin_alike(files):
+        for row in files["summaries.json"][:2]:
+            row["input"] = "x" * characters
+
+    changed(logs, begin_alike)
+    assert ("questions with the text of another one" in told(read(logs)).get("EK119", "")) is same
+
+
+def test_samples_to_run_are_those_of_all_epochs(tmp_path):
+    made_logs.inspect(tmp_path, made_logs.answers(epochs=2))
+
+    def plan(files):
+        names = [f"q{question}" for question in range(25)]
+        files["header.json"]["eval"]["dataset"] = {"sample_ids": names}
+        files["header.json"]["results"] = None
+
+    changed(tmp_path, plan)
+    assert re.search("samples not run in .*one_new.eval: 10", told(read(tmp_path))["EK118"])
+
+
+def test_the_test_split_is_read_wherever_it_stands(tmp_path):
+    made_logs.helm(tmp_path, TABLE)
+    first = read(tmp_path).estimates
+    for path in tmp_path.rglob("per_instance_stats.json"):
+        path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
+    pd.testing.assert_frame_equal(read(tmp_path).estimates, first)
+
+
+def test_a_statistic_of_no_answer_is_no_score(tmp_path):
+    made_logs.helm(tmp_path, TABLE[TABLE["task"] == "one"])
+    for path in tmp_path.rglob("per_instance_stats.json"):
+        first, *others = json.loads(path.read_text())
+        for statistic in first["stats"]:
+            statistic |= {"count": 0, "mean": 0.0}
+        path.write_text(json.dumps([first, *others]))
+    assert read(tmp_path).estimates["n"].tolist() == [19, 19]
+
+
+def results_of(folder):
+    """The files of results of lm-evaluation-harness, with their content."""
+    return {path: json.loads(path.read_text()) for path in folder.rglob("results_*")}
+
+
+def test_a_metric_of_which_less_is_better_is_said_by_the_log(tmp_path):
+    made_logs.lm_eval(tmp_path, TABLE, metric="steps")
+    for path, results in results_of(tmp_path).items():
+        results["higher_is_better"] = {task: {"steps": False} for task in ("one", "two")}
+        path.write_text(json.dumps(results))
+    assert read(tmp_path).primary.metric.best == "low"
+
+
+def test_answers_of_two_filters_are_two_metrics(tmp_path):
+    made_logs.lm_eval(tmp_path, TABLE)
+    for path in tmp_path.rglob("samples_*"):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        strict = [line | {"filter": "strict", "acc": 0.0} for line in lines]
+        path.write_text("\n".join(map(json.dumps, lines + strict)))
+    values = read(tmp_path).estimates.set_index(["metric", "system"])["value"]
+    mean = TABLE.loc[TABLE["model"] == "new", "value"].mean()
+    assert values["acc", "new"] == pytest.approx(mean)
+    assert values["acc strict", "new"] == 0
+
+
+def test_the_questions_that_results_state_are_those_that_were_asked(tmp_path):
+    made_logs.lm_eval(tmp_path, TABLE)
+    for path, results in results_of(tmp_path).items():
+        for number in results["n-samples"].values():
+            number["original"] = 100
+        path.write_text(json.dumps(results))
+    study = read(tmp_path)
+    assert significance.logged(study)["why"].eq("").all()
+    assert "EK128" not in told(study)
 
 
 def test_other_splits_and_perturbed_instances_are_left_out(tmp_path):

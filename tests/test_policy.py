@@ -460,6 +460,15 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
         gates.of_report(file)
 
 
+@pytest.mark.parametrize("on_cannot_tell, child", [("fail", "failure"), ("pass", "skipped")])
+def test_a_rule_of_which_the_data_do_not_tell_fails_or_is_skipped(tmp_path, on_cannot_tell, child):
+    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    path = written(tmp_path, rules("mae.high <= 0.85 of b", on_cannot_tell=on_cannot_tell))
+    command.main(["check", str(file), str(path), "--junit", str(tmp_path / "junit.xml")])
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert [found.tag for case in suite for found in case] == [child]
+
+
 def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for day, moved in (("old", 0.0), ("new", 1.0)):
@@ -554,3 +563,46 @@ def test_the_index_orders_reports_by_date_and_shows_no_change_without_one(tmp_pa
     assert "2 reports without a clear date" in index.over_time("mae", frame).text
     rows = index.listing(frame).text.splitlines()[2:]
     assert ["]  0.00" in row for row in rows] == [True, True, True, False, False, False]
+
+
+def series_of(folder, number):
+    """The reports of so many days, as an index orders them."""
+    path, _ = saved("rating", folder, ek.rating(forecasts(), metrics="mae"))
+    results = json.loads(path.read_text())
+    path.unlink()
+    for day in range(number):
+        about = results | {"parameters": {"title": f"Day {day + 1}"}}
+        about["parameters"]["data_date"] = str(pd.Timestamp("2026-01-01") + pd.Timedelta(day, "D"))
+        (folder / f"{day}.json").write_text(json.dumps(about))
+    return index.ordered(index.read(folder))
+
+
+def test_a_picture_over_time_has_the_last_forty_reports(tmp_path):
+    text = index.over_time("mae", series_of(tmp_path, 41)).text
+    assert "the last 40 of 41 reports" in text
+    assert "Day 41" in text
+    assert not re.search(r"Day 1\b", text)
+
+
+def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
+    for day, moved in (("01", 0.0), ("02", 1.0)):
+        study = ek.rating(forecasts(a=moved, b=moved), metrics="mae", data_date=f"2026-01-{day}")
+        saved(day, tmp_path, study)
+    second, first = index.listing(index.ordered(index.read(tmp_path))).text.splitlines()[2:]
+    assert re.search(r"\]  \+0\.\d+", second)
+    assert not re.search(r"\]  [+−]", first)
+
+
+def test_diffs_are_no_series_of_an_index(tmp_path, capsys):
+    paths = []
+    for day in ("01", "02"):
+        (tmp_path / day).mkdir()
+        study = ek.rating(forecasts(), metrics="mae", data_date=f"2026-01-{day}")
+        paths.append(saved("rating", tmp_path / day, study)[0])
+    for name in ("first", "second"):
+        results = page("diff").results(ek.diff(*paths)).results
+        (tmp_path / f"{name}.json").write_text(json.dumps(plain(results)))
+    assert command.main(["index", str(tmp_path)]) == 0
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "rating: mae" in text
+    assert "diff: mae" not in text
