@@ -413,6 +413,16 @@ def test_check_finds_what_the_page_says(name, tmp_path, capsys):
     assert f"| {REPORTS[name][0].split()[0]} " in capsys.readouterr().out
 
 
+def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path, capsys):
+    """q1 and q2 have both, 1 and 2 against 0 and 1."""
+    nothing = float("nan")
+    table = {"query": ["q0", "q1", "q2", "q3"], "a": [nothing, 1, 2, 3], "b": [0, 0, 1, nothing]}
+    file, _ = saved("significance", tmp_path, ek.significance(pd.DataFrame(table)))
+    command.main(["check", str(file), "value better than b", "--json", str(tmp_path / "out.json")])
+    (rule,) = json.loads((tmp_path / "out.json").read_text())["rules"]
+    assert [statement["value"] for statement in rule["statements"]] == [1]
+
+
 def test_a_limit_that_the_units_do_not_tell_is_none(tmp_path, capsys):
     study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
     file, _ = saved("chosen", tmp_path, study)
