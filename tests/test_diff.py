@@ -329,6 +329,24 @@ def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
     assert {*ek.diff(*paths).comparisons["method"]} == {"influence of units, t"}
 
 
+def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path):
+    """Ten rows each, with the same scores: twice nine degrees of freedom."""
+    positive, negative = np.array([0.9, 0.8, 0.7, 0.35, 0.3]), np.array([0.6, 0.4, 0.2, 0.15, 0.1])
+    table = pd.DataFrame({"label": [1] * 5 + [0] * 5, "score": np.r_[positive, negative]})
+    paths = [
+        saved(
+            ek.classification(table.assign(id=np.arange(10) + first), metrics="roc_auc"),
+            tmp_path / f"{first}.units.parquet",
+        )
+        for first in (0, 100)
+    ]
+    wins = positive[:, None] > negative
+    influence = np.r_[wins.mean(axis=1), wins.mean(axis=0)] - wins.mean()
+    square = ((influence / 5) ** 2).sum() * 10 / 9
+    (row,) = ek.diff(*paths).comparisons.to_dict("records")
+    assert row["high"] == pytest.approx(stats.t.ppf(0.975, 18) * np.sqrt(2 * square))
+
+
 def test_an_earlier_report_is_not_the_old_one(tmp_path):
     earlier, old, new = (
         saved(first_hits(*ranks), tmp_path / f"{day}.units.parquet")
