@@ -175,6 +175,12 @@ def test_a_report_without_a_comparison_has_one_row_of_its_first_estimate():
     assert row["metric"] == "mae"
 
 
+@pytest.mark.parametrize("value, said", [(0.0, "a: bias 0"), (None, "")])
+def test_a_first_number_of_zero_is_said_and_none_is_not(value, said):
+    results = {"headline": [], "estimates": [{"system": "a", "metric": "bias", "value": value}]}
+    assert batch.verdict(results) == said
+
+
 def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):
     source = "import os, time\nopen(f'started {os.getpid()}', 'w').close()\ntime.sleep(100)"
     path = notebook(tmp_path / "n.ipynb", source, PUBLISH)

@@ -288,7 +288,7 @@ def _value(results: Mapping[str, Any]) -> str:
     rows = results.get("estimates") or []
     return (
         f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
-        if rows and rows[0]["value"]
+        if rows and rows[0]["value"] is not None
         else ""
     )
 
