@@ -123,6 +123,10 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
             '[[rule]]\nthat = "better"\n\n[[rule]]\nthat = "auc.low > 1"\n',
             "line 5, column 17: expected .low >= NUMBER",
         ),
+        (
+            '[[rule]]\nthat = "not worse within 0"\n',
+            "line 2, column 26: expected a number above 0, got '0'",
+        ),
         ("levl = 1\n", r"line 1, column 1: unknown 'levl' \(did you mean 'level'\?\)"),
         ("\nlevel = 0.3\n", "line 2, column 1: level must be a number between 0.5 and 1, got 0.3"),
         (
