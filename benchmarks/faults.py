@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LINKED = (".venv", ".page")  # not copied
 # the tests of modules that tests reach by other doors, such as `ek.diff` or a file of test cases
 NEAREST = {
-    "catalogue/tables.py": ("test_every_metric", "test_labels"),
+    "catalogue/tables.py": ("test_labels", "test_within_units", "test_every_metric"),
     "commands/batch.py": ("test_batch", "test_diff"),
     "commands/gates.py": ("test_policy",),
     "commands/index.py": ("test_policy",),
