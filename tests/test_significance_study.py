@@ -70,6 +70,13 @@ def test_looks_cost_what_they_cost_and_stay_dual():
     )
 
 
+@pytest.mark.parametrize("level, verdict", [(0.9375, "cannot tell"), (0.9374, "better")])
+def test_a_p_of_exactly_one_less_the_level_rejects_nothing(level, verdict):
+    """Five units that all favour a: p = 2 / 2⁵ = 0.0625."""
+    table = pd.DataFrame({"query": range(5), "a": [1.0, 2, 3, 4, 5], "b": 0.0})
+    assert significance.read(table, level=level).headline["verdict"].tolist() == [verdict]
+
+
 def test_a_p_that_is_undefined_stays_so_over_looks():
     table = pd.DataFrame({"fold": range(5), "a": 0.2, "b": 0.1})
     for looks in (1, 3):
