@@ -42,6 +42,7 @@ NEAREST = {
     "studies/diff.py": ("test_diff",),
     "studies/experiment.py": ("test_interleaving_study",),
     "studies/policy.py": ("test_policy",),
+    "studies/ranking.py": ("test_ranking_study", "test_one_system"),
     "studies/study.py": ("test_multiplicity", "test_classification_study", "test_rating_study"),
     "studies/unit_files.py": ("test_diff", "test_policy"),
 }
