@@ -298,6 +298,20 @@ def test_the_margin_of_a_rule_goes_before_that_of_the_report():
     assert judged.passed
 
 
+@pytest.mark.parametrize(
+    "rule, result",
+    [
+        ("mae better than b of a", "cannot tell"),
+        ("mae better or equivalent to b within 0.01 of a", "cannot tell"),
+        ("mae not worse than b of a", "pass"),
+    ],
+)
+def test_systems_that_do_not_differ_are_neither_better_nor_worse(rule, result):
+    """Limits of 0.05 on both sides of no difference."""
+    judged = ek.rating(errors_of_two(0.0), metrics="mae", gate=rule).gate
+    assert judged.statements["result"].tolist() == [result]
+
+
 def test_a_policy_passes_only_with_all_of_its_rules(tmp_path):
     path = written(tmp_path, rules("mae.value <= 5", "mae.value <= 1"))
     judged = ek.rating(errors_of_two(0.0), metrics="mae", gate=str(path)).gate

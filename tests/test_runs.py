@@ -289,3 +289,10 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
         InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"
     ):
         runs.read(run, pd.concat([judged, judged[:1]]))
+
+
+@pytest.mark.parametrize("grades", [(1, 2), (2, 1)])
+def test_an_item_has_one_grade_for_a_query_in_all_systems(grades):
+    shown = {"query": "q", "item": "d", "system": ["a", "b"], "score": 1.0, "grade": grades}
+    with pytest.raises(InputError, match="must have one grade, got 1 and 2"):
+        runs.read(pd.DataFrame(shown))
