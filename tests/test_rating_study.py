@@ -107,6 +107,19 @@ def test_slices_that_cannot_show_a_difference_are_named():
     assert diagnostics.untestable_slices(rating.read(forecasts(country=COUNTRY))) == []
 
 
+def test_what_would_show_is_larger_among_several_comparisons():
+    rng = np.random.default_rng(3)
+    columns = {f"forecast_{name}": rng.normal(0, 1, 60) for name in "abc"}
+    three = pd.DataFrame({"id": range(60), "actual": 0.0} | columns)
+    several, alone = (
+        rating.read(table, metrics="mae", baseline="a")
+        for table in (three, three.drop(columns="forecast_c"))
+    )
+    would_show = [study.would_show(study.primary, ("b", "a")) for study in (several, alone)]
+    assert several.family_level == pytest.approx(1 - 0.05 / 2)
+    assert would_show[0] > 1.05 * would_show[1]
+
+
 def test_thresholds_at_the_ends_of_the_scores():
     ends = diagnostics.ends({"a": np.array([0.1, 0.9]), "b": np.array([0.4, 0.5])})
     assert ends == {"a": (0.1, 0.9), "b": (0.4, 0.5)}
