@@ -3,6 +3,7 @@ their texts.
 """
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.table import Coded, indexed
+from evalkit.studies import rating
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
 
@@ -174,3 +176,10 @@ def test_a_column_of_a_system_without_a_name_is_refused():
     with pytest.raises(InputError, match=message):
         columns.wide(names, "score_", [], "x.csv")
     assert columns.wide(names, "score_", ["a"], "x.csv") == {"a": "score_a"}
+
+
+def test_a_value_at_the_end_of_a_quarter_belongs_to_it():
+    table = pd.DataFrame({"actual": 0.0, "forecast": 1.0, "age": np.arange(100)})
+    by_age = rating.read(table, metrics="mae", segments="age").by_segment
+    quarters = by_age.set_index("slice")["n"].to_dict()
+    assert quarters == {"[0, 24]": 25, "(24, 49]": 25, "(49, 74]": 25, "(74, 99]": 25}

@@ -218,3 +218,10 @@ def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, g
 def test_a_grade_of_0_is_a_judgement_and_only_one_below_0_is_not():
     ranked = table(("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3)).assign(grade=[1, 0, -1])
     assert runs.read(ranked).negative == 1
+
+
+@pytest.mark.parametrize("rank", [0, -1, 1.5])
+def test_ranks_are_whole_numbers_from_one_on(rank):
+    listed = table(("q", "a", rank), ("q", "b", 2))
+    with pytest.raises(InputError, match="rank must be a whole number of at least 1, got"):
+        runs.read(listed.assign(grade=1))

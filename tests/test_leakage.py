@@ -213,3 +213,11 @@ def test_unseen_categories_and_drift():
         splits.by_column([0] * 50 + [1] * 50), table, rng=np.random.default_rng(0)
     )
     assert drift.severity == "warning"
+
+
+@pytest.mark.parametrize("positives, odd", [(69, False), (71, True)])
+def test_a_fold_is_odd_from_four_standard_errors_of_its_rows_on(positives, odd):
+    """Of 100 rows and 100,000 with a share of a half: 0.5 + 4 × 0.05 = 0.7."""
+    label = np.r_[np.arange(100) < positives, np.arange(100_000) % 2]
+    folds = splits.by_column(np.r_[np.zeros(100), np.ones(100_000)])
+    assert (leakage.base_rate(folds, label.astype(int)) is not None) is odd
