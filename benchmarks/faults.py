@@ -37,6 +37,7 @@ NEAREST = {
     "reading/inputs/unit_columns.py": ("test_unit_tables",),
     "reading/inputs/unit_roles.py": ("test_unit_tables",),
     "reading/tables/logs.py": ("test_logs",),
+    "reading/inputs/lists.py": ("test_beyond_relevance", "test_given_ranks"),
     "reading/tables/rules.py": ("test_precision", "test_given_ranks"),
     "reading/tables/table.py": ("test_columns", "test_large_tables"),
     "statistics/spread.py": ("test_intervals", "test_significance"),

@@ -11,7 +11,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables import columns
-from evalkit.reading.tables.table import Coded, indexed
+from evalkit.reading.tables.table import MOST, Coded, indexed
 from evalkit.studies import rating
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
@@ -183,3 +183,13 @@ def test_a_value_at_the_end_of_a_quarter_belongs_to_it():
     by_age = rating.read(table, metrics="mae", segments="age").by_segment
     quarters = by_age.set_index("slice")["n"].to_dict()
     assert quarters == {"[0, 24]": 25, "(24, 49]": 25, "(49, 74]": 25, "(74, 99]": 25}
+
+
+def test_rare_texts_are_one_slice_beside_the_most_frequent():
+    """More texts than slices: t0 twice, t1 three times, and so on."""
+    texts = [f"t{i}" for i in range(2 * MOST) for _ in range(i + 2)]
+    table = pd.DataFrame({"actual": 0.0, "forecast": 1.0, "town": texts})
+    by_town = rating.read(table, metrics="mae", segments="town").by_segment
+    own = [f"t{i}" for i in range(MOST + 1, 2 * MOST)]
+    assert by_town["slice"].tolist()[:-1] == own
+    assert by_town["n"].tolist()[-1] == sum(i + 2 for i in range(MOST + 1))

@@ -221,3 +221,11 @@ def test_a_fold_is_odd_from_four_standard_errors_of_its_rows_on(positives, odd):
     label = np.r_[np.arange(100) < positives, np.arange(100_000) % 2]
     folds = splits.by_column(np.r_[np.zeros(100), np.ones(100_000)])
     assert (leakage.base_rate(folds, label.astype(int)) is not None) is odd
+
+
+@pytest.mark.parametrize("newest, rows", [(4, ()), (5, (2,)), (9, (2, 3))])
+def test_a_test_row_as_new_as_a_training_row_travels_in_time(newest, rows):
+    """Two training rows, the newer of this time, and test rows of the times 5 and 6."""
+    folds = splits.Folds(4, [(np.array([0, 1]), np.array([2, 3]))], "one fold")
+    finding = leakage.time_travel(folds, [1, newest, 5, 6])
+    assert (() if finding is None else finding.rows) == rows
