@@ -308,3 +308,15 @@ def test_whole_weights_repeat_rows():
     )
     numbers = [study.parts.drop(columns="system").to_numpy(float) for study in (repeated, weighted)]
     np.testing.assert_allclose(*numbers, atol=1e-12)
+
+
+def test_what_no_draw_reaches_counts_among_the_draws():
+    """Scores of 0.1 of rows that are all positive: none of 99 draws is as far off."""
+    certain = count(np.full(40, 0.1), np.ones(40, int))
+    found = consistency.perfect(
+        certain,
+        lambda c: calibration.ece(calibration.bins_uniform(c)),
+        rng=np.random.default_rng(1),
+        draws=99,
+    )
+    assert found.p == pytest.approx(1 / 100)
