@@ -84,9 +84,9 @@ FAULTS = (
     ),
     Fault(
         "metrics/curves.py",
-        "c.threshold[enough[-1]]",
-        "c.threshold[enough[0]]",
-        "highest, not lowest, threshold with a precision",
+        "c.tp[enough[-1]]",
+        "c.tp[enough[0]]",
+        "the smallest, not the largest, recall with a precision",
     ),
     Fault(
         "metrics/curves.py",

@@ -153,16 +153,36 @@ def test_thresholds_are_chosen_by_their_rule():
     c = count(score, label)
     chosen = v.best_f(c, 2)
     assert f_score(at(c, chosen), 2) == np.nanmax(f_score(c, 2))
-    low = v.for_precision(c, 0.5)
-    assert precision(at(c, low)) >= 0.5
-    assert not (precision(c)[c.threshold < low] >= 0.5).any()
-    high = v.for_recall(c, 0.8)
-    assert recall(at(c, high)) >= 0.8
-    assert not (recall(c)[c.threshold > high] >= 0.8).any()
+    precise = at(c, v.for_precision(c, 0.5))
+    assert precision(precise) >= 0.5
+    assert recall(precise) == recall(c)[precision(c) >= 0.5].max()
+    reaching = at(c, v.for_recall(c, 0.8))
+    assert recall(reaching) >= 0.8
+    assert precision(reaching) == precision(c)[recall(c) >= 0.8].max()
     everything = np.append(np.inf, c.threshold)
     total = [5 * np.sum(label[score < t]) + np.sum(1 - label[score >= t]) for t in everything]
     assert v.cheapest(c, 1, 5) == everything[np.argmin(total)]
     assert v.cheapest(c, 1, 0) == np.inf
+
+
+def test_of_thresholds_with_a_precision_equal_recall_leaves_the_largest_precision():
+    c = count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 0])
+    assert v.for_precision(c, 0.5) == 0.8
+
+
+def test_of_thresholds_with_a_precision_recall_decides_before_precision():
+    c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
+    assert v.for_precision(c, 0.6) == 0.7
+
+
+def test_of_thresholds_with_a_recall_precision_decides_before_the_threshold():
+    c = count([0.9, 0.8, 0.7, 0.6], [0, 1, 1, 0])
+    assert v.for_recall(c, 0.5) == 0.7
+
+
+def test_of_thresholds_with_a_recall_equal_precision_leaves_the_largest_recall():
+    c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], [1, 0, 1, 3])
+    assert v.for_recall(c, 0.5) == 0.7
 
 
 RNG = np.random.default_rng(5)

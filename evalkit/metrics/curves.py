@@ -304,17 +304,31 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
 
 
 def for_precision(c: Counts, target: float) -> float:
-    """The lowest threshold with precision of at least `target`, which has the largest recall; NaN
-    if there is none.
+    """The threshold of the largest recall among those with precision of at least `target`, of
+    equal ones that of the largest precision; NaN if none has it.
+
+    >>> for_precision(counts.count([0.9, 0.7, 0.5], [1, 1, 0]), 0.6)
+    0.7
     """
     enough = np.flatnonzero(precision(c) >= target)
-    return float(c.threshold[enough[-1]]) if enough.size else float("nan")
+    if not enough.size:
+        return float("nan")
+    first = np.searchsorted(c.tp, c.tp[enough[-1]])  # those after it have more false positives
+    return float(c.threshold[first])
 
 
 def for_recall(c: Counts, target: float) -> float:
-    """The highest threshold with recall of at least `target`. NaN without positives."""
+    """The threshold of the largest precision among those with recall of at least `target`, of
+    equal ones that of the largest recall; NaN without positives.
+
+    >>> for_recall(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]), 0.5)
+    0.5
+    """
     enough = np.flatnonzero(recall(c) >= target)
-    return float(c.threshold[enough[0]]) if enough.size else float("nan")
+    if not enough.size:
+        return float("nan")
+    lowest_first = precision(c)[enough][::-1]
+    return float(c.threshold[enough[-1 - np.argmax(lowest_first)]])
 
 
 # All at once --------------------------------------------------------------------------------------
