@@ -15,9 +15,11 @@ from whole_pages import told
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.findings.kinds import NOTE
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, losses
 from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
+from evalkit.parameters.reports import Classification
 from evalkit.studies import classification, ranking, score_curves, validation
 
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
@@ -98,6 +100,70 @@ def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
     assert (study.comparisons["p"] == 1).all()
     assert "chosen again" in study.intervals_are
     assert "chosen again" not in fixed.tests_are
+    assert "made again on each bootstrap sample" in told(study)
+
+
+BLOCKS = Limits(reading=Reading(rows=100, shard=300, largest=400))
+CHOICES = {
+    "best F1": {"threshold": "best_f1"},
+    "least cost": {"threshold": "cost:fp=1,fn=5"},
+    "a recall": {"threshold": "recall>=0.9"},
+    "a precision": {"threshold": "precision>=0.6"},
+    "units": {"unit": "user"},
+    "weights": {"columns": {"weight": "times"}},
+    "units and weights": {"unit": "user", "columns": {"weight": "times"}},
+    "one system": {"systems": "a"},
+}
+
+
+def choosing(limits, table=None, **given):
+    """The study of a rule that chooses the threshold, on rows in memory or by blocks."""
+    if table is None:
+        rows = np.arange(1500)
+        table = twins(1, 1500).assign(user=rows % 500, times=1 + rows % 3)
+    asked = {"preds": table, "metrics": "precision,recall", "threshold": "best_f1"}
+    return classification.study_of(Classification.of(asked | given), limits)
+
+
+def widths(frame):
+    return frame.eval("high - low").to_numpy()
+
+
+@pytest.mark.parametrize("given", CHOICES.values(), ids=CHOICES)
+def test_blocks_choose_the_threshold_again_as_memory_does(given):
+    """Each error comes from 400 samples: they differ by no more than such errors do."""
+    held, blocks = (choosing(limits, **given) for limits in (Limits(), BLOCKS))
+    assert blocks.data is None
+    assert blocks.thresholds == held.thresholds
+    assert widths(blocks.estimates) == pytest.approx(widths(held.estimates), rel=0.25)
+    if len(held.systems) > 1:
+        assert widths(blocks.comparisons) == pytest.approx(widths(held.comparisons), rel=0.25)
+
+
+def test_by_blocks_a_choice_by_chance_makes_no_system_worse():
+    """With thresholds taken as given the difference in recall has a p of 2e-12."""
+    table = twins(336, 1500)
+    held, blocks = (choosing(limits, table=table) for limits in (Limits(), BLOCKS))
+    around = {f"score_{s}": table[f"score_{s}"] - t for s, t in held.thresholds.items()}
+    fixed = choosing(BLOCKS, table=table.assign(**around), threshold=0.0)
+    p = [study.comparisons.set_index("metric")["p"]["recall"] for study in (fixed, held, blocks)]
+    assert p == [
+        pytest.approx(0, abs=1e-9),
+        pytest.approx(0.045, abs=0.02),
+        pytest.approx(p[1], abs=0.02),
+    ]
+
+
+@pytest.mark.parametrize("given", [{}, {"unit": "user"}], ids=["plain", "units"])
+def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(given):
+    small = Limits(reading=Reading(rows=100, shard=130, largest=160))
+    both = [choosing(limits, **given).estimates["high"].tolist() for limits in (BLOCKS, small)]
+    assert both[0] == both[1]
+
+
+def test_the_page_of_blocks_says_that_the_threshold_is_chosen_again():
+    study = choosing(BLOCKS)
+    assert "chosen again" in study.intervals_are
     assert "made again on each bootstrap sample" in told(study)
 
 

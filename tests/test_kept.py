@@ -10,7 +10,7 @@ from samples import rng
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics.kept import Block, Distinct, Sample, mixed
+from evalkit.metrics.kept import Block, Distinct, Sample, mixed, parts_of
 from evalkit.metrics.rows import Sums
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
@@ -181,3 +181,21 @@ def test_a_mean_at_the_end_of_its_range_claims_no_certainty(value, low, high):
 def test_limits_are_cut_to_the_range():
     e = inference.within(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
     assert (e.low, e.high) == (0.7, 1.0)
+
+
+def test_the_rows_of_a_unit_are_in_one_part_whatever_their_order():
+    rows = block(300)
+    part = parts_of(rows, 50)
+    other = np.random.default_rng(1).permutation(ROWS)
+    assert np.array_equal(parts_of(rows.at(other), 50), part[other])
+    assert len({*zip(rows.key.tolist(), part.tolist(), strict=True)}) == 300
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
+    key = np.repeat(mixed(np.arange(2, dtype=np.uint64)), 10_000)
+    names = np.arange(1, 20_001) if numbered else None
+    rows = Block(np.zeros(20_000), np.zeros((1, 20_000)), None, key, alike=True, names=names)
+    sizes = np.bincount(parts_of(rows, 100), minlength=100)
+    assert sizes.mean() == 200
+    assert sizes.var() == pytest.approx(200, rel=0.5)

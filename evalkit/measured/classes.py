@@ -280,9 +280,14 @@ def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SummedBinary(Several):
-    """Two classes. cut: a function from a system and its table to the threshold."""
+    """Two classes. cut: a function from a system and its table to the threshold.
+
+    redraw: a function from candidate thresholds and the weight by part and candidate to the counts
+    on samples, on each of which the threshold is chosen again.
+    """
 
     cut: Callable[[str, counts.Counts], float]
+    redraw: Callable[[Floats, Floats], counts.Counts]
 
     @property
     def held(self) -> bool:
@@ -306,6 +311,17 @@ class SummedBinary(Several):
             at : at + 2
         ]
         return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
+
+    def of_decisions(self, chosen: Chosen, group: int, i: int) -> OfCells:
+        statistic = of_system(chosen, self.cells(group), i)
+        if group or self.second is None or not self.second.candidates:
+            return statistic
+        return replace(statistic, rows=replace(statistic.rows, redraw=lambda: self.redrawn(i)))
+
+    @cached
+    def redrawn(self, i: int) -> counts.Counts:
+        """The counts of a system on samples, on each of which the threshold is chosen again."""
+        return self.redraw(self.second.candidates[i], self.moved.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
         at = (group, chosen.base.label)  # the tables tell everything of one plain system

@@ -24,6 +24,7 @@ from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
+from evalkit.statistics.bootstrap import part_sums
 from evalkit.statistics.class_cells import CellCounts, Counting
 
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
@@ -536,7 +537,7 @@ class Moved(Bundle):
     means: by group and metric, moments of the rows' influence on a mean; powers: of unweighted
     rows. shared: by group and loss that leaves rows out, for each pair of systems the rows that
     both have, and their differences. cells: by group, for two classes. alone: what is needed of one
-    system only.
+    system only. part_sums: of each system the weight by part of the rows and candidate threshold.
     """
 
     means: dict[Place, Moments | Parted]
@@ -544,6 +545,7 @@ class Moved(Bundle):
     shared: dict[Place, Moments | Parted]
     cells: dict[int, CellCounts]
     alone: tuple[Moments | Parted, ...]
+    part_sums: tuple[Total, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -554,7 +556,8 @@ class ByMoves:
     few: the largest number of units whose columns are kept one by one. means: by group and metric.
     shared: losses that leave rows out, by group and metric. cuts: for each system the threshold of
     each label. decided: the groups in which decisions are counted, by `counting`, for two classes.
-    alone: what is needed of `system` only.
+    alone: what is needed of `system` only. candidates: for each system the thresholds among which
+    samples choose, highest first; none if the threshold is fixed. parts: those of the rows.
     """
 
     told: Callable[[Block], Block]
@@ -568,6 +571,8 @@ class ByMoves:
     counting: Any = None
     system: int = 0
     alone: Sequence[Terms] = ()
+    candidates: Sequence[Floats] = ()
+    parts: int = 1
 
     def __call__(self, block: Block) -> Moved:
         """Summarise a block."""
@@ -589,9 +594,21 @@ class ByMoves:
             }
             cells |= {group: self._cells(part)} if group in self.decided else {}
         own = replace(block, said=block.said[self.system : self.system + 1])
-        return Moved(
-            means, powers, shared, cells, tuple(terms.moments(own, 0) for terms in self.alone)
-        )
+        alone = tuple(terms.moments(own, 0) for terms in self.alone)
+        sums = tuple(self._part_sums(block))
+        return Moved(means, powers, shared, cells, alone, sums)
+
+    def _part_sums(self, block: Block) -> Iterator[Total]:
+        """Of each system the weight by part and candidate threshold."""
+        if not self.candidates:
+            return
+        part = kept.parts_of(block, self.parts)
+        weight = whole_weights(block, self.scale)
+        for threshold, score in zip(self.candidates, block.said, strict=True):
+            place = np.searchsorted(-threshold, -score[0])
+            place = np.minimum(place, len(threshold) - 1)  # lower are only rows without weight
+            shape = self.parts, len(threshold)
+            yield Total(part_sums(part, block.truth[0], place, weight, shape))
 
     def _cells(self, part: Block) -> CellCounts:
         """What thresholds decide of two classes."""

@@ -179,6 +179,22 @@ def of_texts(column: Any) -> Hashes:
     return mixed(key + size.astype(np.uint64))
 
 
+def parts_of(block: Block, parts: int) -> Ints:
+    """The part that each row is put into by chance, whole units together.
+
+    Of a row without an id its number in the input decides; where engines do not know it, its place
+    among the equal rows of its block.
+    """
+    key = block.key
+    if block.alike and block.names is not None:
+        key = block.names.astype(np.uint64)
+    elif block.alike:
+        key = np.empty_like(block.key)
+        first = block.key.sum(dtype=np.uint64)
+        key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
+    return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
+
+
 # Summaries ----------------------------------------------------------------------------------------
 
 # rows whose products are added up at once, and numbers that wake no second thread of BLAS

@@ -319,8 +319,7 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
-        allowed = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
-        facts = {"rule": study.rule.text, "values": values, "allowed": allowed}
+        facts = {"rule": study.rule.text, "values": values, "allowed": measured.CHOICE_INCLUDED}
         yield kinds.CHOSEN_THRESHOLD.note(len(study.account), **facts)
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
+from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts
@@ -358,37 +358,105 @@ def _table(threshold: Floats, sizes: NDArray) -> Counts:
 # Where a rule would put the threshold is known so badly that this moves precision and recall by
 # more than the rows do at a threshold that is given.
 
-CELLS = 512  # thresholds among which a sample chooses
-PARTS = 2_000  # that more units are put into by chance: a sample draws whole parts
+CELLS = 256  # thresholds of the whole table among which a sample chooses
+FINER = 128  # more of them where the rule chooses
+PILOTS = 100  # samples that show where the rule chooses
+CONTESTED = 16  # thresholds at least between the highest and the lowest that these choose
+PARTS = 1_000  # that more units are put into by chance: a sample draws whole parts
+Choose = Callable[[Counts], float]
+
+
+def candidates(c: Counts, choose: Choose, *, units: int, rng: np.random.Generator) -> Floats:
+    """The thresholds among which samples choose, highest first.
+
+    Those of the cells of the table, and where samples of so many units choose more of them: with
+    many units the choice moves by less than a cell.
+
+    >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
+    >>> candidates(c, lambda c: 0.6, units=4, rng=np.random.default_rng(1)).tolist()
+    [0.9, 0.6, 0.4, 0.1]
+    """
+    table = ends(c, CELLS)
+    while len(table.threshold) < len(c.threshold):
+        sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
+        drawn = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
+        picks = defined([choose(_cumulated(table.threshold, sample)) for sample in drawn])
+        places = np.searchsorted(-table.threshold, -picks)
+        if not picks.size or np.ptp(places) >= CONTESTED:
+            break
+        margin = 1 + 2 * np.ptp(places)  # clusters and weights may move the choice further
+        edges = np.array([places.min() - margin, places.max() + margin])
+        edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
+        start, end = np.searchsorted(-c.threshold, -edges)
+        finer = c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
+        thresholds = np.union1d(table.threshold, finer)[::-1]
+        if len(thresholds) == len(table.threshold):
+            break
+        table = tables.at(c, thresholds)
+    return table.threshold
+
+
+def part_sums(
+    part: Ints, actual: Bools, place: Ints, weight: Floats, shape: tuple[int, int]
+) -> Floats:
+    """The weight of the rows by part and cell: the positives by candidate, then the negatives.
+
+    place: the number of each row's candidate, which is the highest that is not above its score.
+    shape: the numbers of parts and of candidates.
+    """
+    parts, k = shape
+    cell = (part * 2 + ~actual) * k + place
+    sums = np.bincount(cell, weight, parts * 2 * k).astype(np.float64)
+    return sums.reshape(parts, 2 * k)
 
 
 def redrawn(
-    rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Generator, samples: int
+    threshold: Floats,
+    sums: Floats,
+    choose: Choose,
+    *,
+    rng: np.random.Generator,
+    samples: int,
 ) -> Counts:
     """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays
     over all samples.
 
-    Each sample gives each unit an exponentially distributed weight (Rubin's Bayesian bootstrap).
-    With the same random numbers, the samples of all systems are the same. If no threshold satisfies
-    the rule, all counts are NaN. Rubin 1981, doi:10.1214/aos/1176345338.
+    threshold: the candidates. sums: the weight by part of the units and cell, as from `part_sums`.
+    Each sample has each part a number of times that follows Poisson's law, also never: a rule such
+    as a recall of 1 hangs on a single row. With the same random numbers, the samples of all systems
+    are the same. If no threshold satisfies the rule, all counts are NaN.
 
     >>> from evalkit.metrics import counts, curves
-    >>> rows = Rows(np.array([1, 1, 0, 0]), np.array([0.9, 0.6, 0.4, 0.1]))
-    >>> drawn = redrawn(rows, curves.best_f, rng=np.random.default_rng(1), samples=3)
+    >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
+    >>> drawn = redrawn(threshold, sums, curves.best_f, rng=np.random.default_rng(1), samples=3)
     >>> counts.precision(drawn), counts.recall(drawn)
     (array([1., 1., 1.]), array([1., 1., 1.]))
     """
-    score, where, of, units = _placed(rows, CELLS)
-    parts, k = min(units, PARTS), len(score)
-    part = rng.permutation(units) % parts
-    sums = np.bincount(part[of] * 2 * k + where, rows.weights, parts * 2 * k).reshape(parts, 2 * k)
-    drawn = rng.standard_exponential((samples, parts)) @ sums
-    return Counts(*np.array([_at_choice(score, sizes, choose) for sizes in drawn]).T)
+    drawn = rng.poisson(1.0, (samples, len(sums))).astype(np.float64) @ sums
+    return Counts(*np.array([_at_choice(threshold, sizes, choose) for sizes in drawn]).T)
 
 
-def _at_choice(threshold: Floats, sizes: Floats, choose: Callable[[Counts], float]) -> Floats:
+def redrawn_rows(rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int) -> Counts:
+    """The counts on samples of the units of rows in memory, as from `redrawn`."""
+    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
+    pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
+    threshold = candidates(rows.counts, choose, units=len(names), rng=pilots)
+    place = np.searchsorted(-threshold, -rows.counts.threshold)[rows.place]
+    parts = min(len(names), PARTS)
+    part = rng.permutation(len(names)) % parts
+    shape = parts, len(threshold)
+    sums = part_sums(part[of], rows.actual == 1, place, rows.weights, shape)
+    return redrawn(threshold, sums, choose, rng=rng, samples=samples)
+
+
+def _cumulated(threshold: Floats, sizes: Floats) -> Counts:
+    """The table of these weights of positives, then of negatives, at each threshold."""
+    return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
+
+
+def _at_choice(threshold: Floats, sizes: Floats, choose: Choose) -> Floats:
     """The threshold that is chosen, with the two counts there, and those of all rows."""
-    c = Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
+    c = _cumulated(threshold, sizes)
     at = tables.at(c, choose(c))
     missing = np.nan if np.isnan(at.threshold) else 0.0
     return np.array([at.threshold, at.tp, at.fp, c.positives, c.negatives]) + missing

@@ -134,15 +134,11 @@ class OfCells(OfRows):
         """The number of units, or of rows."""
         return self.group.n
 
-    @cached_property
-    def freedom(self) -> float:
-        """The degrees of freedom of the standard error: Kish's number of units less 1, as in
-        `OfRows.freedom`.
-        """
-        if self.layout is Layout.PLAIN:
-            return self.n - 1.0
+    @property
+    def fewest(self) -> float:
+        """Kish's number of units in the smallest group of rows that the metric depends on."""
         groups = self.chosen.metric.kind.groups(self.rows)
-        return min(self.group.kish(member.astype(np.float64), self.system) for member in groups) - 1
+        return min(self.group.kish(member.astype(np.float64), self.system) for member in groups)
 
     @cached_property
     def each(self) -> Floats:  # type: ignore[override]

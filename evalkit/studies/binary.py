@@ -56,7 +56,6 @@ from evalkit.statistics import (
     methods,
     statistic,
 )
-from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Known, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
@@ -170,7 +169,7 @@ class BinaryStudy(row_study.RowStudy):
         """True if a rule chooses the threshold; it is then chosen again on each bootstrap
         sample.
         """
-        return self.data is not None and self.rule.fixed is None
+        return self.rule.fixed is None
 
     def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
         """The rows of a block with the threshold of a system."""
@@ -561,15 +560,20 @@ class Asked:
         """A function to the counts on bootstrap samples, the same for all systems; None if the
         threshold is fixed.
         """
-        drawn: Any = {
-            "rng": study.random(self.settings.seed, 7),
-            "samples": self.settings.limits.bands,
-        }
-        return (
-            None
-            if self.rule.fixed is not None
-            else cache(partial(redrawn, rows, self.rule.choose, **drawn))
-        )
+        if self.rule.fixed is not None:
+            return None
+        drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
+        return cache(partial(bootstrap.redrawn_rows, rows, self.rule.choose, **drawn))
+
+    def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
+        """The counts on the same samples, from the weight by part and candidate threshold."""
+        samples = self.settings.limits.bands
+        return bootstrap.redrawn(threshold, sums, self.rule.choose, rng=self.rng, samples=samples)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The random numbers of the samples, from the start."""
+        return study.random(self.settings.seed, 7)
 
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
@@ -652,12 +656,21 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
     design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
     precision = {name: of.precision(name)[0] for name in t.systems}
     measured = SummedBinary(
-        t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name])
+        t.systems,
+        first,
+        scored,
+        design,
+        cut=lambda name, c: a.rule.at(c, precision[name]),
+        redraw=a.redraw_parts,
     )
     measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
     if second := _second(of, a, measured, first.counting):
+        if second.candidates and not t.paired:  # each row goes to a part
+            numbered = t.engine.dialect.row_number is not None
+            again = replace(nameless.schema, numbered=numbered, drawn=not numbered)
+            nameless = replace(nameless, schema=again)
         measured = replace(measured, second=second, moved=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
     fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
@@ -687,21 +700,32 @@ def _second(
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
-    if measured.plain and len(systems) == 1:
+    single = measured.plain and len(systems) == 1
+    rechosen = a.rule.fixed is None
+    if single and not rechosen:
         return None
-    for group in sorted(measured.groups):
+    for group in [0] if single else sorted(measured.groups):
         asked = a.settings.metrics[:1] if group else a.settings.metrics
         read = [
             c.base
             for c in asked
             if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
         ]
-        decided += [group] if read else []
-        for chosen in (chosen for chosen in read if not chosen.decided):
+        decided += [group] if read or (rechosen and not group) else []
+        for chosen in (chosen for chosen in read if not (chosen.decided or single)):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
     cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
+    if rechosen:
+        units = of.table.schema.units or int(measured.counted.facts.sums[0])
+        more["candidates"] = [
+            bootstrap.candidates(
+                measured.scores(0, i, 0).counts, a.rule.choose, units=units, rng=a.rng.spawn(1)[0]
+            )
+            for i in systems
+        ]
+        more["parts"] = bootstrap.PARTS
     return (
         ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
         if decided
