@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from of_rows import binary, classes
+from of_rows import binary, classes, sharper, weighted
 from world import Generator, Inputs, World, ids, logistic
 
 from evalkit.limits import Limits, Reading
@@ -89,7 +89,48 @@ def _world(name: str, report: str, n: int, draw, metrics: str, many: int, **more
 
 ORDER = "roc_auc,average_precision,ks,f1,precision,recall,brier"
 ERRORS = "mae,rmse,r2,bias,median_absolute_error"
+
+
+def _thresholds() -> list[World]:
+    """Thresholds that a rule chooses on the rows, and on samples of them."""
+    report, metrics, apart = "classification", "f1,precision,recall,accuracy,mcc", ("apart",)
+    rules = {
+        "best F1": "best_f1",
+        "least cost": "cost:fp=1,fn=5",
+        "recall 0.9": "recall>=0.9",
+        "precision 0.7": "precision>=0.7",
+    }
+    users = partial(unequal, spread=0.5)
+    best = {"threshold": rules["best F1"]}
+    return [
+        *(
+            _world(
+                f"threshold of {rule}", report, 3_000, binary(0.3), metrics, 400_000, threshold=t
+            )
+            for rule, t in rules.items()
+        ),
+        *(
+            _world(
+                f"threshold of {rule}, unlike systems",
+                report,
+                3_000,
+                sharper(0.3, 1.7),
+                metrics,
+                400_000,
+                threshold=rules[rule],
+                frames=apart,
+            )
+            for rule in ("best F1", "recall 0.9")
+        ),
+        _world("threshold by user", report, 900, users, metrics, 100_000, unit="user", **best),
+        _world(
+            "threshold, weights", report, 3_000, weighted(binary(0.3)), metrics, 400_000, **best
+        ),
+    ]
+
+
 LARGE = (
+    *_thresholds(),
     _world("5% positive", "classification", 3_000, binary(0.05), ORDER, 200_000),
     _world("0.1% positive", "classification", 40_000, binary(0.001), ORDER, 2_000_000),
     _world("0.01% positive", "classification", 300_000, binary(0.0001), ORDER, 2_000_000),
