@@ -307,6 +307,7 @@ APART: tuple[
         + LIMITS,
         0.15,
     ),
+    (CHOSEN, r"comparisons\[.*\]\.verdict", None),  # where p is near 5%
     (CHOSEN, r"findings\[EK337\]\.message", None),  # as many digits as the interval deserves
     (
         "two classes",
