@@ -595,8 +595,8 @@ class ByMoves:
             cells |= {group: self._cells(part)} if group in self.decided else {}
         own = replace(block, said=block.said[self.system : self.system + 1])
         alone = tuple(terms.moments(own, 0) for terms in self.alone)
-        sums = tuple(self._part_sums(block))
-        return Moved(means, powers, shared, cells, alone, sums)
+        summed = tuple(self._part_sums(block))
+        return Moved(means, powers, shared, cells, alone, summed)
 
     def _part_sums(self, block: Block) -> Iterator[Total]:
         """Of each system the weight by part and candidate threshold."""
