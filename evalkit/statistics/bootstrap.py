@@ -314,17 +314,23 @@ def resampled_units(
     return drawn
 
 
-def _placed(rows: Rows, most: int = SPREAD) -> tuple[Floats, Ints, Ints, int]:
+def _placed(rows: Rows) -> tuple[Floats, Ints, Ints, int]:
     """The scores of the cells; for each row its cell, those of negatives last, and its unit; the
     number of units.
     """
-    score = pool(rows.counts, cells(rows.counts, most)).threshold
+    score = pool(rows.counts, cells(rows.counts, SPREAD)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = influence.place(ends(rows.counts, most), rows.scores) + len(score) * (rows.actual == 0)
+    cell = influence.place(ends(rows.counts, SPREAD), rows.scores)
+    unit, units = _numbered_units(rows)
+    return score, cell + len(score) * (rows.actual == 0), unit, units
+
+
+def _numbered_units(rows: Rows) -> tuple[Ints, int]:
+    """The number of each row's unit, and how many units there are."""
     if rows.unit is None:
-        return score, cell, np.arange(len(rows)), len(rows)
+        return np.arange(len(rows)), len(rows)
     unit, names = codes(rows.unit)
-    return score, cell, unit, len(names)
+    return unit, len(names)
 
 
 # Draws --------------------------------------------------------------------------------------------
@@ -438,14 +444,15 @@ def redrawn(
 
 def redrawn_rows(rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int) -> Counts:
     """The counts on samples of the units of rows in memory, as from `redrawn`."""
-    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
+    unit, units = _numbered_units(rows)
     pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
-    threshold = candidates(rows.counts, choose, units=len(names), rng=pilots)
-    place = np.searchsorted(-threshold, -rows.counts.threshold)[rows.place]
-    parts = min(len(names), PARTS)
-    part = rng.permutation(len(names)) % parts
+    threshold = candidates(rows.counts, choose, units=units, rng=pilots)
+    # lower than the last are only rows without weight
+    place = np.minimum(np.searchsorted(-threshold, -rows.scores), len(threshold) - 1)
+    parts = min(units, PARTS)
+    part = rng.permutation(units) % parts
     shape = parts, len(threshold)
-    sums = part_sums(part[of], rows.actual == 1, place, rows.weights, shape)
+    sums = part_sums(part[unit], rows.actual == 1, place, rows.weights, shape)
     return redrawn(threshold, sums, choose, rng=rng, samples=samples)
 
 
