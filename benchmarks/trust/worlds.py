@@ -49,6 +49,7 @@ from of_units import (
     tasks,
     trials,
 )
+from scarce_worlds import SCARCE
 from world import World
 
 USERS = (10, 25, 50)
@@ -467,4 +468,5 @@ WORLDS = (
     *FOUND,
     *LARGE,
     *DAYS,
+    *SCARCE,
 )

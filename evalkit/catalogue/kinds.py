@@ -64,6 +64,13 @@ class Kind(ABC):
     original: ClassVar[Metric | None] = None
 
     @property
+    def left_out(self) -> Kind | None:
+        """The same metric for a mean over many parts with few positives each; None if it needs no
+        other one.
+        """
+        return None
+
+    @property
     def thresholded(self) -> bool:
         """True if another threshold can change the metric."""
         return self.decided

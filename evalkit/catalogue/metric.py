@@ -155,6 +155,11 @@ class Chosen:
         return self.base.metric.decided
 
     @property
+    def left_out(self) -> "Chosen":
+        """The metric for many parts with few positives each; see `Combined.scarce`."""
+        return replace(self, metric=replace(self.metric, kind=self.metric.kind.left_out))
+
+    @property
     def base(self) -> "Chosen":
         """The metric itself, or the one that it transforms."""
         original = self.metric.kind.original
@@ -209,6 +214,20 @@ class Combined(Kind):
     parts: Callable[[Rows], Iterable[Part]]
     classed: bool = False
     whole: bool = True
+
+    def scarce(self, positives: Floats) -> bool:
+        """True if the parts have fewer positives each than twice their number.
+
+        The skewness and the bias of a part fall with its positives; in a mean the skewness vanishes
+        with the number of parts, and the bias stays while the interval narrows.
+        """
+        count = 2 * len(positives) ** 2
+        return self.whole and self.of.kind.left_out is not None and count > positives.sum()
+
+    @property
+    def left_out(self) -> "Combined":
+        """The same mean, of parts with few positives each."""
+        return replace(self, of=replace(self.of, kind=self.of.kind.left_out))
 
     @property
     def decided(self) -> bool:  # type: ignore[override]

@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Metric, Weighted
+from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import WHOLE, Binned, Place, highest
 from evalkit.measured.rows import HeldRows
@@ -183,9 +183,19 @@ class Several:
         columns = [i * k + c for c in there] + (
             [len(self.systems) * k + i] if isinstance(kind, Weighted) else []
         )
-        parts = [(float(share[c]), self.one(Chosen(kind.of), group, i, c, moments)) for c in there]
+        of = self.part_of(kind, group)
+        parts = [(float(share[c]), self.one(of, group, i, c, moments)) for c in there]
         more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
         return self.mean(chosen, group, moments, columns, parts, **more)
+
+    def part_of(self, kind: Combined, group: int) -> Chosen:
+        """The metric of each part of a mean, for parts with many or with few positives."""
+        scarce = self.plain and kind.scarce(self.true(group))
+        return Chosen((kind.left_out if scarce else kind).of)
+
+    def true(self, group: int) -> Floats:
+        """The weight of the rows of each class, or with each label."""
+        return self.strata(group).astype(np.float64)
 
     def shares_in(self, kind: Any, group: int) -> Floats:
         """The share of each class or label in a mean."""
@@ -252,7 +262,12 @@ class Several:
         form = _form(
             moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False))
         )
-        more |= {"columns": columns, "shares": shares, "each": [one for _, one in parts]}
+        more |= {
+            "positives": self.true(group),
+            "columns": columns,
+            "shares": shares,
+            "each": [one for _, one in parts],
+        }
         return OfMean(chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
-from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_label
+from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
 from evalkit.measured.classes import SHARE, Change, HeldSeveral, Several, key_of
 from evalkit.measured.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
 from evalkit.measured.rows import Terms
@@ -242,7 +242,7 @@ class SummedLabels(Several):
             return self._alone(number, chosen)
         i, of, moments = (
             self.second.system,
-            Chosen(kind.of),
+            self.part_of(kind, 0),
             self.moved.alone[number].moments.around_zero,
         )
         each = [
@@ -399,7 +399,8 @@ def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
         range(len(measured.systems)),
         measured.problems,
     )
-    each = [[measured.one(Chosen(kind.of), group, i, j) for j in labels] for i in systems]
+    of_label = measured.part_of(kind, group)
+    each = [[measured.one(of_label, group, i, j) for j in labels] for i in systems]
     moving: list[Floats] = []
     for own in each if isinstance(kind, Weighted) else ():
         value = np.array([one.value for one in own])
@@ -448,8 +449,9 @@ def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
     label's F1.
     """
     tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.problems]
+    kind: Any = measured.part_of(LABELS["macro_f1"].kind, 0).metric.kind
     for t in thresholds_of(measured, leader).tolist():
-        sides = [np.nan_to_num(F1.kind.bins(table.at(t).cut)) for table in tables]  # type: ignore[attr-defined]
+        sides = [np.nan_to_num(kind.bins(table.at(t).cut)) for table in tables]
         f1 = [np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides]
         terms = terms_of(MICRO, 1, measured.first.terms.few, [np.full(len(f1), t)])
         yield replace(terms, more=partial(_moved, f1=f1, threshold=t), width=len(f1))

@@ -100,6 +100,47 @@ def _weighted_sums(
     return {place: np.concatenate(blocks) for place, blocks in sums.items()}
 
 
+def t_limits(
+    terms: Floats,
+    f: Callable[[Floats], tuple[Floats, Floats]],
+    high: float,
+    *,
+    rng: np.random.Generator,
+    level: float,
+    resamples: int,
+) -> tuple[float, float]:
+    """Limits of a function of means by a bootstrap-t of units, on the logarithm of the distance to
+    the upper bound `high`.
+
+    terms: the number of rows of each unit, or their weight, then the sums of their numbers, one
+    column per unit. f: means -> value and derivatives, of several sets at once. NaN if nothing
+    varies. Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5.
+
+    >>> mean = lambda means: (means[0], np.ones_like(means))
+    >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
+    >>> rng = np.random.default_rng(1)
+    >>> low, top = t_limits(terms, mean, 10.0, rng=rng, level=0.95, resamples=2_000)
+    >>> round(low, 1), round(top, 1)
+    (1.1, 5.5)
+    """
+    n = terms.shape[1]
+    times = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), size=resamples)])
+    size, *sums = (times @ terms.T).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.array(sums) / size
+        value, slopes = f(means)
+        along = slopes.T @ terms[1:] - np.outer((slopes * means).sum(axis=0), terms[0])
+        variance = (times * along**2).sum(axis=1) / size**2 * n / (n - 1)
+        scale, error = np.log(high - value), np.sqrt(variance) / (high - value)
+        t = (scale[1:] - scale[0]) / error[1:]
+    t = t[np.isfinite(t)]
+    if not t.size or not np.isfinite(scale[0]):
+        return np.nan, np.nan
+    tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+    low, top = high - np.exp(scale[0] - tails * error[0])
+    return float(low), float(top)
+
+
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
     """The shares of the replicates at which BCa reads its limits for the normal quantiles z.
 

@@ -331,13 +331,26 @@ class OfForm(Formed):
 class OfMean(OfForm):
     """A mean over classes or labels.
 
-    shares, each: the share of each class in the mean, and its metric. columns: the column of each
+    shares, each: the share of each class in the mean, and its metric. positives: the number of its
+    rows. columns: the column of each
     class; if shares are estimated, also the column of the rows' influence through the shares.
     """
 
     shares: Sequence[float]
     each: Sequence[Any]
+    positives: Floats
     columns: Sequence[int]
+
+    @property
+    def scarce(self) -> bool:  # type: ignore[override]
+        """True if it is a mean of many parts of unweighted rows with few positives each."""
+        kind = self.chosen.metric.kind
+        plain, mean = self.layout is Layout.PLAIN, isinstance(kind, metric.Combined)
+        return plain and mean and kind.scarce(self.positives)
+
+    def left_out(self) -> OfMean:
+        """Itself: the second reading adds up the influence of leaving out each row."""
+        return self
 
     @cached_property
     def _moved(self) -> Floats:

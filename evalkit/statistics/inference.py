@@ -93,6 +93,16 @@ def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
     )
 
 
+def compare_apart(first: Any, second: Any, o: Options) -> Comparison:
+    """Compare two values of independent samples by MOVER of their own intervals."""
+
+    def interval(level: float) -> Estimate:
+        at_level = replace(o, level=level)
+        return intervals.mover(estimate(first, at_level), estimate(second, at_level))
+
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
+
+
 def within_range(c: Comparison, widest: float) -> Comparison:
     """The comparison with its limits cut to the range of possible differences, ± `widest`."""
 
@@ -139,8 +149,10 @@ def _combined(statistic: Any, o: Options) -> Estimate:
 
     The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased
     are moved by the bias, which a mean of many leaves as it is while its interval narrows; they
-    still hold the value.
+    still hold the value. Of many parts with few positives each `_of_scarce` is used.
     """
+    if statistic.scarce:
+        return _of_scarce(statistic.left_out(), o)
 
     def sides() -> Iterator[closed_forms.Part]:
         for part in statistic.parts():
@@ -157,6 +169,24 @@ def _combined(statistic: Any, o: Options) -> Estimate:
     return replace(
         e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value))
     )
+
+
+def _of_scarce(statistic: Any, o: Options) -> Estimate:
+    """t on the logit scale around the value without its bias: MOVER would take the skewness of a
+    part, which the mean has not, and the bias of a part for none.
+    """
+    low, high = statistic.chosen.metric.ends
+    excess = sum(part.share * part.excess for part in statistic.parts())
+    e = closed_forms.ranged_t(
+        float(np.clip(statistic.value - excess, low, high)),
+        statistic.spread.error,
+        freedom=statistic.freedom,
+        n=statistic.n,
+        level=o.level,
+        ends=(low, high),
+    )
+    value = statistic.value
+    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
@@ -216,7 +246,12 @@ LEFT = (
     f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, "
     f"{DELTA} above 20,000 units"
 )
+LEFT_OF_MEANS = f"{LEFT}, no closer than a bootstrap-t below {interval_methods.FEW_UNITS} units"
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
+RARE_POSITIVES = (
+    f"{OWN_SCALE}; with fewer than {interval_methods.FEW_POSITIVES} positives, below "
+    f"{interval_methods.RARE:.0%} of all rows, no closer than Boyd's binomial limits"
+)
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 AREA = (
     "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
@@ -224,7 +259,10 @@ AREA = (
 PICKED = "Wilson, with the variance of rows that enter and leave"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
-BY_PARTS = "MOVER of the limits of each class or label"
+BY_PARTS = (
+    "MOVER of the limits of each class or label; t on the logit scale, of F1 by the jackknife, "
+    "where their number is above half of the mean number of their positives"
+)
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_DRAWS = "t on the variance of draws"
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
@@ -241,7 +279,7 @@ INTERVALS = (
     Rule(Combined, EVERY, _combined, BY_PARTS),
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
-    Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT, held=True),
+    Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT_OF_MEANS, held=True),
     Rule(
         (scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False
     ),
@@ -263,6 +301,7 @@ INTERVALS = (
     Rule(kinds.Share, ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, ROWS, interval_methods.delong, AREA),
     Rule(scores.AtRate, ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(scores.AveragePrecision, ROWS, interval_methods.average_precision, RARE_POSITIVES),
     Rule(scores.Order, ROWS, interval_methods.of_table, OWN_SCALE),
     Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),

@@ -5,6 +5,7 @@ metric.
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,11 +17,17 @@ from evalkit.statistics import bootstrap, closed_forms, independent, intervals, 
 from evalkit.statistics.intervals import Estimate, recovered
 from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
+from evalkit.statistics.statistic import Layout, Statistic
 
 OF_CELLS = "t on the logit scale of the range, half a row added to each cell"
+BOYD = "t on the logit scale, with Boyd's binomial limits"
 UNMOVED = "none (no row moves the value)"
 GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
+BOOTSTRAP_T = f"{JACKKNIFE}, with a bootstrap-t"
 HALF = 0.5  # rows added to each cell
+FEW_UNITS = 20  # below this many units the limits of functions of means allow for a bootstrap-t
+# average precision depends on a few negatives below so many positives, if their share is as small
+FEW_POSITIVES, RARE = 50, 0.05
 # positives that come with the negatives at a base rate: of fewer no limits of average precision
 # hold
 RESOLVED = 100
@@ -240,7 +247,23 @@ def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
         return delta_of_few(statistic, o)
     spread = Spread.without_each(missing, statistic.freedom + 1)
     error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
-    return ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
+    e = ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
+    few = statistic.n < FEW_UNITS and statistic.layout is not Layout.PLAIN
+    return _with_bootstrap_t(e, statistic, o) if few else e
+
+
+def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
+    """The limits, no closer than those of a bootstrap-t: few units do not show how their own
+    variance goes with the value, and t takes it as independent.
+    """
+    kind, high = statistic.chosen.metric.kind, statistic.chosen.metric.high
+    terms = statistic.unit_terms
+    terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
+    far, near = bootstrap.t_limits(
+        terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
+    )
+    low, top = float(np.fmin(e.low, far)), float(np.fmax(e.high, near))
+    return replace(e, low=low, high=top, method=BOOTSTRAP_T)
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
@@ -273,6 +296,21 @@ def of_table(statistic: Any, o: Options) -> Estimate:
     return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
 
 
+def average_precision(statistic: Any, o: Options) -> Estimate:
+    """`of_table`, with few positives in a small share of the rows no closer than Boyd's binomial
+    limits around the value without its bias.
+
+    A few negatives above the positives, which most samples do not contain, then make the influence
+    values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
+    """
+    e, c, value = of_table(statistic, o), statistic.tables.counts, statistic.value
+    if not 1 < c.positives < min(FEW_POSITIVES, RARE * c.total) or not 0 < value < 1:
+        return e
+    centre = value - influence.average_precision_bias(c)
+    boyd = closed_forms.binomial_logit(centre, c.positives, level=o.level)
+    return replace(e, low=min(e.low, boyd.low), high=max(e.high, boyd.high), method=BOYD)
+
+
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
     """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
     possible lift.
@@ -282,8 +320,18 @@ def lift_of_units(statistic: Any, o: Options) -> Estimate:
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
 
+# an interval at many levels needs it each time
+_SPREADS: WeakKeyDictionary[Statistic, Spread] = WeakKeyDictionary()
+
+
 def table_spread(statistic: Any) -> Spread:
     """The spread of a metric of unweighted rows, from the influence of one row of each bin."""
+    if statistic not in _SPREADS:
+        _SPREADS[statistic] = _table_spread(statistic)
+    return _SPREADS[statistic]
+
+
+def _table_spread(statistic: Any) -> Spread:
     kind, parts = statistic.chosen.metric.kind, []
     c = kind.source(statistic.tables)
     for step, moved in kind.by_steps(c, statistic.value):

@@ -237,6 +237,7 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     If each row has one class, Welch's t with the variance of each class is used, otherwise t with
     the degrees of freedom that follow from the kurtosis of the influence values.
     """
+    a, b = a.left_out(), b.left_out()
     variance, rows = by_stratum(a, b)
     if rows.size and rows.min() > 1:
         return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(

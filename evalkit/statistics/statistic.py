@@ -48,6 +48,8 @@ class Statistic:
 
     chosen: metric.Chosen
 
+    # whether it is a mean of many parts with few positives each: `metric.Combined.scarce`
+    scarce: ClassVar[bool] = False
     held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
     mid_p: ClassVar[bool] = False  # whether sign flips count ties half
     redraws: ClassVar[bool] = (
@@ -89,6 +91,10 @@ class Statistic:
         [].
         """
         return []
+
+    def left_out(self) -> Self:
+        """The statistic with the influence of leaving out each row, if it is `scarce`."""
+        return replace(self, chosen=self.chosen.left_out) if self.scarce else self
 
     def base(self) -> Self:
         """The statistic of the metric that this one transforms; itself if it transforms none."""
@@ -333,12 +339,18 @@ class OfRows(Statistic):
         spread = Spread.of((top - value * size) / size.sum(), kish=self.freedom + 1)
         return value, spread.error, int(np.count_nonzero(size))
 
+    @cached_property
+    def unit_terms(self) -> Floats:
+        """The sums of the terms of each unit, for a function of means: one column per unit."""
+        kind: Any = self.chosen.metric.kind
+        terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
+        return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
+
     def without_each(self) -> Floats:
         """The metric without each unit, for a function of means."""
         kind: Any = self.chosen.metric.kind
-        terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
-        parts = np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
-        return kind.of_sets(parts.sum(axis=1)[:, None] - parts)
+        terms = self.unit_terms
+        return kind.of_sets(terms.sum(axis=1)[:, None] - terms)
 
     def pair(self, other: OfRows) -> tuple[OfRows, OfRows, Floats | float]:
         """Both metrics on the same rows, and the factor of each row's squared influence."""
@@ -379,6 +391,15 @@ class OfRows(Statistic):
         """The spread of what `apart_by` has of each unit."""
         a, b, _ = self.pair(other)
         return self.spread_of(a.apart_by(b), a)
+
+    @property
+    def scarce(self) -> bool:  # type: ignore[override]
+        """True if it is a mean of many parts of unweighted rows with few positives each."""
+        kind = self.chosen.metric.kind
+        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
+            return False
+        each = (part.rows for part in kind.parts(self.rows))
+        return kind.scarce(np.array([rows.weights @ (rows.actual == 1) for rows in each]))
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""

@@ -180,13 +180,14 @@ class OfMoments(Formed):
     # Where every unit is at hand
 
     @cached_property
-    def _each(self) -> Floats:
+    def unit_terms(self) -> Floats:
+        """The sums of the terms of each unit: one column per unit."""
         return self.moments.units[self.place]
 
     @cached_property
     def sums(self) -> Sums:
         """The terms of each unit, for a mean or a ratio of sums."""
-        top, size = self._each
+        top, size = self.unit_terms
         if not isinstance(self.kind, kinds.Loss):
             return Sums(top, size)
         # NaN where no row takes part
@@ -195,7 +196,7 @@ class OfMoments(Formed):
 
     def without_each(self) -> Floats:
         """The metric without each unit, for a function of means."""
-        return self.kind.of_sets(self.totals[:, None] - self._each)
+        return self.kind.of_sets(self.totals[:, None] - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
