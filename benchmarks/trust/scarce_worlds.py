@@ -75,7 +75,15 @@ SCARCE = (
     World("few unequal units", "rating", 25, unequal(1.2, unlike=0.3), ERRORS | USER, many=4_000),
     World("weighted prices", "rating", 100, weighted(prices), ERRORS),
     World("twenty classes", "classification", 400, equal_classes(20), AREAS),
-    World("fifteen positives", "classification", 3_000, binary(0.005), PRECISION),
+    World(
+        "fifteen positives",
+        "classification",
+        3_000,
+        binary(0.005),
+        PRECISION,
+        ("values",),
+        2_000_000,
+    ),
     World(
         "rare scores of two days, none common",
         "diff",

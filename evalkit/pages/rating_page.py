@@ -14,7 +14,7 @@ from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
-from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
+from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, Rating, bin_widths
 
 pieces.offered(__name__)
 
@@ -192,6 +192,14 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
     if study.heavy > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
+        )
+    if study.equal_units < EQUAL:
+        yield kinds.FEW_ROWS_DOMINATE.note(
+            round(study.equal_units),
+            "unequal",
+            units=plural(study.unit_name, 2),
+            metrics=listed(chosen.label for chosen in study.squared),
+            equal=round(study.equal_units),
         )
     if study.bound:
         most, bound = study.settings.limits.bins, shared_findings.power(study.bound)

@@ -93,18 +93,19 @@ def _moved(value: float, low: float, high: float, step: float) -> float:
 
 
 def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
-    """Average precision with Boyd's binomial limits, logit ± z / √(P · AP · (1 − AP)).
+    """Average precision with Boyd's binomial limits, logit ± t / √(P · AP · (1 − AP)), t on P − 1
+    degrees of freedom.
 
     A value at or below 0, from which a bias was taken, counts as a tenth of a positive. Boyd, Eng,
     Page 2013, doi:10.1007/978-3-642-40994-3_29.
 
     >>> e = binomial_logit(0.5, 16, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
-    (0.2729, 0.7271)
+    (0.2562, 0.7438)
     """
     share = float(np.clip(value, 0.1 / positives, 1 - 0.1 / positives))
     error = np.sqrt(share * (1 - share) / positives)
-    return ranged_t(share, error, freedom=np.inf, n=int(positives), level=level)
+    return ranged_t(share, error, freedom=positives - 1, n=int(positives), level=level)
 
 
 def overlap(

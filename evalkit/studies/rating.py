@@ -41,6 +41,7 @@ SAMPLE = {
 }
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 BIAS = lookup.find("bias", "forecasts")
+SQUARED = lookup.find("mse", "forecasts")
 IN_TENTH = metric.Chosen(
     metric.Metric(
         "number",
@@ -59,6 +60,7 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
 HEAVY = 0.2
+EQUAL = 60  # units of equal size, below which limits of a mean squared error may be too narrow
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
@@ -310,6 +312,22 @@ class Rating(row_study.RowStudy):
         driven by a few rows.
         """
         return self.errors[self.leader].heaviest()
+
+    @property
+    def squared(self) -> list[metric.Chosen]:
+        """The metrics that are asked for and are made of the mean squared error."""
+        return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
+
+    @property
+    def equal_units(self) -> float:
+        """Kish's number of units for the mean squared error: as many equal ones tell as much.
+
+        Infinite without that metric, or if rows are independent and unweighted.
+        """
+        if self.plain or not self.squared:
+            return float("inf")
+        of: Any = self.measure(self.squared[0], self.leader)
+        return float(of.freedom) + 1
 
     def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
         """The share of rows, or of their weight, whose error lies in a bin: system, low, high,

@@ -422,7 +422,7 @@ class Joined:
         metric = first.chosen.metric
         plain = Layout.PLAIN in (first.layout, second.layout)
         if isinstance(metric.kind, AveragePrecision) and plain and not self.common.size:
-            return inference.compare_apart(first, second, o)
+            return inference.orders_apart(first, second, o)
         of = self._by_influence(first, second).compared(level=o.level, unit=o.unit)
         return inference.within_range(of, metric.high - metric.low)
 
