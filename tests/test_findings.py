@@ -198,6 +198,7 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
         "ZIPF",
         "SHOWN",
         "UNEQUAL",
+        "UNEQUAL_ERRORS",
         "LEADER",
         "BEST",
         "POOLED",

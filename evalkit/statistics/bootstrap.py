@@ -100,6 +100,9 @@ def _weighted_sums(
     return {place: np.concatenate(blocks) for place, blocks in sums.items()}
 
 
+SAME = 1e-9  # of the error: below it the units of a sample are equal but for rounding
+
+
 def t_limits(
     terms: Floats,
     f: Callable[[Floats], tuple[Floats, Floats]],
@@ -133,7 +136,7 @@ def t_limits(
         variance = (times * along**2).sum(axis=1) / size**2 * n / (n - 1)
         scale, error = np.log(high - value), np.sqrt(variance) / (high - value)
         t = (scale[1:] - scale[0]) / error[1:]
-    t = t[np.isfinite(t)]
+    t = t[np.isfinite(t) & (error[1:] > SAME * error[0])]
     if not t.size or not np.isfinite(scale[0]):
         return np.nan, np.nan
     tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
