@@ -94,10 +94,10 @@ SCARCE = (
         of="classification",
     ),
     World(
-        "five folds of 20",
+        "five folds of 20, ten columns",
         "validation",
         100,
-        folds(5),
+        folds(5, 0.3, 10),
         {"metrics": "accuracy,brier"},
         ("values", "intervals"),
         100,
