@@ -110,16 +110,16 @@ class Order(Curve):
 
     bias: Number | None = None
 
+    @property
+    def biased(self) -> bool:
+        """True if few positives make it too high, as average precision."""
+        return self.bias is not None
+
     def excess(self, rows: Rows) -> float:
         """The bias, if it is known."""
         return (
             0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
         )
-
-
-@dataclass(frozen=True)
-class AveragePrecision(Order):
-    """Average precision, whose error depends on few negatives if there are few positives."""
 
 
 @dataclass(frozen=True)

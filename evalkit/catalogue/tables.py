@@ -180,7 +180,7 @@ def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
 
 
 ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_bins))
-_AVERAGE = scores.AveragePrecision(
+_AVERAGE = scores.Order(
     counts.average_precision,
     influence.average_precision_bins,
     influence.average_precision_moves,

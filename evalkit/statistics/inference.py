@@ -253,8 +253,8 @@ LEFT = (
 LEFT_OF_MEANS = f"{LEFT}, no closer than a bootstrap-t below {interval_methods.FEW_UNITS} units"
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 RARE_POSITIVES = (
-    f"{OWN_SCALE}; with fewer than {interval_methods.FEW_POSITIVES} positives, below "
-    f"{interval_methods.RARE:.0%} of all rows, no closer than Boyd's binomial limits"
+    f"{OWN_SCALE}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
+    f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's binomial limits"
 )
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 AREA = (
@@ -305,8 +305,7 @@ INTERVALS = (
     Rule(kinds.Share, ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, ROWS, interval_methods.delong, AREA),
     Rule(scores.AtRate, ROWS, interval_methods.at_rate, OWN_SCALE),
-    Rule(scores.AveragePrecision, ROWS, interval_methods.average_precision, RARE_POSITIVES),
-    Rule(scores.Order, ROWS, interval_methods.of_table, OWN_SCALE),
+    Rule(scores.Order, ROWS, interval_methods.of_order, RARE_POSITIVES),
     Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),
     Rule(scores.Gap, ROWS, interval_methods.gap, interval_methods.GAP),

@@ -296,14 +296,16 @@ def of_table(statistic: Any, o: Options) -> Estimate:
     return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
 
 
-def average_precision(statistic: Any, o: Options) -> Estimate:
-    """`of_table`, with few positives in a small share of the rows no closer than Boyd's binomial
+def of_order(statistic: Any, o: Options) -> Estimate:
+    """`of_table`; average precision with few positives in a small share of the rows no closer than Boyd's binomial
     limits around the value without its bias.
 
     A few negatives above the positives, which most samples do not contain, then make the influence
     values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
     """
     e, c, value = of_table(statistic, o), statistic.tables.counts, statistic.value
+    if not statistic.chosen.metric.kind.biased:
+        return e
     if not 1 < c.positives < min(FEW_POSITIVES, RARE * c.total) or not 0 < value < 1:
         return e
     centre = value - influence.average_precision_bias(c)

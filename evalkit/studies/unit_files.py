@@ -23,7 +23,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, rati
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import AveragePrecision
+from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import estimate as printed, unpacked
 from evalkit.parameters import reports
@@ -421,7 +421,8 @@ class Joined:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
         plain = Layout.PLAIN in (first.layout, second.layout)
-        if isinstance(metric.kind, AveragePrecision) and plain and not self.common.size:
+        biased = isinstance(metric.kind, Order) and metric.kind.biased
+        if biased and plain and not self.common.size:
             return inference.orders_apart(first, second, o)
         of = self._by_influence(first, second).compared(level=o.level, unit=o.unit)
         return inference.within_range(of, metric.high - metric.low)
