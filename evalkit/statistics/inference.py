@@ -254,7 +254,8 @@ LEFT_OF_MEANS = f"{LEFT}, no closer than a bootstrap-t below {interval_methods.F
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 RARE_POSITIVES = (
     f"{OWN_SCALE}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
-    f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's binomial limits"
+    f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's "
+    "binomial limits"
 )
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 AREA = (

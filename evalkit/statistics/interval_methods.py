@@ -297,8 +297,8 @@ def of_table(statistic: Any, o: Options) -> Estimate:
 
 
 def of_order(statistic: Any, o: Options) -> Estimate:
-    """`of_table`; average precision with few positives in a small share of the rows no closer than Boyd's binomial
-    limits around the value without its bias.
+    """`of_table`; average precision with few positives in a small share of the rows no closer
+    than Boyd's binomial limits around the value without its bias.
 
     A few negatives above the positives, which most samples do not contain, then make the influence
     values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
