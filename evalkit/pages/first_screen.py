@@ -502,12 +502,19 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     )
     if against:
         before, place = study.adjusted_for(study.primary), page.evidence(study)
-        how = (
-            f"Differences are adjusted for {before}, known before the experiment (CUPED). "
-            if before
-            else ""
-        )
+        how = ""
+        if before:
+            how = f"Differences are adjusted for {before}, known before the experiment (CUPED). "
+            means = [_adjusted(row, same) for row in against.values() if "adjusted_first" in row]
+            how += f"Adjusted means: {listed(means, NAMED, '; ')}. " if means else ""
         yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
+
+
+def _adjusted(row: Mapping[str, Any], places: int) -> str:
+    """The adjusted means of two arms."""
+    names = (shortened(row["first"]), shortened(row["second"]))
+    pairs = zip(names, page.adjusted_means(row, places), strict=False)
+    return " and ".join(f"{name} {mean}" for name, mean in pairs)
 
 
 def _how(study: Study) -> str:

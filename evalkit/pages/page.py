@@ -323,6 +323,7 @@ _EXTRAS = {
     "wins": "{units} won / tied / lost",
 }
 _OF_ARMS = {"lift": "lift", "detectable": "detectable difference"}
+_ADJUSTED = {"adjusted_first": "adjusted means"}
 
 
 def _comparison_table(
@@ -349,7 +350,7 @@ def _comparison_table(
     frame = frame.assign(
         few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows)
     )
-    extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {})
+    extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {}) | _ADJUSTED
     extra = [
         name.format(units=plural(study.unit_name, 2))
         for column, name in extras.items()
@@ -369,6 +370,17 @@ def _comparison_table(
     return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
 
 
+def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
+    """The means of both arms after CUPED as they are printed: they differ by the printed
+    difference. Empty if they are undefined.
+    """
+    if math.isnan(row["adjusted_first"]):
+        return []
+    second = numbers.printed(row["adjusted_second"], places)
+    first = second + numbers.printed(row["difference"], places)
+    return [number(first, places), number(second, places)]
+
+
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [tables.minus(row["first"], row["second"])]
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
@@ -384,6 +396,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     if "lift" in row:
         cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent))
         cells.append(number_cell(row["detectable"], row["places"], signed))
+    if "adjusted_first" in row:
+        means = adjusted_means(row, row["places"])
+        cells.append(Cell(" and ".join(means) if means else "–"))
     return [*cells, Cell(diagnostics.verdict_of(row), kind="text")]
 
 

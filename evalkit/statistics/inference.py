@@ -270,6 +270,10 @@ BY_PARTS = (
 )
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_DRAWS = "t on the variance of draws"
+OF_ARM = (
+    f"{JACKKNIFE} on the log scale (logit if no numerator exceeds its denominator), with the "
+    "freedom that the kurtosis leaves"
+)
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS = (
@@ -279,7 +283,7 @@ INTERVALS = (
     Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.of_draws, BY_DRAWS),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
-    Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.jackknife, JACKKNIFE),
+    Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
     Rule(kinds.Transformed, EVERY, _transformed, "the original's, transformed"),
     Rule(Combined, EVERY, _combined, BY_PARTS),
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
@@ -510,4 +514,5 @@ def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
     """
     if np.isnan(c.difference.value):
         return np.nan
-    return SHOWN.get(method(a).test, methods.shown_by_width)(a, b, c, level)
+    test = method(a.unadjusted()).test
+    return SHOWN.get(test, methods.shown_by_width)(a, b, c, level)

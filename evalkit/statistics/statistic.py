@@ -101,6 +101,15 @@ class Statistic:
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
 
+    def unadjusted(self) -> Any:
+        """The statistic before an adjustment; itself if it is not adjusted."""
+        return self
+
+    @property
+    def informative(self: Any) -> float:
+        """The number of units that tell as much without the adjustment."""
+        return float(self.n)
+
 
 # Units --------------------------------------------------------------------------------------------
 
@@ -155,6 +164,36 @@ class OfRepeated(OfUnits):
     """
 
     mid_p = True
+
+
+@dataclass(frozen=True, eq=False)
+class OfAdjusted(OfUnits):
+    """Values of units adjusted by an earlier measurement (CUPED): a mean of amounts, also where the
+    raw values are 0 and 1.
+    """
+
+    original: OfUnits = field(kw_only=True)
+
+    @staticmethod
+    def metric_of(chosen: metric.Chosen) -> metric.Chosen:
+        """The mean of the adjusted values of a metric."""
+        mean = kinds.PerUnit(chosen.metric.kind.of)
+        return replace(chosen, metric=replace(chosen.metric, kind=mean))
+
+    @classmethod
+    def of(cls, original: OfUnits, values: Floats) -> Self:
+        """The adjusted values of the units of a statistic."""
+        chosen = cls.metric_of(original.chosen)
+        return cls(chosen, Sums(values), design=original.design, original=original)
+
+    def unadjusted(self) -> OfUnits:
+        return self.original
+
+    @property
+    def informative(self) -> float:
+        """The units, times the factor by which the adjustment reduces the variance."""
+        before, after = self.original.sums.numerator.var(), self.sums.numerator.var()
+        return self.n * float(ratio(before, after))
 
 
 @dataclass(frozen=True, eq=False)

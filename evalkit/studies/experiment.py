@@ -22,7 +22,7 @@ from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
-from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
 
@@ -74,6 +74,14 @@ class Experiment(Study):
         """The column from before the experiment by which a mean can be adjusted."""
         return self.p.before or "" if chosen == self.plain else ""
 
+    @property
+    def tested(self) -> list[lookup.Chosen]:
+        """The metrics as their tests compare them: an adjusted share is a mean of amounts."""
+        return [
+            OfAdjusted.metric_of(chosen) if self.adjusted_for(chosen) else chosen
+            for chosen in self.directed
+        ]
+
     def compared(
         self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
     ) -> tuple[OfUnits, OfUnits]:
@@ -93,7 +101,7 @@ class Experiment(Study):
         left = experiments.adjusted(
             first.sums.numerator, second.sums.numerator, *(x - centre for x in before)
         )
-        return replace(first, sums=Sums(left[0])), replace(second, sums=Sums(left[1]))
+        return OfAdjusted.of(first, left[0]), OfAdjusted.of(second, left[1])
 
     @study.once
     def compare(
@@ -105,11 +113,16 @@ class Experiment(Study):
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
     def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The lift, first / second − 1, with its interval, and the detectable difference."""
-        c = inference.lift(*self.compared(chosen, pair), self.inference_options(2))
-        return study.with_limits({"lift": c.difference}) | {
-            "detectable": self.would_show(chosen, pair)
-        }
+        """The lift, first / second − 1, with its interval, the detectable difference, and the
+        adjusted means of both arms if CUPED is used.
+        """
+        first, second = self.compared(chosen, pair)
+        c = inference.lift(first, second, self.inference_options(2))
+        extras = study.with_limits({"lift": c.difference})
+        extras["detectable"] = self.would_show(chosen, pair)
+        if self.adjusted_for(chosen):
+            extras |= {"adjusted_first": first.value, "adjusted_second": second.value}
+        return extras
 
     # What variance reduction and heavy users do to the answer
 

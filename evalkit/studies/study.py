@@ -362,6 +362,11 @@ class Study(ABC):
         """The metrics that have a better direction."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
+    @property
+    def tested(self) -> list[Chosen]:
+        """The metrics of `directed` as their tests compare them."""
+        return self.directed
+
     def constant(self, chosen: Chosen) -> float:
         """The metric of a constant prediction; NaN if nothing is predicted."""
         return float("nan")
@@ -401,7 +406,7 @@ class Study(ABC):
     @property
     def tests_are(self) -> str:
         """How tests were computed, as text."""
-        tests = self.methods_are(self.directed, lambda method: method.test_is)
+        tests = self.methods_are(self.tested, lambda method: method.test_is)
         return (
             f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs "
             f"of one metric"
