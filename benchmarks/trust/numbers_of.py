@@ -4,7 +4,7 @@ every p.
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -324,6 +324,27 @@ def _planned(of: Any) -> Iterator[Number]:
     )
 
 
+def _looks(of: Any) -> Iterator[Number]:
+    """Any of the planned analyses of growing data, of each pair of systems of its own: the smallest
+    p, and what all intervals hold.
+    """
+    count, units = of.p.looks, len(of.data)
+    grown = [_first_units(of, units * look // count) for look in range(1, count + 1)]
+    for pair in zip(of.systems[::2], of.systems[1::2], strict=True):
+        tests = [look.compare(of.primary, pair) for look in grown]
+        limits = [test.difference for test in tests]
+        low, high = max(e.low for e in limits), min(e.high for e in limits)
+        p = min(test.p_value for test in tests)
+        yield Number("looks", f"any of {count}", limits[-1].value, low, high, p, 0.0)
+
+
+def _first_units(of: Any, count: int) -> Any:
+    """The study of the first units."""
+    some = slice(count)
+    values = {key: sums.take(some) for key, sums in of.data.values.items()}
+    return replace(of, data=replace(of.data, values=values, id=of.data.id[some]))
+
+
 def _lifts(of: Any) -> Iterator[Number]:
     for row in of.comparisons.itertuples():
         inside = row.lift_low <= 0 <= row.lift_high  # the lift of equal arms is 0 whoever is first
@@ -485,6 +506,7 @@ TESTS: dict[str, Frame] = {
     "power": _power,
     "planned": _planned,
     "lifts": _lifts,
+    "looks": _looks,
     "slice_tests": _slice_tests,
     "adjustments": _adjustments,
     "caps": _caps,

@@ -3,6 +3,7 @@
 from found_cells import FOUND
 from large_worlds import LARGE
 from of_days import DAYS
+from of_experiments import EXPERIMENTS
 from of_folds import accuracies, folds, grouped, holdout, repeated
 from of_rows import (
     BINARY,
@@ -469,4 +470,5 @@ WORLDS = (
     *LARGE,
     *DAYS,
     *SCARCE,
+    *EXPERIMENTS,
 )
