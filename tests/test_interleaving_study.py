@@ -2,6 +2,7 @@
 given.
 """
 
+import re
 from functools import partial
 
 import numpy as np
@@ -9,12 +10,13 @@ import pandas as pd
 import pytest
 from frozen import needs
 from online_samples import SMALL, log, more_logs, users
+from scipy.stats import norm, t, ttest_ind
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
-from evalkit.pages import experiment_page, first_screen, interleaving_page
+from evalkit.pages import experiment_page, first_screen, interleaving_page, page
 from evalkit.parameters.reports import Interleaving
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.independent import mean_of, ratio_of
@@ -253,6 +255,121 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
     assert "adjusted for past" in first_screen.verdict(study).text
 
 
+def known_before(arms="ab", users=2000):
+    """Users of arms, whose past tells what they buy; a buys a little more."""
+    rng, n = np.random.default_rng(7), users * len(arms)
+    past, arm = rng.normal(size=n), np.resize(list(arms), n)
+    chance = 1 / (1 + np.exp(1 - 3 * past)) + 0.02 * (arm == "a")
+    table = {"user": np.arange(n).astype(str), "arm": arm, "past": past}
+    table |= {"bought": (rng.random(n) < chance).astype(int)}
+    table |= {"orders": rng.poisson(np.exp(0.8 * past)), "visits": 1 + rng.poisson(2, n)}
+    return pd.DataFrame(table)
+
+
+def by_regression(table, metric):
+    """The adjusted difference a − b with its limits and p, from residuals within arms."""
+    y, x, first = table[metric].to_numpy(float), table["past"].to_numpy(), table["arm"] == "a"
+    inner_y, inner_x = (v - np.where(first, v[first].mean(), v[~first].mean()) for v in (y, x))
+    rest = y - (inner_x @ inner_y) / (inner_x @ inner_x) * x
+    test = ttest_ind(rest[first], rest[~first], equal_var=False)
+    inside = test.confidence_interval()
+    return [rest[first].mean() - rest[~first].mean(), inside.low, inside.high, test.pvalue]
+
+
+@pytest.mark.parametrize("metric", ["bought", "orders"])
+def test_cuped_of_shares_and_counts_decides_by_the_adjusted_means(metric):
+    table = known_before()
+    study = interleaving.read(users=table, metrics=metric, before="past", baseline="b", **SMALL)
+    numbers = ["difference", "low", "high", "p"]
+    right = by_regression(table, metric)
+    headline, row = (frame.iloc[0] for frame in (study.users.headline, study.users.comparisons))
+    beside = study.users.adjustments.set_index("way").loc["CUPED with past"]
+    for shown in (headline, row, beside):
+        assert shown[numbers].tolist() == pytest.approx(right)
+    assert row["method"] == "Welch t after CUPED with past"
+
+
+def test_cuped_of_a_share_is_as_narrow_as_the_past_allows():
+    table = known_before()
+    read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **SMALL)
+    raw, adjusted = read().users.headline.iloc[0], read(before="past").users.headline.iloc[0]
+    left = (adjusted["high"] - adjusted["low"]) / (raw["high"] - raw["low"])
+    correlation = np.corrcoef(table["bought"], table["past"])[0, 1]
+    assert left == pytest.approx(np.sqrt(1 - correlation**2), rel=0.02)
+    assert raw["verdict"] == "cannot tell"
+    assert adjusted["verdict"] == "better"
+    assert adjusted["detectable"] == pytest.approx(raw["detectable"] * left, rel=0.05)
+
+
+def test_the_test_of_an_adjusted_share_is_named_as_it_is():
+    study = interleaving.read(users=known_before(), metrics="bought", before="past", **SMALL)
+    assert "bought: Welch's t" in study.users.tests_are
+
+
+@pytest.mark.parametrize("arms", ["ab", "abc"])
+def test_adjusted_means_differ_by_the_adjusted_difference(arms):
+    table = known_before(arms)
+    study = interleaving.read(users=table, metrics="bought,visits", before="past", **SMALL).users
+    rows = study.comparisons
+    adjusted = rows[rows["metric"] == "visits"]  # the first mean of amounts or counts
+    assert (adjusted["adjusted_first"] - adjusted["adjusted_second"]).to_numpy() == pytest.approx(
+        adjusted["difference"].to_numpy(), abs=1e-12
+    )
+    assert rows.loc[rows["metric"] == "bought", "adjusted_first"].isna().all()
+
+
+def test_printed_adjusted_means_differ_by_the_printed_difference():
+    row = {"adjusted_first": 0.3425, "adjusted_second": 0.3194, "difference": 0.0231}
+    assert page.adjusted_means(row, 2) == ["0.34", "0.32"]
+    assert page.adjusted_means(row, 3) == ["0.342", "0.319"]
+    study = interleaving.read(
+        users=known_before(), metrics="bought", before="past", baseline="b", **SMALL
+    ).users
+    (pair,) = re.findall(
+        r"Adjusted means: a (\S+) and b (\S+)\. ", first_screen.verdict(study).text
+    )
+    difference = round(float(pair[0]) - float(pair[1]), 3)
+    assert difference == round(study.headline.iloc[0]["difference"], 3)
+
+
+def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heavy_users():
+    table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})
+    visits, revenue = [1, 2, 3, 5, 8, 60], [4, 1, 0, 22, 9, 300]
+    table["visits"], table["revenue"] = np.repeat(visits, 2), np.repeat(revenue, 2)
+    study = interleaving.read(users=table, metrics="revenue/visits", **SMALL).users
+    arm = ratio_of(Sums(np.array(revenue, float), np.array(visits, float)))
+    freedom = arm.spread.freedom(arm.freedom)
+    far = t.ppf(0.975, freedom) * arm.spread.error / arm.value
+    row = study.estimates.iloc[0]
+    assert freedom < 5
+    assert row[["value", "low", "high"]].tolist() == pytest.approx(
+        [336 / 79, 336 / 79 * np.exp(-far), 336 / 79 * np.exp(far)]
+    )
+
+
+def test_a_share_of_visits_stays_below_1():
+    table = pd.DataFrame({"user": range(40), "arm": ["a", "b"] * 20, "visits": [3, 40] * 20})
+    table["clicks"] = table["visits"] - (table["user"] % 8 == 0)
+    study = interleaving.read(users=table, metrics="clicks/visits", **SMALL).users
+    assert (study.estimates["high"] < 1).all()
+
+
+def test_what_shows_of_amounts_is_the_same_whichever_arm_is_named_first():
+    rng = np.random.default_rng(4)
+    spent = rng.lognormal(0, 1, 400)
+    table = pd.DataFrame({"user": range(400), "arm": ["a", "b"] * 200, "spent": spent})
+    other = table.assign(arm=["b", "a"] * 200)
+    shows = [
+        interleaving.read(
+            users=users, metrics="spent", baseline="b", **SMALL
+        ).users.comparisons.iloc[0]["detectable"]
+        for users in (table, other)
+    ]
+    variation = np.mean([spent[i::2].var(ddof=1) / spent[i::2].mean() ** 2 for i in (0, 1)])
+    z = norm.ppf(0.975) + norm.ppf(0.8)
+    assert shows == pytest.approx([spent.mean() * np.expm1(z * np.sqrt(variation / 100))] * 2)
+
+
 def test_what_a_metric_measures_is_not_from_before_the_experiment():
     with pytest.raises(ParameterError, match="before: 'orders' is what metrics measure"):
         interleaving.read(users=users(), metrics="orders,past", before="orders")
@@ -276,7 +393,8 @@ def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
     assert row["lift_low"] < row["lift"] < row["lift_high"]
     assert (row["p"] < 0.05) == (row["lift_low"] > 0 or row["lift_high"] < 0)
     assert row["difference"] != raw["difference"]
-    assert adjusted.comparisons.iloc[1].equals(plain.comparisons.iloc[1])  # a share is not adjusted
+    share = adjusted.comparisons.iloc[1]
+    assert share[plain.comparisons.columns].equals(plain.comparisons.iloc[1])  # is not adjusted
     for part in ("x", "y"):
         own = table[table["country"] == part]
         a, b = (own[own["arm"] == arm] for arm in "ab")

@@ -7,7 +7,11 @@ import pytest
 from samples import COMPARED, compared
 from scipy import stats
 
-from evalkit.statistics import multiplicity, power
+from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.metrics.rows import Sums
+from evalkit.statistics import methods, multiplicity, power
+from evalkit.statistics.statistic import OfUnits
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
@@ -57,10 +61,55 @@ def test_a_share_that_would_show_is_shown_in_80_percent():
 
 @pytest.mark.parametrize("n, m", [(1000, 1000), (300, 3000)])
 def test_a_lift_that_shows_has_the_power_where_the_spread_grows_with_the_mean(n, m):
-    """d / √(sd² ((1 + d / mean)² / n + 1 / m)) is the sum of both quantiles."""
+    """log(1 + d / mean) / (sd / mean √(1 / n + 1 / m)) is the sum of both quantiles."""
     d = power.detectable_lift(2.0, 5.0, n, m, level=0.9, power=0.85)
-    error = np.sqrt(25 * ((1 + d / 2) ** 2 / n + 1 / m))
-    assert d / error == pytest.approx(1.6448536 + 1.0364334, abs=1e-6)
+    error = 2.5 * np.sqrt(1 / n + 1 / m)
+    assert np.log(1 + d / 2) / error == pytest.approx(1.6448536 + 1.0364334, abs=1e-6)
+
+
+def test_a_variance_that_bends_with_the_difference_is_that_at_the_difference():
+    d = power.minimum_detectable(0.3, 40, grows=0.8, bends=-0.5)
+    spread = np.sqrt(0.3**2 + 0.8 * d - 0.5 * d**2)
+    assert power.paired_power(d, spread, 40) == pytest.approx(0.8)
+
+
+def test_where_the_spread_outgrows_the_difference_nothing_shows():
+    assert np.isnan(power.minimum_detectable(0.3, 10, bends=2.0))
+
+
+def paired(first, second, low=-np.inf, high=np.inf):
+    """The difference of two systems on the same units, of a metric with this range."""
+    metric = Metric("value", "values", PerUnit(lambda *_: None), "", "", "", "never", low, high)
+    sides = (OfUnits(Chosen(metric), Sums(np.array(values, float))) for values in (first, second))
+    return methods.paired(*sides)
+
+
+def test_units_that_are_equal_by_coincidence_do_not_come_to_differ():
+    unrelated = paired([0, 0, 1, 1] * 25, [0, 1, 0, 1] * 25)
+    assert unrelated.grows == pytest.approx(0.0)
+    assert unrelated.bends == pytest.approx(-0.5)
+
+
+def test_units_that_are_equal_because_systems_are_alike_come_to_differ():
+    first = np.arange(100) % 2
+    second = np.where(np.arange(100) < 90, first, 1 - first)
+    assert paired(first, second).grows == pytest.approx(0.8 * 0.9**2)  # correlation, equal units
+
+
+def test_within_a_range_the_spread_goes_with_the_distances_to_its_ends():
+    """Unrelated systems of 0 and 1, right in a quarter: var = p (1 − p) + q (1 − q)."""
+    first = [0, 0, 0, 1] * 4
+    second = np.repeat([0, 0, 0, 1], 4)
+    grown = paired(first, second, 0.0, 1.0)
+    for d in (0.0, 0.1, 0.3):
+        assert grown.spread_at(d) ** 2 * 15 / 16 == pytest.approx(
+            3 / 16 + (1 / 4 + d) * (3 / 4 - d), abs=0.03
+        )
+
+
+def test_an_exact_test_of_wins_and_losses_needs_half_a_step_more():
+    assert paired([1, 1, 0, 1], [0, 1, 1, 1]).step == 1 / 4
+    assert paired([1.0, 0.5, 0.0], [0.0, 1.0, 1.0]).step == 0.0
 
 
 def table(seed=0, shape=(20, 4)):

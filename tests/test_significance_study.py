@@ -65,8 +65,8 @@ def test_looks_cost_what_they_cost_and_stay_dual():
     study = significance.read(table, looks=5)
     assert study.test_level == pytest.approx(1 - 0.0158, abs=1e-4)
     assert (
-        "5 analyses of growing data: at 0.05 each, 14.2% of experiments without a difference"
-        in told(study)
+        "5 planned analyses of growing data: at 0.05 each, 14.2% of experiments without a "
+        "difference" in told(study)
     )
 
 

@@ -103,8 +103,8 @@ def on_looks() -> Html:
         four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
     )
     note = (
-        "Set the parameter looks to the number of times the data were tested as they grew. Equally "
-        "spaced analyses "
+        "Set the parameter looks to the planned number of times the data are tested as they grow, "
+        "the same at each. Equally spaced analyses "
     )
     caption = "False positives from repeated analyses, and the bounds that correct for them"
     return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")

@@ -488,7 +488,8 @@ class Significance(Compared, Resources):
     )
     looks: int = option(
         a_whole_number(most=100),
-        "how many times the data were tested as they grew, this one included",
+        "how many times the data are tested in all as they grow: the planned number, the same at "
+        "each",
         1,
     )
 
@@ -587,7 +588,9 @@ class Interleaving(Compared, Resources):
         "whether more (high) or less (low) of the metrics of users is better; None: by name",
     )
     before: str | None = option(
-        TEXT, "a column of users from before the experiment: CUPED adjusts the first mean for it"
+        TEXT,
+        "a column of users from before the experiment, by which CUPED adjusts the first mean of "
+        "amounts or counts, or else the first share",
     )
     strata: str | None = option(
         TEXT, "a column of users from before the experiment, to stratify by"
@@ -600,7 +603,9 @@ class Interleaving(Compared, Resources):
     shares: Mapping[str, float] | str | None = option(
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
-    looks: int = option(a_whole_number(), "how many times the running A/B test is analysed", 1)
+    looks: int = option(
+        a_whole_number(), "how many times the running A/B test is analysed in all, as planned", 1
+    )
     segments: tuple[str, ...] = option(
         TEXTS,
         'columns with one value per session of the log, or per user of the table, "device,country"',

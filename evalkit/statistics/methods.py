@@ -169,9 +169,7 @@ class Paired(ByT):
         """The smallest true difference that a test of this many units detects with 80% power."""
         growth = {"grows": self.grows, "bends": self.bends}
         sd = self.spread_at(0.0)
-        return self.step + power.minimum_detectable(
-            sd, self.n, level=level, power=POWER, **growth
-        )
+        return self.step + power.minimum_detectable(sd, self.n, level=level, power=POWER, **growth)
 
 
 def paired(a: Any, b: Any) -> Paired:
@@ -187,9 +185,7 @@ def paired(a: Any, b: Any) -> Paired:
         alike = bool(np.all((sizes == 0) | (sizes == scale))) and not a.mid_p
         grows, bends = _growth(*values, a.chosen.metric)
         step = scale / d.size if alike else 0.0
-        return Paired(
-            value, error, d.size, d.size - 1, "paired t", scale, grows, bends, step
-        )
+        return Paired(value, error, d.size, d.size - 1, "paired t", scale, grows, bends, step)
     first, second = (
         independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b)
     )
@@ -214,7 +210,7 @@ def _growth(first: Floats, second: Floats, metric: Metric) -> tuple[float, float
     (variance, shared), (_, other) = np.cov(first, second, ddof=0)
     alike = max(float(np.nan_to_num(ratio(shared, np.sqrt(variance * other)))), 0.0)
     grows = alike * equal**2 * float(np.sqrt(d @ d / np.count_nonzero(d)))
-    if np.isinf(low + high):
+    if not np.isfinite(high - low):
         return grows, -equal
     mean = float(first.mean())
     share = float(np.nan_to_num(ratio(variance - shared, (mean - low) * (high - mean))))

@@ -278,8 +278,8 @@ class Significance(shown.Shown, Study):
 
     @property
     def test_level(self) -> float:
-        """The level of each interim analysis at which they keep the requested level together
-        (Pocock).
+        """The level of each interim analysis at which all planned ones together keep the requested
+        level (Pocock).
         """
         if self.p.looks == 1:
             return self.settings.level
@@ -288,7 +288,7 @@ class Significance(shown.Shown, Study):
         return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=self.settings.level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
-        """The probability under the null that at least one interim analysis has a p this small."""
+        """The probability under the null that at least one planned analysis has a p this small."""
         return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
     def inference_options(self, key: int) -> methods.Options:
@@ -303,8 +303,8 @@ class Significance(shown.Shown, Study):
     def compare(
         self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
     ) -> significance.Comparison:
-        """The comparison. With interim analyses, the interval keeps the requested level over all of
-        them.
+        """The comparison. With interim analyses, the interval keeps the requested level over all
+        planned ones.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989,
         doi:10.1111/j.2517-6161.1989.tb01432.x.
