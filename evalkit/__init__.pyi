@@ -164,6 +164,7 @@ def diff(
     *,
     earlier: Tables | None = None,
     metrics: Names | None = None,
+    pairs: Named | None = None,
     title: str | None = None,
     note: str | None = None,
     margin: float | None = None,
@@ -189,6 +190,7 @@ def diff(
     new: the later report, as old
     earlier: reports before these two, in their order, for the series over time
     metrics: the metrics to compare, the first gives the verdict; None: those of both
+    pairs: systems with other names in the old report, "m-1120=m-0806": the new name, then the old
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
     margin: differences within plus or minus this value are equivalent

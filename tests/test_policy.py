@@ -521,7 +521,7 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
     path = written(tmp_path, rules("mae.high <= 1", "none of severity severe"))
     study = ek.rating(forecasts(a=2.0), metrics="mae", gate=str(path))
     said = first_screen.verdict(study).text
-    assert said.startswith("fail: gate: policy.toml: 2 rules: not met by mae.high <= 1")
+    assert said.startswith("fail: gate failed: policy.toml: 2 rules: not met by mae.high <= 1")
     assert "limits at 97.5%" in said
 
 

@@ -381,10 +381,12 @@ def account(results: Mapping[str, Any]) -> str:
     """The change of each metric of each system and its terms, for a terminal."""
     import pandas as pd
 
+    from evalkit.findings.kinds import NOT_COMPARED
     from evalkit.pages import diff_page
 
+    missing = [one["message"] for one in results["findings"] if one["code"] == NOT_COMPARED.code]
     if results["same"]:
         return "no difference: the same units with the same values"
     frame = pd.DataFrame(results["account"]).fillna(float("nan"))
     changed = diff_page.most_changed(frame["metric"][0], results["most_changed"])
-    return "\n".join([diff_page.account_table(frame).text, *changed])
+    return "\n".join([diff_page.account_table(frame).text, *changed, *missing])

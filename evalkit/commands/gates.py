@@ -33,7 +33,9 @@ def main(options: Any) -> int:
         _write(options.json, f"{report.lines(report.plain(judged.record()))}\n")
     if options.junit is not None:
         _write(options.junit, junit(judged, options.report))
-    return requests.DONE if judged.passed else requests.GATE
+    if judged.passed:
+        return requests.DONE
+    return requests.say(judged.message, requests.GATE)
 
 
 def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
@@ -97,16 +99,13 @@ def _write(path: Path, text: str) -> None:
 
 def markdown(judged: policy.Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
-    words = "kept" if judged.passed else f"not kept: {', '.join(judged.failed)}"
-    return (
-        f"## {report.shown(of)}: {judged.words}: "
-        f"{words}\n\n{first_screen.rules(judged).to_markdown()}"
-    )
+    words = judged.message or f"{judged.words}: kept"
+    return f"## {report.shown(of)}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
 def junit(judged: policy.Judged, of: Path) -> str:
-    """The rules as a test suite: a rule that is not kept is a failure, one that the data do not
-    tell is skipped.
+    """The rules as a test suite: a rule that is not kept is a failure, also one that is not
+    decided; one that the data do not tell is skipped.
 
     https://github.com/testmoapp/junitxml
     """

@@ -107,12 +107,21 @@ def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
         "name": str(given.get("title") or place),
         "date": str(given.get("data_date") or results.get("dates", [""])[-1]),
         "said": batch.verdict(results),
-        "gate": "" if gate is None else "kept" if gate["passed"] else "failed",
+        "gate": _gate(gate),
         "findings": ", ".join(
             f"{name} {severities.count(name)}" for name in Severity if name in severities
         ),
         "inputs": tuple(source["name"] for source in results["inputs"][-2:]),
     }
+
+
+def _gate(gate: Mapping[str, Any] | None) -> str:
+    """How the gate of a report ended; "" without one."""
+    if gate is None:
+        return ""
+    if gate["passed"]:
+        return "kept"
+    return "not decided" if gate.get("undecided") and not gate["failed"] else "failed"
 
 
 def page(frame: pd.DataFrame, of: str) -> str:

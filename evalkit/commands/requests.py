@@ -330,9 +330,8 @@ def _gated(outcome: Outcome) -> Outcome:
     gate = (outcome.results or {}).get("gate") or {}
     if gate.get("passed") is not False:
         return outcome
-    failed = ", ".join(gate.get("failed", []))
-    rule = gate.get("rule", "no rule given")
-    message = f"gate failed: {rule}{f': not met by {failed}' if failed else ''}"
+    # the notebook may publish a gate of its own
+    message = gate.get("message") or f"gate failed: {gate.get('rule', 'no rule given')}"
     return replace(outcome, status=GATE, messages=(*outcome.messages, message))
 
 

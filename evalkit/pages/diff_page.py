@@ -20,6 +20,7 @@ from evalkit.drawing.tables import (
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
+from evalkit.parameters.kinds import written
 from evalkit.report import Results
 from evalkit.studies.diff import Diff, date_of, shown
 
@@ -110,8 +111,16 @@ def _units(study: Diff) -> Iterator[kinds.Finding]:
 
 
 def _alone(study: Diff) -> Iterator[kinds.Finding]:
-    if study.alone:
-        yield kinds.NOT_COMPARED.warning(len(study.alone), names=listed(study.alone))
+    """The systems and metrics that are not compared, and how systems are paired."""
+    if not study.alone:
+        return
+    new, old = study.unpaired_new, study.unpaired_old
+    places = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
+    names = listed(f"{name}{places.get(name, '')}" for name in study.alone)
+    pair = ""
+    if new and old:
+        pair = f" If {new[0]} was {old[0]}, set pairs='{written({new[0]: old[0]})}'."
+    yield kinds.NOT_COMPARED.warning(len(study.alone), names=names, pair=pair)
 
 
 def causes(study: Diff) -> Html:

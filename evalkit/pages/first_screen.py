@@ -324,9 +324,8 @@ def gate(study: Any) -> list[Html]:
     """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
     if (judged := study.gate) is None:
         return []
-    kept = "met" if judged.passed else f"not met by {listed(judged.failed)}".removesuffix(" by ")
     words = tables.verdict(
-        "pass" if judged.passed else "fail", Cell(f"gate: {judged.words}: {kept}")
+        "pass" if judged.passed else "fail", Cell(judged.message or f"gate: {judged.words}: met")
     )
     return [words, *([tables.folded("Each rule", rules(judged))] if judged.level else [])]
 

@@ -41,6 +41,7 @@ SIGNS = (">=", "<=")
 VERDICTS = ("better or equivalent", "better", "not worse")
 SEVERITIES = [*Severity]  # each with those before it
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
+NOT_DECIDED = "not decided"  # never kept, whatever `on_cannot_tell` says
 SUFFIX = ".toml"
 A_RULE = 'a rule such as "roc_auc.low >= 0.75" or "not worse", or a policy file (.toml)'
 
@@ -126,6 +127,10 @@ class Rule:
     def kept(self, result: str) -> bool:
         """Whether a result keeps the rule."""
         return (self.on_cannot_tell if result == CANNOT_TELL else result) == PASS
+
+    def fails(self, result: str) -> bool:
+        """Whether a result was decided and does not keep the rule."""
+        return result != NOT_DECIDED and not self.kept(result)
 
 
 @dataclass(frozen=True)

@@ -636,6 +636,10 @@ class Diff(Compared):
     metrics: tuple[Any, ...] = option(
         TEXTS, "the metrics to compare, the first gives the verdict; None: those of both"
     )
+    pairs: Mapping[str, str] = option(
+        PAIRS,
+        'systems with other names in the old report, "m-1120=m-0806": the new name, then the old',
+    )
     baseline: str | None = None  # the old report; these four are no parameters of a diff
     data_date: str | None = None
     header: str | None = None

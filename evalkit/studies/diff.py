@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
+from evalkit.names import usual
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import DATA, choice
+from evalkit.parameters.kinds import DATA, choice, did_you_mean, written
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
@@ -41,6 +43,8 @@ SAMPLE: dict[str, Any] = {
     side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")
 }
 OLD_REPORT = "the old report"
+UNNAMED = "system"  # the name of a system whose input gives none
+NEW, OLD = "new ", "old "  # before the name of a system: its side
 EACH = 4  # systems of which the first screen has both sides
 MOST = 500  # units that moved, as a page lists them
 UNHASHED = "unknown"  # what is not a file
@@ -115,7 +119,8 @@ class Diff(Shown, Study):
     """The study of two reports.
 
     files: the earlier reports, then the old and the new one. names: of all units, by their number.
-    joined: metric -> new and old side of each system that has it -> both.
+    partner: new name of a system -> its old name. joined: metric -> new and old side of each system
+    that has it -> both.
     """
 
     report: ClassVar[str] = "diff"
@@ -123,6 +128,7 @@ class Diff(Shown, Study):
 
     files: Sequence[UnitFile]
     names: pa.Array
+    partner: Mapping[str, str]
     joined: Mapping[str, Mapping[tuple[str, str], Joined]]
 
     @classmethod
@@ -137,8 +143,8 @@ class Diff(Shown, Study):
                 raise InputError(
                     f"{shown(file)} and {shown(new)} must be of one report, got {kinds}"
                 )
-        partner = partners(old.words["system"], new.words["system"])
-        of = {(f"new {name}", f"old {was}"): (was, name) for name, was in partner.items()}
+        partner = partners(old.words["system"], new.words["system"], p.pairs)
+        of = {(f"{NEW}{name}", f"{OLD}{was}"): (was, name) for name, was in partner.items()}
         shared = [label for label in new.metrics if label in old.metrics]
         labels = [
             str(choice("metrics that both reports have", name, shared)) for name in p.metrics
@@ -155,7 +161,7 @@ class Diff(Shown, Study):
         if not joined:
             raise InputError(
                 f"{shown(old)} and {shown(new)} must share a metric and a system that their units "
-                f"tell"
+                f"tell{_suggested(old.words['system'], new.words['system'], partner)}"
             )
         metrics = (unit_files.chosen(new.metrics[label]) for label in joined)
         systems = tuple(side for pair in of for side in pair)
@@ -165,7 +171,7 @@ class Diff(Shown, Study):
         sources = tuple(
             Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files
         )
-        return cls(settings, systems, {}, p, sources, files, names, joined)
+        return cls(settings, systems, {}, p, sources, files, names, partner, joined)
 
     @cached_property
     def headline(self) -> pd.DataFrame:
@@ -251,17 +257,56 @@ class Diff(Shown, Study):
             name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])
         ]
 
-    def having(self, chosen: Chosen) -> list[str]:
-        """The sides of the systems that have a metric."""
+    def sides(self, chosen: Chosen) -> list[str]:
+        """The sides of the systems that are compared by a metric."""
         return [name for pair in self.joined[chosen.label] for name in pair]
 
+    def subjects(self, chosen: Chosen) -> list[str]:
+        """The sides of all systems of a metric, also of those without a partner."""
+        missing = [f"{NEW}{name}" for name in self.unpaired(chosen.label)]
+        return self.sides(chosen) + missing
+
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
-        """The new and the old side of each system that has a metric; raises ParameterError for any
-        other pair.
+        """The new and the old side of each system of a metric, also of those without a partner;
+        raises ParameterError for any other pair.
         """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        return [*self.joined[chosen.label]]
+        missing = [(f"{NEW}{name}", f"{OLD}{name}") for name in self.unpaired(chosen.label)]
+        return [*self.joined[chosen.label], *missing]
+
+    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+        """Why a system is not compared."""
+        return self.unpaired(chosen.label).get(system.removeprefix(NEW), "")
+
+    @property
+    def unpaired_new(self) -> list[str]:
+        """The systems of the new report without a partner."""
+        return [name for name in self.new.words["system"] if name not in self.partner]
+
+    @property
+    def unpaired_old(self) -> list[str]:
+        """The systems of the old report without a partner."""
+        return [name for name in self.old.words["system"] if name not in self.partner.values()]
+
+    def unpaired(self, label: str) -> dict[str, str]:
+        """The systems of a metric that are not compared, each with the reason."""
+        compared = {side for pair in self.joined[label].values() for side in (pair.old, pair.new)}
+        names = {(side.file, side.system) for side in compared}
+        missing: dict[str, str] = {}
+        for file, place in ((self.new, "new"), (self.old, "old")):
+            for name in file.systems_of(label):
+                if (file, name) not in names:
+                    missing[name] = f"{name} is not compared: {self._lacks(name, place)}"
+        return missing
+
+    def _lacks(self, name: str, place: str) -> str:
+        """Why a system of the new or the old report is not compared."""
+        named = self.partner.keys() if place == "new" else self.partner.values()
+        if name not in named:
+            other = {"new": "old", "old": "new"}[place]
+            return f"the {other} report has no system of this name, and pairs names none"
+        return "the file of units of one report does not tell its values"
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
@@ -289,7 +334,7 @@ class Diff(Shown, Study):
     def estimates(self) -> Iterator[Row]:
         """Every metric of both sides of each system, on the common units."""
         for chosen in self.settings.metrics:
-            for name in self.having(chosen):
+            for name in self.sides(chosen):
                 yield {"metric": chosen.label, "system": name} | vars(self.estimate(chosen, name))
 
     def units_held(self) -> units.Units:
@@ -479,14 +524,52 @@ class Diff(Shown, Study):
         return max(joined.relabelled for joined in rows.values())
 
 
-def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
-    """New name of a system -> its old name: those of one name, or the only one of each report.
+def partners(
+    old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """New name of a system -> its old name: as `pairs` says, else the same name, or the only other
+    system of each report where it stands alone.
+
+    A system stands alone beside nothing but a baseline that the report made, or if the old one has
+    no name of its own. Raises ParameterError for a pair that the reports do not have.
 
     >>> partners(["a", "b"], ["b", "c"]), partners(["v1"], ["v2"])
     ({'b': 'b'}, {'v2': 'v1'})
+    >>> partners(["m-0806", "base"], ["m-1120", "base"], {"m-1120": "m-0806"})
+    {'m-1120': 'm-0806', 'base': 'base'}
     """
-    shared = {name: name for name in new if name in old}
-    return shared or ({new[0]: old[0]} if len(old) == len(new) == 1 else {})
+    for name, was in pairs.items():
+        for place, known, asked in (("new", new, name), ("old", old, was)):
+            if asked not in known:
+                raise ParameterError(
+                    f"pairs: the {place} report has no system {asked!r}"
+                    f"{did_you_mean(asked, known)}, it has {', '.join(known)}"
+                )
+    if len({*pairs.values()}) < len(pairs):
+        raise ParameterError(f"pairs: must name each old system once, got {', '.join(pairs)}")
+    partner = dict(pairs)
+    for name in new:
+        if name in old and name not in partner and name not in partner.values():
+            partner[name] = name
+    others = [name for name in new if name not in partner]
+    before = [name for name in old if name not in partner.values()]
+    alone = not {*partner} - {*usual("systems")["constant"]} or before == [UNNAMED]
+    if len(others) == len(before) == 1 and alone:
+        partner[others[0]] = before[0]
+    return partner
+
+
+def _suggested(old: Sequence[str], new: Sequence[str], partner: Mapping[str, str]) -> str:
+    """How to pair systems with different names; "" where none is left to pair."""
+    others = [name for name in new if name not in partner]
+    before = [name for name in old if name not in partner.values()]
+    if not (others and before):
+        return ""
+    example = written({others[0]: before[0]})
+    return (
+        f"; the new report has {', '.join(others)}, the old one {', '.join(before)}: name those "
+        f"that belong together, such as pairs='{example}'"
+    )
 
 
 def date_of(file: UnitFile) -> str:

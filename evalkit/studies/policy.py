@@ -18,6 +18,7 @@ from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
     CANNOT_TELL,
     FAIL,
+    NOT_DECIDED,
     PASS,
     Against,
     Bound,
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from evalkit.studies.study import Study
 
 Findings = Callable[[], Iterable[Mapping[str, Any]]]
-ORDER = (FAIL, CANNOT_TELL, PASS)  # of the results of a rule's statements the first decides
+# of the results of a rule's statements the first decides
+ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
@@ -68,6 +70,8 @@ class Statement:
         """
         member: Any = {"member": self.part.member} if self.part else {}
         nothing = inference.undefined(study.settings.level, study.unit_name)
+        if study.obstacle(self.chosen, self.system, self.second):
+            return nothing
         if not self.second:
             e = study.deciding_estimate(self.chosen, self.system, **member)
             return replace(nothing, difference=e)
@@ -76,6 +80,18 @@ class Statement:
         except InputError:  # no unit of the slice has both values
             return nothing
 
+    def obstacle(self, evidence: significance.Comparison) -> str:
+        """Why no data can decide the statement: nothing was compared, or the comparison says
+        nothing; "" if they can.
+        """
+        reason = self.study.obstacle(self.chosen, self.system, self.second)
+        if reason or not self.second:
+            return reason
+        if math.isnan(evidence.difference.value):
+            both = f"{self.system} and {self.second}"
+            return f"no {self.study.unit_name} has {self.chosen.label} of both {both}"
+        return ""
+
     def result(self, evidence: significance.Comparison) -> str:
         """By the limits of a number, and where the rule says how much worse is not worse; else by
         the verdict.
@@ -83,8 +99,6 @@ class Statement:
         e, claim = evidence.difference, self.claim
         if not self.second:
             return str(claim.result(e.value, e.low, e.high))
-        if math.isnan(e.value):
-            return CANNOT_TELL
         direction = self.chosen.metric.sign
         if claim.words == "not worse" and claim.within is not None:
             low, high = sorted((e.low * direction, e.high * direction))
@@ -101,9 +115,14 @@ class Statement:
         of a level.
         """
         e, printed = decides.difference, usual.difference
-        why = self.study.doubt(self.chosen, self.system, self.second)
+        why = self.obstacle(decides)
+        result = NOT_DECIDED if why else CANNOT_TELL
+        if not why:
+            why = self.study.doubt(self.chosen, self.system, self.second)
         if not why and self.tested and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
+        if not why:
+            result = self.result(decides)
         row = {"metric": self.chosen.label, "system": self.system, "against": self.second}
         row |= {
             "segment": self.part.column if self.part else "",
@@ -116,7 +135,7 @@ class Statement:
             "rule_low": e.low,
             "rule_high": e.high,
         }
-        return row | limits | {"result": CANNOT_TELL if why else self.result(decides), "why": why}
+        return row | limits | {"result": result, "why": why}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,21 +161,42 @@ class Judged:
 
     @property
     def failed(self) -> list[str]:
-        """The rules that are not kept; of a single rule the systems that do not keep it."""
-        broken = [(rule, rows) for rule, result, rows in self.rules if not rule.kept(result)]
-        if self.policy.level is not None:
-            return [rule.that for rule, _ in broken]
-        return [
-            name
-            for rule, rows in broken
-            for name in rows["system"][~rows["result"].map(rule.kept)]
-            if name
-        ]
+        """The rules that fail; of a single rule the systems that fail it."""
+        rows = self.statements
+        if self.policy.level is None:
+            names = rows["system"][rows["result"].map(self.policy.rules[0].fails)]
+            return [name for name in names if name]
+        return [rule.that for rule, result, _ in self.rules if rule.fails(result)]
 
     @property
     def passed(self) -> bool:
         """Whether all rules are kept."""
         return all(rule.kept(result) for rule, result, _ in self.rules)
+
+    @property
+    def undecided(self) -> list[str]:
+        """The reasons why rules are not decided, of several rules after the text of each."""
+        reasons = []
+        for rule, _, rows in self.rules:
+            about = "" if self.policy.level is None else f"{rule.that}: "
+            undecided = rows["why"][rows["result"] == NOT_DECIDED]
+            reasons += [f"{about}{reason}" for reason in undecided]
+        return [*dict.fromkeys(reasons)]
+
+    @property
+    def message(self) -> str:
+        """The result in a line, with what fails and what is not decided; "" if all rules are
+        kept.
+        """
+        if self.passed:
+            return ""
+        only_undecided = bool(self.undecided) and not self.failed
+        words = "gate not decided" if only_undecided else "gate failed"
+        details = "; ".join(self.undecided)
+        if self.failed:
+            unmet = f"not met by {', '.join(self.failed)}"
+            details = f"{unmet}; not decided: {details}" if details else unmet
+        return ": ".join(filter(None, [words, self.words, details]))
 
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
@@ -175,6 +215,8 @@ class Judged:
             "rule": self.words,
             "passed": self.passed,
             "failed": self.failed,
+            "undecided": self.undecided,
+            "message": self.message,
             **levels,
             "rules": rules,
         }
@@ -278,7 +320,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         pairs = (
             _pairs(claim, study, chosen)
             if isinstance(claim, Against)
-            else dict.fromkeys(study.having(chosen), "")
+            else dict.fromkeys(study.subjects(chosen), "")
         )
         parts, asked = _parts(claim.column, study), choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:

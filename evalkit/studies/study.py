@@ -650,6 +650,12 @@ class Study(ABC):
         """This study with all intervals and tests at another level."""
         return replace(self, settings=replace(self.settings, level=level))
 
+    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+        """Why no rule on a system, or on its difference from a second one, can be decided; "" if
+        one can.
+        """
+        return ""
+
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits of a system, or of its difference from a second one, cannot be computed at
         another level.
@@ -660,8 +666,8 @@ class Study(ABC):
         """The slices that a rule may name."""
         return self.slices
 
-    def having(self, chosen: Chosen) -> Sequence[str]:
-        """The systems that have a metric."""
+    def subjects(self, chosen: Chosen) -> Sequence[str]:
+        """The systems that a rule on a metric is about."""
         return self.systems
 
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:

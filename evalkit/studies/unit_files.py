@@ -76,6 +76,12 @@ class UnitFile:
         prefix = units.segment("")
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
+    def systems_of(self, label: str) -> list[str]:
+        """The systems of the table that a metric is of."""
+        rows = self.has("table", self.metrics[label]["table"] or None)
+        there = {*self.code["system"][rows].tolist()}
+        return [name for number, name in enumerate(self.words["system"]) if number in there]
+
     def side(self, label: str, system: str) -> Side | None:
         """A metric of a system; None if the file does not have it."""
         of = self.metrics[label]
@@ -561,15 +567,19 @@ class Recomputed(study.Study):
             for label in self.file.words[column]
         ]
 
+    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+        """That the report does not compare the two."""
+        if (chosen.label, system, second) in self._reported:
+            return ""
+        return f"the report does not compare {system} with {second} on {chosen.label}"
+
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,
         or at its own level they are not those that the report has.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
-        reported = self._reported.get((chosen.label, system, second))
-        if reported is None:
-            return f"the report does not compare {system} with {second} on {chosen.label}"
+        reported = self._reported[chosen.label, system, second]
         e = (
             self.compare(chosen, (system, second)).difference
             if second

@@ -14,6 +14,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
+from evalkit.names import usual
 from evalkit.offline import fitting, splits
 from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
@@ -23,8 +24,7 @@ from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
-BASELINE = "majority"
-MEDIAN = "median"
+BASELINE, MEDIAN = usual("systems")["constant"]
 # the baseline decides for class 1 where more than half of the others are of it
 HALF = float(np.nextafter(0.5, 1))
 METRICS = {
