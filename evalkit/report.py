@@ -19,9 +19,22 @@ from evalkit.displays import Display, Displayed
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
+GATE = "GateFailed"
 UNITS = ".units.parquet"
 ENDINGS = (".html", ".ipynb", ".json", UNITS, ".failed.html", ".failed.ipynb")
 DRAFT = re.compile(r"\..+\.(?:html|ipynb|json|parquet)\.(\d+)\.part")
+
+
+class GateFailed(Exception):
+    """The gate of a report failed or was not decided; the message is the line that says so.
+
+    The last cell of a notebook raises it, after all outputs, so that papermill's exit status is
+    not 0.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """What a kernel shows in place of a traceback: the line alone."""
+        return [f"{GATE}: {self}"]
 
 
 @dataclass(frozen=True)
@@ -125,6 +138,22 @@ def found_failure(notebook: Any) -> Failure | None:
             printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
+
+
+def without_gate_error(notebook: Any) -> Any:
+    """A copy of the notebook without the error of a failed gate, which is the result of a run that
+    was done.
+
+    The results, which may be long, are the same object.
+    """
+    out = copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
+    for cell in out.cells:
+        outputs = cell.get("outputs", [])
+        kept = [output for output in outputs if output.get("ename") != GATE]
+        if len(kept) < len(outputs):
+            cell.outputs = kept
+            cell.metadata.get("papermill", {}).pop("exception", None)
+    return out
 
 
 def published(notebook: Any) -> dict[str, Any] | None:
@@ -325,7 +354,8 @@ class EvalkitEngine:
                 Failure(type(error).__name__, str(error), last_started(notebook)),
             )
             raise
-        _write_beside(output_path, notebook, found_failure(notebook))
+        done = without_gate_error(notebook)
+        _write_beside(output_path, done, found_failure(done))
         return notebook
 
     @staticmethod

@@ -9,7 +9,7 @@ import linecache
 import platform
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,9 @@ def execute(
         failure = (
             _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
         )
+    if failure is not None and failure.name == report.GATE:  # whose result is in the results
+        ready = report.without_gate_error(ready)
+        failure = report.found_failure(ready)
     results = report.published(ready)
     if failure is None and not isinstance(results, dict):
         failure = Failure(
@@ -209,13 +212,14 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
     """The notebook with the outputs of its cells; no cell reads the study again.
 
     given: the parameters that the user set, which replace those of the parameters cell. An error in
-    a cell is raised.
+    a cell is raised, but for that of a failed gate.
     """
     out, variables = copy.deepcopy(notebook), {"__name__": "__main__", STUDY: study}
     code = [cell for cell in out.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, start=1):
         body = [node for node in ast.parse(cell.source).body if not _assigns_study(node)]
-        show(cell, number, value_of(body, variables))
+        with suppress(report.GateFailed):
+            show(cell, number, value_of(body, variables))
         if "parameters" in cell.metadata.get("tags", []):
             variables.update(given)
     return Run(report.stripped(out, None), report.published(out), None)

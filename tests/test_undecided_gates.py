@@ -3,18 +3,26 @@ assignments.
 """
 
 import json
+import os
 from xml.etree import ElementTree
 
+import nbformat
 import numpy as np
 import pandas as pd
+import papermill
 import pytest
+from made_once import ROOT
+from nbformat.v4 import new_code_cell, new_notebook
+from papermill.exceptions import PapermillExecutionError
 
 import evalkit as ek
-from evalkit import __main__ as command
+from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.shown import page
+from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
 from evalkit.studies.diff import partners
+from evalkit.system import bundled_notebooks
 
 GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
 
@@ -142,3 +150,66 @@ def test_reports_without_a_system_in_common_say_how_to_pair_them(tmp_path):
 def test_a_system_that_stands_alone_in_both_reports_is_a_pair(old, new, pairs):
     named = {name: name for name in new if name in old}
     assert partners(old, new) == named | pairs
+
+
+# papermill ----------------------------------------------------------------------------------------
+
+
+def gated_notebook(path, rule):
+    """A notebook that reads a study with a gate, publishes it and checks the gate."""
+    forecasts("a", "b").to_csv(path.with_name("rows.csv"), index=False)
+    read = f"study = ek.rating({str(path.with_name('rows.csv'))!r}, metrics='mae', gate={rule!r})"
+    sources = [
+        f"import evalkit as ek\nfrom evalkit.pages import rating_page\n{read}",
+        "rating_page.title(study)",
+        "rating_page.results(study)",
+        "study.check_gate()",
+    ]
+    cells = [new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    return path
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_each_bundled_notebook_checks_its_gate_last(name):
+    notebook = report.read(bundled_notebooks() / f"{name}.ipynb")
+    assert [cell.source for cell in notebook.cells[-2:]] == [
+        f"{name}_page.results(study)",
+        "study.check_gate()",
+    ]
+
+
+@pytest.mark.parametrize("engine", [None, "evalkit"])
+def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    path, out = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1"), tmp_path / "out.ipynb"
+    with pytest.raises(PapermillExecutionError, match=r"GateFailed: gate failed: mae\.high"):
+        papermill.execute_notebook(path, out, engine_name=engine, progress_bar=False)
+    assert report.published(report.read(out))["gate"]["passed"] is False
+
+
+def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    path, out = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1"), tmp_path / "out.ipynb"
+    with pytest.raises(PapermillExecutionError):
+        papermill.execute_notebook(path, out, engine_name="evalkit", progress_bar=False)
+    html = out.with_suffix(".html").read_text(encoding="utf-8")
+    assert "Rating" in html
+    assert "GateFailed" not in html
+
+
+def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):
+    forecasts("a", "b").to_csv(tmp_path / "rows.csv", index=False)
+    given = ["-p", "preds", str(tmp_path / "rows.csv"), "-p", "gate", "mae.high <= 0.1"]
+    assert command.main(["report", "rating", *given, "-o", str(tmp_path / "out")]) == 3
+    assert "GateFailed" not in (tmp_path / "out" / "rating.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "out" / "rating.failed.html").exists()
+
+
+def test_a_study_whose_gate_fails_is_saved(tmp_path):
+    study = ek.rating(forecasts("a", "b"), metrics="mae", gate="mae.high <= 0.1")
+    study.save(tmp_path / "rating.json")
+    assert json.loads((tmp_path / "rating.json").read_text())["gate"]["passed"] is False
+    with pytest.raises(report.GateFailed, match="not met by"):
+        study.check_gate()

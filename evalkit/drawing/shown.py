@@ -37,7 +37,7 @@ DOCUMENTED = (
         "users",
         "planning",
     ),
-    *("plot", "tables", "segment", "summary", "save", "p"),
+    *("plot", "tables", "segment", "summary", "save", "check_gate", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
@@ -103,12 +103,14 @@ class Shown(Displayed):
     """What `read` of a report returns. It prints itself, and gives the page's figures and tables
     for other uses.
 
-    report: the name of the notebook. p: its parameters, checked. write_units: writes the units.
+    report: the name of the notebook. p: its parameters, checked. gate: the results of the rules
+    that were set, None without rules. write_units: writes the units.
     sliced: makes the study of a slice with these parameters, if a study has slices.
     """
 
     report: ClassVar[str]
     p: Any
+    gate: Any
     write_units: Callable[[Path], None]
     sliced: Callable[[Any, Any], Any]
 
@@ -157,6 +159,15 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}"
             )
         return self.sliced(known[name], replace(self.p, segment=name))
+
+    def check_gate(self) -> None:
+        """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not
+        decided.
+
+        The last cell of a notebook does so: papermill then ends with an exit status that is not 0.
+        """
+        if self.gate is not None and not self.gate.passed:
+            raise report.GateFailed(self.gate.message)
 
     @property
     def findings(self) -> pd.DataFrame:
