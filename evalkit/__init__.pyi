@@ -99,6 +99,7 @@ def classification(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -144,6 +145,7 @@ def classification(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
@@ -168,6 +170,7 @@ def diff(
     title: str | None = None,
     note: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     gate: str | None = None,
@@ -194,6 +197,7 @@ def diff(
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
@@ -223,6 +227,7 @@ def interleaving(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -258,7 +263,7 @@ def interleaving(
     neutral: the value of the team column for items that both rankers would have shown
     preference: "user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict
     metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict
-    best: whether more (high) or less (low) of the metrics of users is better; None: by name
+    best: high or low: which values of all metrics of users are better, as lower_is_better says of each
     before: a column of users from before the experiment, by which CUPED adjusts the first mean of amounts or counts, or else the first share
     strata: a column of users from before the experiment, to stratify by
     cap: the quantile at which values of heavy users are capped in an additional result
@@ -273,6 +278,7 @@ def interleaving(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
@@ -302,6 +308,7 @@ def ranking(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -345,6 +352,7 @@ def ranking(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
@@ -368,6 +376,7 @@ def rating(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -404,6 +413,7 @@ def rating(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
@@ -425,7 +435,6 @@ def significance(
     columns: Named | None = None,
     systems: Names | None = None,
     metrics: Metrics | None = None,
-    lower_is_better: Names | None = None,
     ranks: str = "as given",
     null: float | None = None,
     alternative: str = "two-sided",
@@ -437,6 +446,7 @@ def significance(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -466,7 +476,6 @@ def significance(
     columns: the column of each role, if its name is not recognised: "{system: variant, value: clicks}"
     systems: the systems to compare, "a,b"; in a wide table their columns
     metrics: the metrics to test, the first gives the verdict; for a wide table the name of its metric
-    lower_is_better: the metrics for which lower is better, "loss,minutes"
     ranks: for ranked lists without scores: as given, or renumber to close gaps
     null: successes and trials: the share to test against, such as 0.5
     alternative: two-sided, greater or less; only with null
@@ -478,6 +487,7 @@ def significance(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
@@ -510,6 +520,7 @@ def validation(
     note: str | None = None,
     data_date: str | None = None,
     margin: float | None = None,
+    lower_is_better: Names | None = None,
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
@@ -554,6 +565,7 @@ def validation(
     note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
+    lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content

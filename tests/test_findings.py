@@ -21,7 +21,7 @@ from evalkit.catalogue import lookup
 from evalkit.drawing.shown import findings
 from evalkit.findings import kinds
 from evalkit.findings.kinds import (
-    ASSUMED_DIRECTION,
+    NO_DIRECTION,
     NOTE,
     SEVERE,
     WARNING,
@@ -31,7 +31,7 @@ from evalkit.findings.kinds import (
     ordered,
 )
 from evalkit.pages import experiment_page, significance_page, texts
-from evalkit.parameters.reports import REPORTS
+from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.studies import interleaving, significance
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -167,7 +167,7 @@ def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_b
 
 
 def test_advice_names_parameters_that_exist():
-    known = {name for report in REPORTS.values() for name in report.options()} | {"id", "all"}
+    known = {name for report in NOTEBOOKS.values() for name in report.options()} | {"id", "all"}
     named = {
         name
         for kind in KINDS
@@ -230,9 +230,7 @@ def better(study):
 
 def warned(study):
     """The findings on directions that are assumed."""
-    return [
-        f.message for f in significance_page.every_finding(study) if f.kind is ASSUMED_DIRECTION
-    ]
+    return [f.message for f in significance_page.every_finding(study) if f.kind is NO_DIRECTION]
 
 
 LOWER = "loss wer WER perplexity ppl error cost time regret eer fid cer ter log_loss logLoss"
@@ -260,14 +258,14 @@ def test_a_column_of_gains_is_higher_is_better_without_a_warning(name):
 @pytest.mark.parametrize("read", [significance.read, compared])
 def test_a_name_that_says_nothing_is_told_with_what_to_set(name, read):
     study = read(table(name))
-    assert better(study) == "bad"
-    assert (
-        f"higher was taken to be better. If lower is, set lower_is_better={name!r}"
-        in warned(study)[0]
-    )
-    assert "higher is better, which is assumed" in str(study)
+    assert study.headline.iloc[0][["first", "verdict"]].tolist() == ["bad", "higher"]
+    assert f"If lower ones are, set lower_is_better={name!r}" in warned(study)[0]
+    assert "whether higher or lower is better is not known" in str(study)
+    assert not re.search(r"\b(better|worse) than\b", str(study))
     turned = read(table(name), lower_is_better=name)
     assert (better(turned), warned(turned)) == ("good", [])
+    higher = read(table(name), lower_is_better="none")
+    assert (better(higher), warned(higher)) == ("bad", [])
 
 
 def test_whole_words_decide_and_no_part_of_one():
@@ -318,14 +316,14 @@ def test_a_share_of_errors_is_lower_is_better():
 
 
 @pytest.mark.parametrize(
-    "metric, first, told", [("latency_ms", "a", 0), ("orders", "b", 0), ("amount", "b", 1)]
+    "metric, first, told", [("latency_ms", "a", 0), ("orders", "b", 0), ("amount", "a", 1)]
 )
 def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, told):
     data = users(orders=[1, 9, 0, 9, 1, 8, 2, 9]).rename(columns={"orders": metric})
     study = interleaving.read(users=data, metrics=metric, **SMALL).users
     assert (
         better(study),
-        len([f for f in experiment_page.of_users(study) if f.kind is ASSUMED_DIRECTION]),
+        len([f for f in experiment_page.of_users(study) if f.kind is NO_DIRECTION]),
     ) == (
         first,
         told,
@@ -333,5 +331,5 @@ def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, 
     less = interleaving.read(users=data, metrics=metric, best="low", **SMALL).users
     assert (
         better(less),
-        [f for f in experiment_page.of_users(less) if f.kind is ASSUMED_DIRECTION],
+        [f for f in experiment_page.of_users(less) if f.kind is NO_DIRECTION],
     ) == ("a", [])

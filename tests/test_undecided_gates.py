@@ -4,6 +4,7 @@ assignments.
 
 import json
 import os
+import re
 from xml.etree import ElementTree
 
 import nbformat
@@ -18,6 +19,7 @@ from papermill.exceptions import PapermillExecutionError
 import evalkit as ek
 from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
+from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
@@ -150,6 +152,111 @@ def test_reports_without_a_system_in_common_say_how_to_pair_them(tmp_path):
 def test_a_system_that_stands_alone_in_both_reports_is_a_pair(old, new, pairs):
     named = {name: name for name in new if name in old}
     assert partners(old, new) == named | pairs
+
+
+# A direction that nothing tells -------------------------------------------------------------------
+
+
+def values(name, **parameters):
+    """The study of two systems, `new` far above `base`, by values of this name."""
+    rng = np.random.default_rng(2)
+    base = rng.normal(5, 1, 25)
+    columns = {"question": range(25), "base": base, "new": base + rng.normal(2, 0.3, 25)}
+    table = pd.DataFrame(columns)
+    return ek.significance(table, metrics=name, baseline="base", **parameters)
+
+
+def arms(name, **parameters):
+    """The A/B test of a column of this name, of which B has more than A."""
+    rng = np.random.default_rng(3)
+    arm = np.array(["A", "B"] * 60)
+    column = rng.normal(10, 2, 120) + 3 * (arm == "B")
+    table = pd.DataFrame({"user": range(120), "arm": arm, name: column})
+    return ek.interleaving(users=table, metrics=name, baseline="A", world="none", **parameters)
+
+
+@pytest.mark.parametrize("rule", ["better", "not worse", "better or equivalent"])
+@pytest.mark.parametrize("read", [values, arms])
+def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
+    gate = read("widgets", gate=rule, margin=0.1).gate
+    assert gate.message.endswith(
+        "nothing says whether higher or lower widgets is better: set lower_is_better=widgets, or "
+        "none if higher is"
+    )
+
+
+def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
+    (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
+    gate = values("widgets", gate=str(tmp_path / "guard.toml")).gate
+    assert [result for _, result, _ in gate.rules] == ["not decided"]
+
+
+@pytest.mark.parametrize(("lower", "passed"), [("widgets", False), ("none", True)])
+@pytest.mark.parametrize("read", [values, arms])
+def test_lower_is_better_decides_it(read, lower, passed):
+    assert read("widgets", gate="better", lower_is_better=lower).gate.passed is passed
+
+
+@pytest.mark.parametrize(("best", "passed"), [("low", False), ("high", True)])
+def test_best_of_an_ab_test_says_the_same(best, passed):
+    assert arms("widgets", gate="better", best=best).gate.passed is passed
+
+
+def test_best_and_lower_is_better_are_not_given_together():
+    with pytest.raises(ParameterError, match="best and lower_is_better: give one"):
+        arms("widgets", best="low", lower_is_better="widgets")
+
+
+def test_a_rule_on_a_value_needs_no_direction():
+    assert values("widgets", gate="widgets.low >= 1").gate.passed
+
+
+@pytest.mark.parametrize("read", [values, arms])
+def test_a_page_says_higher_and_not_better(read):
+    study = read("widgets")
+    text = str(study)
+    assert "has higher widgets than" in text
+    assert not re.search(r"\b(better|worse) than\b", text)
+
+
+def test_the_json_and_a_diff_have_the_same_words(tmp_path):
+    for day in ("old", "new"):
+        moved = values("widgets") if day == "old" else values("widgets", systems="new,base")
+        saved(moved, tmp_path / day, "significance")
+    study = ek.significance(str(tmp_path / "old" / "significance.json"))
+    assert study.primary.metric.best == "unknown"
+    results = json.loads((tmp_path / "old" / "significance.json").read_text())
+    assert results["headline"][0]["verdict"] == "higher"
+    assert results["metrics"][0]["best"] == "unknown"
+    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
+    assert diff.gate.undecided
+    assert ek.diff(
+        tmp_path / "old", tmp_path / "new", gate="not worse", lower_is_better="widgets"
+    ).gate.passed
+
+
+def test_a_direction_by_definition_is_not_turned():
+    with pytest.raises(ParameterError, match="roc_auc has its direction by definition, high"):
+        ek.classification(metrics="roc_auc", lower_is_better="roc_auc")
+
+
+LESS = """refunds unsubscribes complaints chargebacks churned downtime tickets returns cancellations
+errors bounce_rate latency_ms churn crashes cost opt_outs timeouts incidents failures no_shows
+uninstalls disputes defects delay wait_time escalations outages rage_clicks page_load_time"""
+MORE = "orders revenue conversion clicks retention nps signups uptime ticket_sales watch_time"
+NEITHER = "value minutes sessions amount alerts steps tokens tickets_resolved returning_users"
+
+
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [
+        *((name, "low") for name in LESS.split()),
+        *((name, "high") for name in MORE.split()),
+        *((name, None) for name in NEITHER.split()),
+    ],
+)
+def test_usual_names_tell_their_direction(name, best):
+    assert lookup.direction(name) == best
 
 
 # papermill ----------------------------------------------------------------------------------------

@@ -8,14 +8,15 @@ different names.
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit
-from evalkit.catalogue.metric import TEXTS, Chosen as Chosen, Metric as Metric
+from evalkit.catalogue.metric import TEXTS, UNKNOWN, Chosen as Chosen, Metric as Metric
 from evalkit.catalogue.own import INPUTS, OwnMetric, load
 from evalkit.catalogue.tables import (
     CLASSES,
@@ -280,22 +281,77 @@ def direction(name: str) -> str | None:
 
 
 def named(name: str, best: str | None = None) -> Metric:
-    """A metric known only by its name and values. best: by default inferred from the name, else
-    high.
+    """A metric known only by its name and values. best: where it is not stated, what the name says.
 
-    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
-    ('low', 'low', 'high', True)
+    >>> named("log_loss").best, named("ndcg@10").best, named("minutes").best
+    ('low', 'high', 'unknown')
     """
-    best = best or direction(name)
+    if best in (None, UNKNOWN):
+        best = direction(name) or UNKNOWN
     formula, undefined = "the mean of the values in the input", "the input holds no value"
     about: dict[str, Any] = {
         "low": -np.inf,
         "high": np.inf,
-        "best": best or "high",
+        "best": best,
         "unit": "",
-        "assumed": not best,
     }
     return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+
+
+BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
+NO_METRIC = "none"  # in place of metrics for which lower is better
+
+
+def with_directions(
+    metrics: Iterable[Chosen], lower: Collection[str], *, stated: bool
+) -> tuple[Chosen, ...]:
+    """The metrics with the directions that `lower_is_better` states, as `lower` has it.
+
+    Where it is stated, the other metrics of unknown direction are better if higher. Raises
+    ParameterError for a metric that is not there, and for one whose definition says that higher is
+    better.
+
+    >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
+    >>> [one.metric.best for one in with_directions(metrics, ["minutes"], stated=True)]
+    ['low', 'high']
+    """
+    metrics = tuple(metrics)
+    labels = [chosen.label for chosen in metrics]
+    low = {name for name in lower if name != NO_METRIC or name in labels}
+    for name in sorted(low.difference(labels)):
+        raise ParameterError(
+            f"lower_is_better: there is no metric {name!r}{did_you_mean(name, labels)}, the input "
+            f"has {', '.join(labels)}"
+        )
+    otherwise = "high" if stated else UNKNOWN
+    return tuple(_with_direction(chosen, low, otherwise) for chosen in metrics)
+
+
+def _with_direction(chosen: Chosen, low: Collection[str], otherwise: str) -> Chosen:
+    metric = chosen.metric
+    if chosen.label in low and metric.best != "low":
+        if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):
+            raise ParameterError(
+                f"lower_is_better: {chosen.label} has its direction by definition, {metric.best} "
+                f"values are better"
+            )
+        return Chosen(replace(metric, best="low"), chosen.k)
+    if metric.best == UNKNOWN:
+        return Chosen(replace(metric, best=otherwise), chosen.k)
+    return chosen
+
+
+def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> str:
+    """Which values of a metric are better, as a file records it: unknown where an earlier version
+    assumed it.
+
+    Such a version recorded high where neither the name nor a parameter said it. row: of the metric
+    in the file, where `stated` shows that the version did not assume it.
+    """
+    best = str(row["best"])
+    if best != "high" or "stated" in row or {"best", "lower_is_better"} & {*parameters}:
+        return best
+    return direction(name) or UNKNOWN
 
 
 def absent(*_: Any) -> Any:

@@ -16,20 +16,22 @@ from evalkit.catalogue.kinds import Effects, Kind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
+UNKNOWN = "unknown"  # which values are better
+
 
 @dataclass(frozen=True)
 class Metric:
     """A row of the table of metrics.
 
     kind: computes it and gives inference what it needs. cut: "may", "must" or "never" carry @k;
-    most: the greatest k. best: "high", "low" or "neither". equals: the public tool's name for the
-    same number. tie_range: the best grade first among equal scores gives the metric's highest
-    value. needs: "", "scores", "probabilities" or "scores of units". columns: further columns of
-    the input that it is computed from. plain: what it measures in plain words, with {k} or {top}
-    for the cut-off; empty if the formula says it. unit: of measurement: "1" for a pure number,
-    "actual" for that of the actual values, "nats", a column; empty if it is not known. assumed:
-    nothing says which values are better. kind_at: the kind at the number above 0 behind the @, such
-    as 0.5, of a metric that has one instead of a cut-off.
+    most: the greatest k. best: "high", "low", "neither", or "unknown" if nothing says it.
+    equals: the public tool's name for the same number. tie_range: the best grade first among
+    equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
+    "scores of units". columns: further columns of the input that it is computed from. plain:
+    what it measures in plain words, with {k} or {top} for the cut-off; empty if the formula
+    says it. unit: of measurement: "1" for a pure number, "actual" for that of the actual
+    values, "nats", a column; empty if it is not known. kind_at: the kind at the number above 0
+    behind the @, such as 0.5, of a metric that has one instead of a cut-off.
     """
 
     name: str
@@ -49,7 +51,6 @@ class Metric:
     columns: tuple[str, ...] = ()
     plain: str = ""
     unit: str = "1"
-    assumed: bool = False
     kind_at: Callable[[float], Kind] | None = None
 
     def __hash__(self) -> int:
@@ -63,8 +64,13 @@ class Metric:
 
     @property
     def sign(self) -> int:
-        """1, or −1 if lower values are better."""
-        return 1 if self.best == "high" else -1
+        """1, or −1 if lower values are better: the order in which systems stand."""
+        return 1 if self.best in ("high", UNKNOWN) else -1
+
+    @property
+    def direction(self) -> int:
+        """1 if higher values are better, −1 if lower ones are, 0 if it is not known."""
+        return 0 if self.best == UNKNOWN else self.sign
 
     @property
     def before_cut(self) -> str:

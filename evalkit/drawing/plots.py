@@ -257,19 +257,21 @@ def forest(
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
-def histogram(
-    values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False
-) -> Any:
+def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, direction: int = 1) -> Any:
     """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and
     median as lines.
+
+    direction: 1 if higher values are better, −1 if lower ones are, 0 if nothing says it.
     """
     reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
     zeros, counts = values.zeros, values.histogram(edges).astype(np.int64)
     counts[np.searchsorted(edges, 0.0, side="right") - 1] -= zeros
     middle = (edges[1:] + edges[:-1]) / 2
-    better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
-    for side, colour in ((better, COLOURS[2]), (worse, COLOURS[1])):
+    above, below = {1: (COLOURS[2], COLOURS[1]), -1: (COLOURS[1], COLOURS[2])}.get(
+        direction, (COLOURS[0], COLOURS[0])
+    )
+    for side, colour in ((middle > 0, above), (middle < 0, below)):
         drawn = ax.bar(
             middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0
         )

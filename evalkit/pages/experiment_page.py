@@ -11,13 +11,13 @@ from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
-    assumed,
     columns_read,
     contrary,
     counts,
     held,
     picked,
     slices,
+    undirected,
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
@@ -120,7 +120,7 @@ def of_users(study: Experiment) -> list[Finding]:
             study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read
         )
     ]
-    data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, units)]
+    data += [*undirected(study), *design(study), *held(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 

@@ -36,7 +36,8 @@ pieces.offered(__name__)
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
-BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
+BETWEEN = {"better": "than", "worse": "than", "higher": "than", "lower": "than"}
+BETWEEN |= {"equivalent": "to", "cannot tell": "from"}
 
 
 def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
@@ -87,13 +88,18 @@ def verdict(study: Study, *more: str) -> Html:
     return tables.stack([*parts, *how])
 
 
+SIDES_IN_WORDS = {
+    "high": "higher is better",
+    "low": "lower is better",
+    "neither": "neither high nor low is better",
+    "unknown": "whether higher or lower is better is not known: state it by lower_is_better",
+}
+
+
 def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
-    side = {"high": "higher is better", "low": "lower is better"}.get(
-        metric.best, "neither high nor low is better"
-    )
-    side += ", which is assumed: the name does not say it" if metric.assumed else ""
+    side = SIDES_IN_WORDS[metric.best]
     name, meaning = page.metric_link(study.primary), f"{study.primary.plain} ({side})."
     return Html(
         f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
@@ -201,9 +207,11 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
             asked = (
                 f"that {first} is {side} {second}"
                 if side
-                else f"whether {first} or {second} is better"
+                else f"whether {first} or {second} is {diagnostics.words(study).better}"
             )
             return f"The data do not show {asked}: {both}."
+        case "higher" | "lower":
+            return f"{first} has {row['verdict']} {metric} than {second}: {instead}."
     return f"{first} is {row['verdict']} than {second}: {instead}."
 
 
@@ -236,11 +244,14 @@ def _margin(study: Study) -> str:
 
 def _of_leader(study: Study) -> str:
     best, rows = shortened(study.leader), study.headline
+    words = diagnostics.words(study)
     behind, alike = (
-        rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent")
+        rows[rows["verdict"] == word]["second"].tolist() for word in (words.better, "equivalent")
     )
-    ahead = rows[rows["verdict"] == "worse"]["second"].tolist()
-    others = rows[~rows["verdict"].isin(["better", "equivalent", "worse"])]["second"].tolist()
+    ahead = rows[rows["verdict"] == words.worse]["second"].tolist()
+    others = rows[~rows["verdict"].isin([words.better, words.worse, "equivalent"])][
+        "second"
+    ].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     same = diagnostics.as_good(study)
@@ -249,18 +260,20 @@ def _of_leader(study: Study) -> str:
     if len(behind) == len(rows):
         every = "both" if len(rows) == 2 else f"all {len(rows)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
-        return f"{best} is better than {all_others}: it has the {top} {metric}, {value}."
-    claims = [f"better than {_several(study, behind)}"] if behind else []
+        return f"{best} is {words.better} than {all_others}: it has the {top} {metric}, {value}."
+    claims = [f"{words.better} than {_several(study, behind)}"] if behind else []
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
     unlike = (
-        [f"it is worse than {_several(study, ahead)} over the {units} that both have"]
+        [f"it is {words.worse} than {_several(study, ahead)} over the {units} that both have"]
         if ahead
         else []
     )
     unlike += (
-        [f"the data do not show that it is better than {_any(study, others)}"] if others else []
+        [f"the data do not show that it is {words.better} than {_any(study, others)}"]
+        if others
+        else []
     )
     return (
         f"{best} has the {top} {metric}, "
@@ -270,13 +283,14 @@ def _of_leader(study: Study) -> str:
 
 def _against_baseline(study: Study) -> str:
     rows = study.headline
+    words = diagnostics.words(study)
     by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)[
         "first"
     ].agg(list)
     parts = [
         f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} "
         f"{BETWEEN[word]} it"
-        for word in ("better", "equivalent", "worse")
+        for word in (words.better, "equivalent", words.worse)
         if word in by_word
     ]
     if NO_DIFFERENCE in by_word:
@@ -288,7 +302,7 @@ def _against_baseline(study: Study) -> str:
         of = f"{_several(study, rest, 'or')} {verb}"
         parts.append(
             f"the data do not show "
-            f"{f'that {of} {side} it' if side else f'whether {of} better or worse'}"
+            f"{f'that {of} {side} it' if side else f'whether {of} {words.better} or {words.worse}'}"
         )
     baseline = shortened(study.settings.baseline or "")
     return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
@@ -298,14 +312,15 @@ def _of_best_two(study: Study) -> str:
     """How the two best candidates compare; empty if there are no two."""
     if not len(best_two := diagnostics.best_two(study)):
         return ""
-    row = best_two.iloc[0]
+    row, words = best_two.iloc[0], diagnostics.words(study)
     first, second = shortened(row["first"]), shortened(row["second"])
     match row["verdict"]:
         case "equivalent":
-            return f" The two best, {first} and {second}, are equivalent."
+            return f" The two {words.best}, {first} and {second}, are equivalent."
         case "cannot tell":
-            return f" The data do not show which of the two best, {first} or {second}, is better."
-    return f" {first} is {row['verdict']} than {second}, the second best."
+            which = f"which of the two {words.best}, {first} or {second}, is {words.better}"
+            return f" The data do not show {which}."
+    return f" {first} is {row['verdict']} than {second}, the second {words.best}."
 
 
 def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
@@ -520,9 +535,10 @@ def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     facts = {"best": "" if study.settings.baseline else best, "how": page.methods(study.headline)}
     facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
-    facts |= {
-        "picked": texts.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""
-    }
+    words = diagnostics.words(study)
+    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
+    if len(diagnostics.best_two(study)):
+        facts["picked"] = texts.said("first_screen.picked", best=words.best)
     margin = study.settings.margin
     equivalent = (
         f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
@@ -531,4 +547,4 @@ def _how(study: Study) -> str:
 
 
 def _top(study: Study) -> str:
-    return "highest" if study.primary.metric.best == "high" else "lowest"
+    return "highest" if study.primary.metric.sign > 0 else "lowest"

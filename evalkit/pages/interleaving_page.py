@@ -35,7 +35,8 @@ def title(o: Online) -> Html:
         asked.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
     if o.users:
         who = counted(o.users.users, o.users.unit_name)
-        asked.append(f"Which arm of {who} is ahead, by {o.users.primary.label}?")
+        question = "is ahead" if o.users.primary.metric.direction else "is the highest"
+        asked.append(f"Which arm of {who} {question}, by {o.users.primary.label}?")
     asked.append("How many users does each design need?" if o.planning else "")
     parts = [name for name, part in (("Interleaving", o.log), ("A/B", o.users)) if part]
     return first_screen.heading(f"{' and '.join(parts)} report", " ".join(asked).strip(), o)

@@ -46,6 +46,7 @@ SIDES = {
     "high": ("second better", "first better"),
     "low": ("first better", "second better"),
     "neither": None,
+    "unknown": ("second higher", "first higher"),
 }
 METHODS_OF = 12  # metrics, or metrics of systems, that the line on interval methods names
 IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
@@ -88,11 +89,9 @@ def estimates(
     of_columns = study.estimates[
         study.estimates["metric"].isin([chosen.label for chosen in columns])
     ]
-    best = (
-        f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
-        if len(order) > 1
-        else ""
-    )
+    best = ""
+    if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
+        best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
     return tables.table(
         caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words
@@ -207,6 +206,7 @@ _ARROWS = {
     "high": "\u00a0↑",
     "low": "\u00a0↓",
     "neither": "",
+    "unknown": "",
 }  # behind a metric: which of its values are better
 
 
@@ -298,7 +298,7 @@ def _best_two(study: Study) -> Html:
         "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its "
         "values."
     )
-    what = f"{study.primary.label} of the two best candidates"
+    what = f"{study.primary.label} of the two {diagnostics.words(study).best} candidates"
     return _comparison_table(
         study, diagnostics.best_two(study), what, note, f"{evidence(study)}-best-two"
     )
@@ -386,7 +386,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
     few = f"n = {row['n']:,}" if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
-    mark = "*" if row["verdict"] in ("better", "worse") else ""
+    mark = "*" if row["verdict"] in diagnostics.TURNED else ""
     cells.append(replace(difference, beside=few, mark=mark, kind="one"))
     cells += [
         p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row
@@ -420,6 +420,8 @@ def differences(study: Study) -> Figure | Html:
 COLOURED = {
     "better": ("green", plots.COLOURS[2]),
     "worse": ("orange", plots.COLOURS[1]),
+    "higher": ("light blue", plots.COLOURS[4]),
+    "lower": ("purple", plots.COLOURS[3]),
     "equivalent": ("blue", plots.COLOURS[0]),
     "cannot tell": ("grey", plots.GREY),
 }

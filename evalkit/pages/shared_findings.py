@@ -24,19 +24,17 @@ def columns_read(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
 
-def assumed(study: Study, advice: str) -> list[Finding]:
-    """The metrics of which nothing says whether more is better, where systems are compared by them.
-
-    advice: what to do if less is, about the first of them, {name}.
+def undirected(study: Study) -> list[Finding]:
+    """The metrics of which nothing says whether more is better, where systems are compared by
+    them.
     """
     names = [
         chosen.label
         for chosen in study.directed
-        if chosen.metric.assumed and len(study.systems) > 1
+        if chosen.metric.direction == 0 and len(study.systems) > 1
     ]
     says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
-    less = advice.format(name=written(names[:1]))
-    return [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=less)] if names else []
+    return [kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))] if names else []
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:
@@ -158,6 +156,7 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     facts = {
         "leader": shortened(study.leader),
         "what": what,
+        "best": diagnostics.words(study).best,
         "covered": diagnostics.covered(study, several),
     }
     return [kinds.PICKED.note(several, several=several, **facts)]

@@ -35,13 +35,13 @@ from evalkit.pages import (
 )
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
-    assumed,
     columns_read,
     contrary,
     counts,
     gaps,
     picked,
     skewed,
+    undirected,
     unshared,
 )
 from evalkit.parameters.reports import SUCH, THESE
@@ -193,7 +193,7 @@ def _data(study: Significance) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(
         rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size
     )
-    yield from assumed(study, "set lower_is_better={name!r}")
+    yield from undirected(study)
     yield from [
         *study.data.findings,
         *_of_logs(study),
@@ -322,9 +322,13 @@ def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
     sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
-    caption = texts.said("significance.distribution", study, n=n, sizes=sizes, units=units)
+    colours = ""
+    if study.primary.metric.direction != 0:
+        colours = " Green: better, orange: worse."
+    facts = {"n": n, "sizes": sizes, "units": units, "colours": colours}
+    caption = texts.said("significance.distribution", study, **facts)
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
-    drawn["less_is_better"] = study.primary.metric.best == "low"
+    drawn["direction"] = study.primary.metric.direction
     return figures.picture(
         plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn
     )
@@ -369,7 +373,8 @@ def ranks(study: Significance) -> figures.Figure | Html:
         else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
     )
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
-    more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
+    best = diagnostics.words(study).best
+    more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
     facts = {
         "k": k,
@@ -385,7 +390,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
     caption = texts.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {
         "distance": summary["critical_difference"],
-        "label": "mean rank, best left",
+        "label": f"mean rank, {best} left",
     }
     drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
     return figures.picture(plots.critical_difference, means, caption=caption, says=listed, **drawn)
@@ -529,8 +534,9 @@ def _equivalence(study: Significance) -> Html:
             lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)
         ),
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
-        f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
+    if study.primary.metric.direction != 0:
+        columns[f"not worse by {margin:g}"] = each(lambda row: within(row, 1))
     note = texts.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(

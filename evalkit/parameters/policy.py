@@ -13,6 +13,7 @@ name with spaces stands in single quotes.
 """
 
 import math
+import pkgutil
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -43,7 +44,17 @@ SEVERITIES = [*Severity]  # each with those before it
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 NOT_DECIDED = "not decided"  # never kept, whatever `on_cannot_tell` says
 SUFFIX = ".toml"
+OBSTACLES = tomllib.loads((pkgutil.get_data(__package__, "obstacles.toml") or b"").decode())
 A_RULE = 'a rule such as "roc_auc.low >= 0.75" or "not worse", or a policy file (.toml)'
+
+
+def obstacle(reason: str, **facts: object) -> str:
+    """Why a rule is not decided, in words.
+
+    >>> obstacle("no_common_unit", unit="query", metric="map", first="a", second="b")
+    'no query has map of both a and b'
+    """
+    return str(OBSTACLES[reason].format_map(facts))
 
 
 class Claim:

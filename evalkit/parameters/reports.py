@@ -286,6 +286,10 @@ class Shared(Parameters):
     margin: float | None = option(
         POSITIVE, "differences within plus or minus this value are equivalent"
     )
+    lower_is_better: tuple[str, ...] = option(
+        TEXTS,
+        'the metrics for which lower is better, "loss,minutes", or none; None: by their names',
+    )
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
@@ -461,9 +465,6 @@ class Significance(Compared, Resources):
         METRICS,
         "the metrics to test, the first gives the verdict; for a wide table the name of its metric",
     )
-    lower_is_better: tuple[str, ...] = option(
-        TEXTS, 'the metrics for which lower is better, "loss,minutes"'
-    )
     ranks: str = option(
         RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN
     )
@@ -585,7 +586,8 @@ class Interleaving(Compared, Resources):
     )
     best: str | None = option(
         one_of("high", "low"),
-        "whether more (high) or less (low) of the metrics of users is better; None: by name",
+        "high or low: which values of all metrics of users are better, as lower_is_better says of "
+        "each",
     )
     before: str | None = option(
         TEXT,

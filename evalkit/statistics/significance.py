@@ -21,7 +21,7 @@ from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_i
 from evalkit.statistics.multiplicity import benjamini_hochberg, holm, max_t, unadjusted  # noqa: F401
 from evalkit.statistics.spread import bisect, of_units, satterthwaite, standard_error
 
-Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
+Verdict = Literal["better", "worse", "equivalent", "cannot tell", "higher", "lower"]
 Adjustment = Callable[[ArrayLike], Floats]
 SMALLEST = 1e-12  # p of an interval that never reaches 0
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
@@ -286,22 +286,27 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
     """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
     It is better or worse if the adjusted p is below 1 − level, by the sign of the difference;
-    `direction` is −1 for a metric for which lower is better. Otherwise it is equivalent if
+    `direction` is −1 for a metric for which lower is better. It is higher or lower if the direction
+    is 0: not known. Otherwise it is equivalent if
     `equivalence` lies inside (−margin, margin): TOST, not adjusted for the family. Raises
     ParameterError for a margin that is not positive or another direction.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
     ('better', 'worse', 'equivalent')
+    >>> verdict(c, direction=0)
+    'higher'
     """
-    if direction not in (1, -1):
-        raise ParameterError(f"direction must be 1 or -1, got {direction}")
+    if direction not in (1, -1, 0):
+        raise ParameterError(f"direction must be 1, -1 or 0, got {direction}")
     if margin is not None and not margin > 0:
         raise ParameterError(f"margin must be above 0, got {margin}")
     if (
         rejected(comparison.adjusted, comparison.difference.level)
         and comparison.difference.value != 0
     ):
+        if direction == 0:
+            return "higher" if comparison.difference.value > 0 else "lower"
         return "better" if comparison.difference.value * direction > 0 else "worse"
     inside = comparison.equivalence
     if margin is not None and -margin < inside.low and inside.high < margin:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,8 @@ SCALE = 30  # times as large, from which two systems could have two units
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 # of a class or label, below which intervals of its precision hold it less often than they say
 FEW_ROWS = 25
-TURNED = {"better": "worse", "worse": "better"}  # verdicts of a comparison the other way round
+# verdicts of a comparison the other way round
+TURNED = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 Ends = tuple[float, float]
 
 
@@ -133,6 +134,23 @@ def moved_by_ties(estimate: Mapping[str, float]) -> bool:
 NO_DIFFERENCE = "no difference"
 
 
+class Words(NamedTuple):
+    """How a comparison is worded: the verdict on a first system that has more of what is good, and
+    the opposite; and what the first of all systems is.
+    """
+
+    better: str
+    worse: str
+    best: str
+
+
+def words(study: Study) -> Words:
+    """The words of the metric that decides: higher and lower where its direction is not known."""
+    if study.primary.metric.direction == 0:
+        return Words("higher", "lower", "highest")
+    return Words("better", "worse", "best")
+
+
 def verdict_of(row: Mapping[str, Any]) -> str:
     """The verdict of a comparison; that there is no difference where not one unit has any."""
     nothing = (
@@ -181,7 +199,8 @@ def contrary(study: Study) -> pd.DataFrame:
     headline, every = study.headline, study.comparisons
     if not len(headline):
         return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
-    pairs = headline.loc[headline["verdict"] != "worse", ["first", "second", "verdict"]]
+    contradicted = headline["verdict"].isin(["better", "equivalent", "cannot tell"])
+    pairs = headline.loc[contradicted, ["first", "second", "verdict"]]
     worse = every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")]
     return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 

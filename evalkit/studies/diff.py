@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.names import usual
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import DATA, choice, did_you_mean, written
+from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
@@ -159,11 +160,8 @@ class Diff(Shown, Study):
         }
         joined = {label: pairs for label, pairs in told.items() if pairs}
         if not joined:
-            raise InputError(
-                f"{shown(old)} and {shown(new)} must share a metric and a system that their units "
-                f"tell{_suggested(old.words['system'], new.words['system'], partner)}"
-            )
-        metrics = (unit_files.chosen(new.metrics[label]) for label in joined)
+            _refuse_unshared(old, new, partner)
+        metrics = [new.chosen(label) for label in joined]
         systems = tuple(side for pair in of for side in pair)
         settings = study.settings(
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
@@ -297,16 +295,16 @@ class Diff(Shown, Study):
         for file, place in ((self.new, "new"), (self.old, "old")):
             for name in file.systems_of(label):
                 if (file, name) not in names:
-                    missing[name] = f"{name} is not compared: {self._lacks(name, place)}"
+                    missing[name] = self._lack(name, place)
         return missing
 
-    def _lacks(self, name: str, place: str) -> str:
+    def _lack(self, name: str, place: str) -> str:
         """Why a system of the new or the old report is not compared."""
         named = self.partner.keys() if place == "new" else self.partner.values()
         if name not in named:
             other = {"new": "old", "old": "new"}[place]
-            return f"the {other} report has no system of this name, and pairs names none"
-        return "the file of units of one report does not tell its values"
+            return obstacle("no_partner", name=name, other=other)
+        return obstacle("not_told", name=name)
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
@@ -559,16 +557,17 @@ def partners(
     return partner
 
 
-def _suggested(old: Sequence[str], new: Sequence[str], partner: Mapping[str, str]) -> str:
-    """How to pair systems with different names; "" where none is left to pair."""
-    others = [name for name in new if name not in partner]
-    before = [name for name in old if name not in partner.values()]
-    if not (others and before):
-        return ""
-    example = written({others[0]: before[0]})
-    return (
-        f"; the new report has {', '.join(others)}, the old one {', '.join(before)}: name those "
-        f"that belong together, such as pairs='{example}'"
+def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -> NoReturn:
+    """Raise InputError for two reports without a pair of systems; it says how to name one."""
+    others = [name for name in new.words["system"] if name not in partner]
+    before = [name for name in old.words["system"] if name not in partner.values()]
+    advice = ""
+    if others and before:
+        advice = f", such as pairs='{written({others[0]: before[0]})}'"
+    raise InputError(
+        f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell; "
+        f"the new report has {', '.join(new.words['system'])}, the old one "
+        f"{', '.join(old.words['system'])}: name those that belong together{advice}"
     )
 
 
@@ -643,7 +642,6 @@ def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
         if name not in (*tables, *UNREAD)
     }
     for label, of in file.metrics.items():
-        facts["definition", label] = ", ".join(
-            str(of[key]) for key in ("structure", "best", "sha256") if of.get(key)
-        )
+        definition = [of["structure"], file.chosen(label).metric.best, of.get("sha256")]
+        facts["definition", label] = ", ".join(filter(None, definition))
     return facts | {("version", name): text for name, text in about.get("versions", {}).items()}

@@ -390,7 +390,8 @@ def read(
     binary = {
         name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()
     }
-    metrics = _metrics(o, binary)
+    stated = "lower_is_better" in o.given
+    metrics = lookup.with_directions(_metrics(o, binary), o.lower_is_better, stated=stated)
     for chosen in metrics:
         if missing := int((~chosen.sums(table.numbers).defined).sum()):
             why = "an A/B test compares all of an arm"
@@ -484,8 +485,7 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     equals = "numpy mean of an arm" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
     about: dict[str, Any] = {
-        "best": best or "high",
-        "assumed": not best,
+        "best": best or lookup.UNKNOWN,
         "plain": plain,
         "unit": name,
     }

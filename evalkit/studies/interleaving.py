@@ -50,7 +50,7 @@ SAMPLE = {
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
 OWN = {
     "log": ("preference", "neutral"),
-    "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks"),
+    "users": ("metrics", "best", "lower_is_better", "before", "strata", "cap", "shares", "looks"),
 }
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 HEAVY = 10  # one in so many users is heavy
@@ -401,8 +401,13 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     ... ].tolist()
     [3.5, 1.5]
     """
+    if p.best is not None and p.lower_is_better:
+        raise ParameterError("best and lower_is_better: give one, they say the same")
     shared = study.settings(
-        p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments, limits=limits
+        replace(p, lower_is_better=()),  # which names metrics of users
+        lookup.chosen(p.preference, "interleaving", METRICS),
+        segments=p.segments,
+        limits=limits,
     )
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     sessions_of, users_of = (

@@ -66,20 +66,7 @@ class Significance(shown.Shown, Study):
     def of(
         cls, data: UnitValues, chosen: tuple[Chosen, ...], p: reports.Significance, limits: Limits
     ) -> "Significance":
-        """The study of values. Metrics without a named direction are taken as higher is better."""
-        for name in p.lower_is_better:
-            if name not in (labels := [metric.label for metric in chosen]):
-                raise ParameterError(
-                    f"lower_is_better: there is no metric {name!r}, the input has "
-                    f"{', '.join(labels)}"
-                )
-        if "lower_is_better" in p.given:
-            best = {
-                c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen
-            }
-            chosen = tuple(
-                Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen
-            )
+        """The study of values."""
         unit = None if data.cluster is None else data.name
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:

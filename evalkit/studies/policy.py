@@ -27,6 +27,7 @@ from evalkit.parameters.policy import (
     Policy,
     Rule,
     Trusted,
+    obstacle,
 )
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
@@ -87,9 +88,12 @@ class Statement:
         reason = self.study.obstacle(self.chosen, self.system, self.second)
         if reason or not self.second:
             return reason
+        if self.chosen.metric.direction == 0:
+            return obstacle("direction", metric=self.chosen.label)
         if math.isnan(evidence.difference.value):
-            both = f"{self.system} and {self.second}"
-            return f"no {self.study.unit_name} has {self.chosen.label} of both {both}"
+            pair = {"first": self.system, "second": self.second}
+            unit, metric = self.study.unit_name, self.chosen.label
+            return obstacle("no_common_unit", unit=unit, metric=metric, **pair)
         return ""
 
     def result(self, evidence: significance.Comparison) -> str:
@@ -99,7 +103,7 @@ class Statement:
         e, claim = evidence.difference, self.claim
         if not self.second:
             return str(claim.result(e.value, e.low, e.high))
-        direction = self.chosen.metric.sign
+        direction = self.chosen.metric.direction
         if claim.words == "not worse" and claim.within is not None:
             low, high = sorted((e.low * direction, e.high * direction))
             return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL

@@ -151,11 +151,14 @@ class Shares(Shown, Study):
         if null is not None and p.baseline:
             every = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {every}; set only one of the two")
-        if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
+        if unknown := set(p.lower_is_better) - {SHARE, "successes", lookup.NO_METRIC}:
             raise ParameterError(
                 f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}"
             )
-        best = "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"
+        best = lookup.direction(data.columns["successes"]) or "high"
+        if {SHARE, "successes"} & {*p.lower_is_better}:
+            best = "low"
+        p = replace(p, lower_is_better=())
         metric = replace(
             lookup.named(SHARE, best),
             kind=kinds.Proportion(lookup.absent),

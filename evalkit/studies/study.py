@@ -98,8 +98,10 @@ def settings(
     primary one.
     """
     several = tuple(dict.fromkeys(segments))
+    stated = "lower_is_better" in p.given
+    directed = lookup.with_directions(metrics, p.lower_is_better, stated=stated)
     return Settings(
-        tuple(metrics),
+        directed,
         p.baseline,
         unit,
         several,
@@ -359,7 +361,7 @@ class Study(ABC):
 
     @property
     def directed(self) -> list[Chosen]:
-        """The metrics that have a better direction."""
+        """The metrics that have a better direction, known or not."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
     @property
@@ -496,7 +498,7 @@ class Study(ABC):
         """The row of a comparison in `comparisons`."""
         e, word = (
             c.difference,
-            significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign),
+            significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.direction),
         )
         place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(
             e, "difference"

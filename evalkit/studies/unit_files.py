@@ -27,6 +27,7 @@ from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import estimate as printed, unpacked
 from evalkit.parameters import reports
+from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
@@ -76,6 +77,16 @@ class UnitFile:
         prefix = units.segment("")
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters of the report."""
+        parameters: Mapping[str, Any] = self.about.get("parameters", {})
+        return parameters
+
+    def chosen(self, label: str) -> Chosen:
+        """The metric of this label."""
+        return chosen(self.metrics[label], self.parameters)
+
     def systems_of(self, label: str) -> list[str]:
         """The systems of the table that a metric is of."""
         rows = self.has("table", self.metrics[label]["table"] or None)
@@ -88,7 +99,7 @@ class UnitFile:
         own = self.has("table", of["table"] or None) & self.has("system", system)
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
             sums = _simple(self.number["numerator"][terms], self.number["denominator"][terms])
-            return Side(self, system, terms, sums, chosen(of))
+            return Side(self, system, terms, sums, self.chosen(label))
         return self.of_rows(label, system)
 
     def of_rows(self, label: str, system: str) -> Side | None:
@@ -96,7 +107,7 @@ class UnitFile:
         has none, or not what the metric is computed from.
         """
         of = self.metrics[label]
-        metric = chosen(of)
+        metric = self.chosen(label)
         own = self.has("table", of["table"] or None) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
         if not rows.size or metric.metric.structure not in lookup.TABLES:
@@ -173,14 +184,18 @@ def _simple(top: Floats, bottom: Floats) -> Sums:
     return Sums(top, None if (bottom[~np.isnan(top)] == 1).all() else bottom)
 
 
-def chosen(of: Mapping[str, Any]) -> Chosen:
-    """The metric that a file describes: one of the catalogue, or one known by name alone."""
+def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> Chosen:
+    """The metric that a file describes: one of the catalogue, or one known by name alone.
+
+    parameters: those of its report.
+    """
     try:
         if of["structure"] in lookup.TABLES:
             return lookup.find(of["metric"], of["structure"])
     except ParameterError:  # of another version
         pass
-    named = lookup.named(of["metric"], of["best"])
+    best = lookup.recorded(of, of["metric"], parameters)
+    named = lookup.named(of["metric"], best)
     return Chosen(replace(named, low=_end(of, "low", -np.inf), high=_end(of, "high", np.inf)))
 
 
@@ -528,7 +543,7 @@ class Recomputed(study.Study):
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
         given |= {"baseline": None} if given.get("baseline") not in systems else {}
         p = reports.Compared.of(given)
-        settings = study.settings(p, map(chosen, own))
+        settings = study.settings(p, [chosen(of, file.parameters) for of in own])
         return cls(
             settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table
         )
@@ -571,7 +586,7 @@ class Recomputed(study.Study):
         """That the report does not compare the two."""
         if (chosen.label, system, second) in self._reported:
             return ""
-        return f"the report does not compare {system} with {second} on {chosen.label}"
+        return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,

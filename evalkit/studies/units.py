@@ -483,4 +483,5 @@ def _metric(chosen: Chosen) -> dict[str, Any]:
     """
     row, infinite = provenance.metric(chosen), (float("inf"), float("-inf"))
     named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
+    named |= {"stated": chosen.metric.direction != 0}
     return named | {key: None if value in infinite else value for key, value in row.items()}

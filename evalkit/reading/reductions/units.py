@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.limits import Reading
@@ -733,7 +734,10 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         sources=(part.fingerprint(len(values)),),
         known=known,
         repeated=known if MID_P in row.get("method", "") else (),
-        directions={row["name"]: row["best"] for row in report.get("metrics", [])},
+        directions={
+            row["name"]: lookup.recorded(row, row["name"], report["parameters"])
+            for row in report.get("metrics", [])
+        },
     )
 
 

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from evalkit.arrays import InputError
+from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
@@ -184,7 +185,11 @@ def _metadata(path: Path) -> Any:
 def directions(schema: Any) -> Mapping[str, str]:
     """Which values of each metric are better, for a file of units that evalkit wrote."""
     about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
-    return {row["metric"]: row["best"] for row in about.get("metrics", [])}
+    parameters = about.get("parameters", {})
+    return {
+        row["metric"]: lookup.recorded(row, row["metric"], parameters)
+        for row in about.get("metrics", [])
+    }
 
 
 # Tables with a delimiter --------------------------------------------------------------------------
