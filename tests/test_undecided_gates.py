@@ -21,6 +21,7 @@ from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
+from evalkit.pages import experiment_page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
 from evalkit.studies.diff import partners
@@ -257,6 +258,118 @@ NEITHER = "value minutes sessions amount alerts steps tokens tickets_resolved re
 )
 def test_usual_names_tell_their_direction(name, best):
     assert lookup.direction(name) == best
+
+
+# An assignment that is broken ---------------------------------------------------------------------
+
+
+def uneven(first, second, **parameters):
+    """The A/B test of a treatment that is far better, with so many users in each arm."""
+    rng = np.random.default_rng(4)
+    arm = np.array(["control"] * first + ["treatment"] * second)
+    orders = rng.poisson(3 + 3 * (arm == "treatment"))
+    table = pd.DataFrame({"user": range(len(arm)), "arm": arm, "orders": orders})
+    return ek.interleaving(users=table, metrics="orders", world="none", **parameters)
+
+
+def sample_ratio(study):
+    return study.findings.set_index("code").loc["EK711"]
+
+
+BROKEN = "No verdict: the assignment is broken: control 300 and treatment 100 do not fit equal arms"
+
+
+def test_a_broken_assignment_has_no_verdict():
+    study = uneven(300, 100)
+    assert BROKEN in str(study)
+    assert {*study.comparisons["verdict"]} == {"cannot tell"}
+    assert not re.search(r"is (better|worse) than|of this pair alone", str(study))
+
+
+def test_a_broken_assignment_is_severe_and_names_the_parameter():
+    finding = sample_ratio(uneven(300, 100))
+    assert finding["severity"] == "severe"
+    assert "state the plan, such as shares='control=75,treatment=25'" in finding["message"]
+
+
+def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
+    study = uneven(240, 160)
+    finding = sample_ratio(study)
+    assert finding["severity"] == "warning"
+    assert "broken" not in finding["message"]
+    assert study.users.headline["verdict"].tolist() == ["better"]
+
+
+def test_the_same_mismatch_with_a_plan_is_severe():
+    study = uneven(240, 160, shares="control=50,treatment=50", gate="better")
+    assert sample_ratio(study)["severity"] == "severe"
+    assert study.gate.undecided
+
+
+def test_shares_that_were_planned_are_no_mismatch():
+    study = uneven(300, 100, shares="control=75,treatment=25", gate="better")
+    assert sample_ratio(study)["severity"] == "note"
+    assert study.gate.passed
+
+
+@pytest.mark.parametrize(
+    "rule", ["better", "not worse", "orders.low >= 0", "none of code EK3*", "orders.value >= 0"]
+)
+def test_every_gate_waits_for_the_assignment(rule):
+    gate = uneven(300, 100, gate=rule).gate
+    assert gate.message.startswith("gate not decided")
+    assert "the assignment is broken" in gate.message
+
+
+def test_a_severe_finding_fails_the_gate_on_findings():
+    assert uneven(300, 100, gate="none of severity severe").gate.message.startswith("gate failed")
+
+
+def test_check_and_diff_wait_for_the_assignment_too(tmp_path, capsys):
+    for day in ("old", "new"):
+        file = saved(uneven(300, 100), tmp_path / day, "interleaving")
+    assert command.main(["check", str(file), "not worse"]) == 3
+    assert "the assignment is broken" in capsys.readouterr().err
+    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
+    assert "the assignment is broken" in diff.gate.message
+
+
+# The control of an A/B test -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "control"),
+    [
+        (("B", "A"), "A"),
+        (("new", "holdout"), "holdout"),
+        (("on", "off"), "off"),
+        (("drug", "placebo"), "placebo"),
+        (("new", "old"), "old"),
+        (("1", "0"), "0"),
+        (("Variant", "Control Group"), "Control Group"),
+        (("a", "control"), "control"),
+    ],
+)
+def test_the_usual_name_of_a_control_is_the_baseline(names, control):
+    table = pd.DataFrame(
+        {"user": range(8), "arm": [*names] * 4, "orders": [1, 9, 0, 9, 1, 8, 2, 9]}
+    )
+    study = ek.interleaving(users=table, metrics="orders", world="none").users
+    assert study.settings.baseline == control
+    messages = [finding.message for finding in experiment_page.of_users(study)]
+    assert f" Its name makes {control} the baseline" in " ".join(messages)
+
+
+def test_arms_without_such_a_name_have_no_baseline():
+    table = pd.DataFrame({"user": range(4), "arm": ["free", "paid"] * 2, "orders": [1, 2, 3, 5]})
+    assert (
+        ek.interleaving(users=table, metrics="orders", world="none").users.settings.baseline is None
+    )
+
+
+def test_a_check_finds_the_same_control(tmp_path, capsys):
+    file = saved(uneven(200, 200), tmp_path, "interleaving")
+    assert command.main(["check", str(file), "better"]) == 0
 
 
 # papermill ----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
@@ -19,6 +19,7 @@ from evalkit.pages.shared_findings import (
     slices,
     undirected,
 )
+from evalkit.parameters.kinds import written
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
@@ -103,6 +104,7 @@ def answers(study: Experiment) -> dict[str, Any]:
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
+        "baseline": study.settings.baseline,
         **as_json.records(
             adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
         ),
@@ -115,11 +117,11 @@ def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
     units, read = plural(study.unit_name, 2), columns_read(study.table.columns)
     data = [kinds.BUNDLED.warning()] if study.sample else []
-    data += [
-        kinds.ARMS.note(
-            study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read
-        )
-    ]
+    baseline = ""
+    if study.settings.baseline and study.p.baseline != study.settings.baseline:
+        baseline = f" Its name makes {study.settings.baseline} the baseline."
+    facts = {"users": units.capitalize(), "sizes": counts(study.sizes), "columns": read}
+    data.append(kinds.ARMS.note(study.users, **facts, baseline=baseline))
     data += [*undirected(study), *design(study), *held(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
@@ -134,15 +136,12 @@ def design(study: Experiment) -> Iterator[Finding]:
     if study.sample_ratio is None:
         yield kinds.SAMPLE_RATIO.note(None, "unknown")
     else:
-        misassigned = study.sample_ratio < experiment.BROKEN
-        broken = (
-            f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
-            if misassigned
-            else ""
-        )
-        planned = "the planned shares" if study.p.shares else "equal arms"
-        facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": broken}
-        yield kinds.SAMPLE_RATIO.rated(WARNING if misassigned else NOTE, None, "tested", **facts)
+        severity = WARNING if study.misassigned else NOTE
+        if study.broken_design:
+            severity = SEVERE
+        planned = "the planned shares" if study.planned else "equal arms"
+        facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": _broken(study)}
+        yield kinds.SAMPLE_RATIO.rated(severity, None, "tested", **facts)
     if cost := study.looks:
         bounds = {
             "obrien_fleming": number(cost["obrien_fleming"], 4),
@@ -155,6 +154,22 @@ def design(study: Experiment) -> Iterator[Finding]:
         }
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
+
+
+def _broken(study: Experiment) -> str:
+    """What a mismatch means, and the parameter that states the plan; "" if there is none."""
+    if not study.misassigned:
+        return ""
+    if study.planned:
+        return (
+            " The assignment is broken: no result counts. Check shares, which states the plan, and "
+            "the assignment."
+        )
+    shares = {name: str(share) for name, share in study.percentages.items()}
+    plan = f"if unequal arms were planned, state the plan, such as shares='{written(shares)}'."
+    if study.broken_design:
+        return f" The assignment is broken, no result counts; {plan}"
+    return f" The arms differ from equal ones; {plan}"
 
 
 def _usual(study: Experiment) -> Iterator[Finding]:

@@ -111,6 +111,8 @@ def _sentences(study: Study) -> list[str]:
     """The answer, and what turns it round; that a constant prediction is better than every system
     comes first.
     """
+    if study.broken_design:
+        return [f"No verdict: {study.broken_design}."]
     usual, further = _answer(study), [*_contrary(study), *_weakest(study)]
     label = study.primary.label
     value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
@@ -455,7 +457,7 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
             f"{percent(diagnostics.equivalence_level(study))} interval within {_margin(study)}",
         )
     if row["verdict"] == "cannot tell":
-        alone = row["p"] < diagnostics.alpha(study)
+        alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
         return (
             (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
             if alone
@@ -508,6 +510,7 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         for name, row in against.items()
         if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0
     }
+    would = {} if study.broken_design else would
     shown = listed(
         (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
     )

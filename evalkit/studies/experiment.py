@@ -15,10 +15,12 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.rows import Sums
-from evalkit.numbers import unit_noun
+from evalkit.names import control_of
+from evalkit.numbers import p_value, unit_noun
 from evalkit.online import experiments, logs
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import UNKNOWN
+from evalkit.parameters.policy import obstacle
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
@@ -37,6 +39,8 @@ TOP_HEAVY = (
 # short
 FEW_OTHERS = 10
 BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
+# the same where no shares were stated, so that unequal ones may have been planned
+BROKEN_UNPLANNED = 1e-6
 MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt
 
 
@@ -223,6 +227,28 @@ class Experiment(Study):
             "false_positive_rate": multiplicity.false_positive_rate(n, level=level),
         } | last
 
+    @property
+    def planned(self) -> bool:
+        """True if the planned shares of the arms are stated."""
+        return isinstance(self.p.shares, Mapping)
+
+    @property
+    def percentages(self) -> dict[str, int]:
+        """The share of the users in each arm, in whole per cent, at least 1."""
+        return {name: max(round(100 * n / self.users), 1) for name, n in self.sizes.items()}
+
+    @property
+    def misassigned(self) -> bool:
+        """True if the users are shared out in another way than was planned, or than into equal
+        arms.
+        """
+        return self.sample_ratio is not None and self.sample_ratio < BROKEN
+
+    @property
+    def broken_design(self) -> str:
+        """That the users are not shared out as planned."""
+        return assignment(self.sizes, self.sample_ratio, planned=self.planned)
+
     # The users
 
     @cached_property
@@ -368,6 +394,15 @@ def few_others(study: Experiment) -> dict[str, int]:
     return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
 
 
+def assignment(sizes: Mapping[str, int], p: float | None, *, planned: bool) -> str:
+    """Why no result of these arms counts, by the p-value of their shares; "" if results count."""
+    if p is None or p >= (BROKEN if planned else BROKEN_UNPLANNED):
+        return ""
+    users = " and ".join(f"{name} {size:,}" for name, size in sizes.items())
+    plan = "the planned shares" if planned else "equal arms"
+    return obstacle("assignment", sizes=users, planned=plan, p=p_value(p))
+
+
 def only_without_looks(study: Experiment) -> bool:
     """True if the smallest p is below 1 − level, but not below the bound that accounts for the
     interim analyses.
@@ -398,10 +433,10 @@ def read(
             raise ParameterError(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
-    settings = replace(
-        own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics
-    )
     arms, read = table.assigned.arms, table.sources
+    settings = own_settings(shared, logs.column_names(data), arms)
+    baseline = settings.baseline or control_of(arms)
+    settings = replace(settings, metrics=metrics, baseline=baseline)
     return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
 
 

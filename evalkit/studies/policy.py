@@ -303,7 +303,10 @@ def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict
     row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)
     if isinstance(rule.claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
-        return row | {"result": FAIL if codes else PASS, "why": ", ".join(codes)}
+        if codes:
+            return row | {"result": FAIL, "why": ", ".join(codes)}
+        broken = next(filter(None, (study.broken_design for study in studies)), "")
+        return row | {"result": NOT_DECIDED if broken else PASS, "why": broken}
     return row | {"result": studies[0].word, "why": ""}
 
 

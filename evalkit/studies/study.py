@@ -22,7 +22,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
-from evalkit.parameters.policy import PASS, Against, Policy
+from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy
 from evalkit.parameters.reports import Compared, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
@@ -496,10 +496,11 @@ class Study(ABC):
         self, chosen: Chosen, pair: tuple[str, str], c: significance.Comparison
     ) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
-        e, word = (
-            c.difference,
-            significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.direction),
-        )
+        e = c.difference
+        word: str = CANNOT_TELL
+        if not self.broken_design:
+            direction = chosen.metric.direction
+            word = significance.verdict(c, margin=self.settings.margin, direction=direction)
         place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(
             e, "difference"
         )
@@ -652,11 +653,16 @@ class Study(ABC):
         """This study with all intervals and tests at another level."""
         return replace(self, settings=replace(self.settings, level=level))
 
+    @property
+    def broken_design(self) -> str:
+        """Why no result of the study counts, whatever it is; "" if results count."""
+        return ""
+
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
         """Why no rule on a system, or on its difference from a second one, can be decided; "" if
         one can.
         """
-        return ""
+        return self.broken_design
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits of a system, or of its difference from a second one, cannot be computed at

@@ -25,6 +25,7 @@ from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.names import control_of
 from evalkit.numbers import estimate as printed, unpacked
 from evalkit.parameters import reports
 from evalkit.parameters.policy import obstacle
@@ -32,7 +33,7 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
-from evalkit.studies import diagnostics, study, units
+from evalkit.studies import diagnostics, experiment, study, units
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,7 +542,8 @@ class Recomputed(study.Study):
         own = [of for of in file.about["metrics"] if of["table"] == table]
         part = results[table] if table else results
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
-        given |= {"baseline": None} if given.get("baseline") not in systems else {}
+        if given.get("baseline") not in systems:
+            given["baseline"] = control_of(systems) if "sample_ratio" in part else None
         p = reports.Compared.of(given)
         settings = study.settings(p, [chosen(of, file.parameters) for of in own])
         return cls(
@@ -552,6 +554,15 @@ class Recomputed(study.Study):
     def unit_name(self) -> str:
         """What the report calls its unit."""
         return str(self.file.about["unit"][self.table])
+
+    @property
+    def broken_design(self) -> str:
+        """That the users of an A/B test are not shared out as planned."""
+        if "sample_ratio" not in self.results:
+            return ""
+        planned = self.file.parameters.get("shares") is not None
+        sizes = self.results["population"]["sizes"]
+        return experiment.assignment(sizes, self.results["sample_ratio"], planned=planned)
 
     @property
     def word(self) -> str | None:
@@ -583,7 +594,9 @@ class Recomputed(study.Study):
         ]
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
-        """That the report does not compare the two."""
+        """That no result counts, or that the report does not compare the two."""
+        if self.broken_design:
+            return self.broken_design
         if (chosen.label, system, second) in self._reported:
             return ""
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
