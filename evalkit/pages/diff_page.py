@@ -18,7 +18,17 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.findings import kinds
-from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
+from evalkit.numbers import (
+    counted,
+    decimals,
+    estimate,
+    listed,
+    number,
+    p_value,
+    percent,
+    plural,
+    signed,
+)
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
 from evalkit.parameters.kinds import written
 from evalkit.report import Results
@@ -50,9 +60,24 @@ def title(study: Diff) -> Html:
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if not study.same:
-        return first_screen.verdict(study, *most_changed(study.primary.label, study.most_changed))
+        more = most_changed(study.primary.label, study.most_changed)
+        return first_screen.verdict(study, *more, opening=_loss(study))
     units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
     return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])
+
+
+def _loss(study: Diff) -> list[str]:
+    """The largest significant loss in a sentence; nothing without one, or where the answer is that
+    sentence.
+    """
+    row = study.largest_loss
+    if row is None or (len(study.headline) == 1 and row["metric"] == study.primary.label):
+        return []
+    new, old = study.common_values(row)
+    width = decimals([new, old], [row["low"]], [row["high"]])
+    values = " instead of ".join(number(value, width) for value in (new, old))
+    first, second = study.spoken(row["first"]), study.spoken(row["second"])
+    return [f"{first} is worse than {second} by {row['metric']}: {values}."]
 
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:

@@ -75,11 +75,14 @@ def heading(report: str, asked: str, of: Any) -> Html:
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
-def verdict(study: Study, *more: str) -> Html:
+def verdict(study: Study, *more: str, opening: Sequence[str] = ()) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how
     it was tested.
+
+    opening: what stands before the answer, in the place of a metric that contradicts it.
     """
-    parts = [*gate(study), tables.answer(*_sentences(study), *more), strip(study), gloss(study)]
+    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
+    parts = [*gate(study), tables.answer(*sentences), strip(study), gloss(study)]
     how = (
         [tables.folded("How this was tested", tables.paragraph(_how(study)))]
         if len(study.headline)
@@ -96,6 +99,11 @@ SIDES_IN_WORDS = {
 }
 
 
+def _begun(sentence: str) -> str:
+    """A sentence whose article has a capital letter; names stay as they are."""
+    return f"The {sentence[4:]}" if sentence.startswith("the ") else sentence
+
+
 def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
@@ -107,13 +115,16 @@ def gloss(study: Study) -> Html:
     )
 
 
-def _sentences(study: Study) -> list[str]:
+def _sentences(study: Study, opening: Sequence[str]) -> list[str]:
     """The answer, and what turns it round; that a constant prediction is better than every system
     comes first.
     """
     if study.broken_design:
         return [f"No verdict: {study.broken_design}."]
-    usual, further = _answer(study), [*_contrary(study), *_weakest(study)]
+    usual = _answer(study)
+    if opening:
+        return [*opening, usual]
+    further = [*_contrary(study), *_weakest(study)]
     label = study.primary.label
     value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
     same = page.places(study, label)
@@ -138,9 +149,8 @@ def _contrary(study: Study) -> Iterator[str]:
     if len(pairs):
         first, by = pairs.iloc[0][["first", "metric"]]
         worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
-        yield (
-            f"But by {by} {shortened(first)} is significantly worse than {_several(study, worse)}."
-        )
+        others = _several(study, worse)
+        yield f"But by {by} {_name(study, first)} is significantly worse than {others}."
 
 
 def _weakest(study: Study) -> Iterator[str]:
@@ -185,7 +195,7 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     metric, names = row["metric"], (row["first"], row["second"])
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
-    first, second = map(shortened, names)
+    first, second = (_name(study, name) for name in names)
     over, values = "", f"{a} and {b}"
     both, instead = (
         f"{metric} is {values}",
@@ -329,7 +339,12 @@ def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
         return numbers.counted(len(names), study.compares)
-    return numbers.enumerated(map(shortened, names), last)
+    return numbers.enumerated([_name(study, name) for name in names], last)
+
+
+def _name(study: Study, system: str) -> str:
+    """A system in a sentence."""
+    return shortened(study.spoken(system))
 
 
 def _any(study: Study, names: Sequence[str]) -> str:

@@ -174,9 +174,57 @@ class Diff(Shown, Study):
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The comparisons of the metric that decides, the strongest evidence first."""
+        """The comparisons of the metric that decides: losses, the largest first, then the strongest
+        evidence.
+        """
         rows = super().headline
-        return rows.sort_values("p", kind="stable") if len(rows) else rows
+        if not len(rows):
+            return rows
+        loss = rows["difference"].abs().where(rows["verdict"] == "worse", 0.0)
+        order = rows.assign(loss=-loss).sort_values(["loss", "p"], kind="stable")
+        return order.drop(columns="loss")
+
+    @property
+    def largest_loss(self) -> Row | None:
+        """The comparison with the largest significant loss: by the metric that decides, else by
+        another one, as a share of its old value; None if nothing is worse.
+        """
+        worse = self.comparisons[self.comparisons["verdict"] == "worse"]
+        deciding = worse[worse["metric"] == self.primary.label]
+        rows = (deciding if len(deciding) else worse).to_dict("records")
+        return max(rows, key=self._loss_size, default=None)
+
+    def _loss_size(self, row: Row) -> float:
+        """The size of a loss, by another metric than the one that decides as a share of the old
+        value.
+        """
+        size = float(abs(row["difference"]))
+        if row["metric"] == self.primary.label:
+            return size
+        old = abs(self.common_values(row)[1])
+        return size / old if old else float("inf")
+
+    def common_values(self, row: Row) -> tuple[float, float]:
+        """The values of both sides of a comparison, over the units that it compares."""
+        chosen = next(one for one in self.settings.metrics if one.label == row["metric"])
+        pair = row["first"], row["second"]
+        new, old = (self.estimate(chosen, side).value for side in pair)
+        return new, old
+
+    def spoken(self, system: str) -> str:
+        """A side by the name of its system, with the side where both have one name."""
+        pair = next(pair for pair in self.side_pairs if system in pair)
+        side = NEW if system == pair[0] else OLD
+        name = system.removeprefix(side)
+        if name == UNNAMED:
+            name = "model"
+        renamed = pair[0].removeprefix(NEW) != pair[1].removeprefix(OLD)
+        return name if renamed and name != "model" else f"the {side}{name}"
+
+    @property
+    def side_pairs(self) -> list[tuple[str, str]]:
+        """The new and the old side of each system."""
+        return [(f"{NEW}{name}", f"{OLD}{was}") for name, was in self.partner.items()]
 
     @property
     def family_size(self) -> int:

@@ -537,6 +537,10 @@ class Study(ABC):
             "verdict", key=lambda words: words.map(results) == PASS, kind="stable"
         )
 
+    def spoken(self, system: str) -> str:
+        """A system as a sentence names it."""
+        return system
+
     @property
     def opponents(self) -> tuple[str, str]:
         """The first pair of the headline; raises InputError if there is none."""
