@@ -372,6 +372,45 @@ def test_a_check_finds_the_same_control(tmp_path, capsys):
     assert command.main(["check", str(file), "better"]) == 0
 
 
+# Each state, by Python and by `evalkit check` -----------------------------------------------------
+
+
+def not_compared(folder, gate):
+    for day, name in (("old", "m-0806"), ("new", "m-1120")):
+        saved(ek.rating(forecasts(name, "base"), metrics="mae"), folder / day, "rating")
+    return compared(folder, gate=gate)
+
+
+STATES = {
+    "kept": (lambda folder, gate: arms("orders", gate=gate), "better", ""),
+    "failed": (lambda folder, gate: arms("refunds", gate=gate), "not worse", "gate failed"),
+    "cannot tell": (
+        lambda folder, gate: arms("orders", gate=gate),
+        "orders.low >= 10",
+        "gate failed",
+    ),
+    "not compared": (not_compared, "not worse", "gate not decided"),
+    "direction": (lambda folder, gate: arms("widgets", gate=gate), "better", "gate not decided"),
+    "assignment": (lambda folder, gate: uneven(300, 100, gate=gate), "better", "gate not decided"),
+}
+
+
+@pytest.mark.parametrize("as_policy", [False, True])
+@pytest.mark.parametrize("state", STATES)
+def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_policy):
+    make, rule, words = STATES[state]
+    if as_policy:
+        path = tmp_path / "policy.toml"
+        path.write_text(f'[[rule]]\nthat = "{rule}"\n', encoding="utf-8")
+        rule = str(path)
+    study = make(tmp_path, rule)
+    file = saved(study, tmp_path, study.report)
+    assert study.gate.message[: len(words)] == words
+    assert study.gate.passed is (not words)
+    assert command.main(["check", str(file), rule]) == (3 if words else 0)
+    assert words in capsys.readouterr().err
+
+
 # papermill ----------------------------------------------------------------------------------------
 
 
