@@ -327,7 +327,7 @@ def test_systems_on_different_units_are_compared_on_those_that_both_have():
         "a has lower value than b: over the 40 rows that both have, value differs by −0.05."
     )
     assert answer(significance.read(partly_shared(c=-0.2))) == (
-        "a has the highest value, 0.50, and is better than c; it is worse than b over the rows "
+        "a has the highest value, 0.50, and is higher than c; it is lower than b over the rows "
         "that both have."
     )
 

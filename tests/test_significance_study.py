@@ -147,7 +147,7 @@ def test_a_figure_of_many_systems_holds_the_best_mean_ranks():
     )
     figure = significance_page.ranks(significance.read(table, baseline="s00"))
     assert "k = 40 systems" in figure.caption
-    assert "The figure shows the 30 best." in figure.caption
+    assert "The figure shows the 30 highest." in figure.caption
     assert [name for name in names if f"{name} " in figure.alt] == names[10:]
 
 
@@ -176,8 +176,8 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     assert sum(bar.get_height() for bar in ax.patches) == 100
 
 
-@pytest.mark.parametrize("less_is_better", [False, True])
-def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
+@pytest.mark.parametrize(("direction", "units"), [(1, 1), (-1, 3), (0, 0)])
+def test_differences_that_are_better_are_green(monkeypatch, direction, units):
     d = np.array([-0.4, -0.3, -0.2, 0.1])
     ax = axes(
         plots.histogram,
@@ -185,7 +185,7 @@ def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
         Counted.of(d),
         xlabel="x",
         ylabel="y",
-        less_is_better=less_is_better,
+        direction=direction,
     )
     green = [
         bar
@@ -193,7 +193,7 @@ def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
         for bar in part
         if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()
     ]
-    assert sum(bar.get_height() for bar in green) == (3 if less_is_better else 1)
+    assert sum(bar.get_height() for bar in green) == units
 
 
 # The report

@@ -48,7 +48,7 @@ def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance |
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
-    >>> study = ek.significance(values, baseline="old")
+    >>> study = ek.significance(values, metrics="accuracy", baseline="old")
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
