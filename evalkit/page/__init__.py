@@ -7,9 +7,9 @@ Classes that tables and studies may use in the HTML that they display; all text 
 escaped.
 
 `<div class="verdict WORD"><p><strong>better</strong> …</p><p>…</p></div>`
-    the answer; WORD is better, worse, equivalent, cannot-tell, pass or fail. The word stands also
-    in <strong>, as colour alone says nothing in print; further paragraphs are small. Several
-    verdicts stack to one block.
+    the answer; WORD is better, worse, higher, lower, equivalent, cannot-tell, pass or fail. The
+    word stands also in <strong>, as colour alone says nothing in print; further paragraphs are
+    small. Several verdicts stack to one block.
 `<!--at WORD--><ul class="notes"><li>…</li><li class="warn">…</li></ul><!--/at-->`
     findings; `warn` for what could change the answer. The page moves them to the section whose
     heading has the word.

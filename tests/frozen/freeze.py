@@ -57,8 +57,8 @@ def run(case: Case, made: Path) -> dict[str, Any]:
 
 
 def published(report: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The results that a notebook publishes: its parameters, its cell that reads and its last cell,
-    run here.
+    """The results that a notebook publishes: its parameters, its cell that reads and the one that
+    publishes, run here.
     """
     cells = json.loads((ROOT / "notebooks" / f"{report}.ipynb").read_text(encoding="utf-8"))[
         "cells"
@@ -73,10 +73,11 @@ def published(report: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := set(values) - set(names):
         raise SystemExit(f"notebooks/{report}.ipynb has no parameter {', '.join(sorted(unknown))}")
     names |= values
-    for i in range(first + 1, len(code) - 1):
+    publishing = next(i for i, cell in enumerate(code) if cell["id"] == "results")
+    for i in range(first + 1, publishing):
         if "study =" in source[i]:
             exec(source[i], names)
-    *imports, last = source[len(code) - 1].strip().splitlines()
+    *imports, last = source[publishing].strip().splitlines()
     exec("\n".join(imports), names)
     return eval(last, names)._repr_mimebundle_()[RESULTS]
 
