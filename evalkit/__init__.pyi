@@ -193,7 +193,7 @@ def diff(
     new: the later report, as old
     earlier: reports before these two, in their order, for the series over time
     metrics: the metrics to compare, the first gives the verdict; None: those of both
-    pairs: systems with other names in the old report, "m-1120=m-0806": the new name, then the old
+    pairs: systems with other names in the old report, new name first: "{m-1120: m-0806}"
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
     margin: differences within plus or minus this value are equivalent
@@ -464,7 +464,7 @@ def significance(
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
-    >>> study = ek.significance(values, baseline="old")
+    >>> study = ek.significance(values, metrics="accuracy", baseline="old")
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
 

@@ -640,7 +640,7 @@ class Diff(Compared):
     )
     pairs: Mapping[str, str] = option(
         PAIRS,
-        'systems with other names in the old report, "m-1120=m-0806": the new name, then the old',
+        'systems with other names in the old report, new name first: "{m-1120: m-0806}"',
     )
     baseline: str | None = None  # the old report; these four are no parameters of a diff
     data_date: str | None = None
