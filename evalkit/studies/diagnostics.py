@@ -134,7 +134,7 @@ def moved_by_ties(estimate: Mapping[str, float]) -> bool:
 NO_DIFFERENCE = "no difference"
 
 
-class Words(NamedTuple):
+class VerdictWords(NamedTuple):
     """How a comparison is worded: the verdict on a first system that has more of what is good, and
     the opposite; and what the first of all systems is.
     """
@@ -144,11 +144,11 @@ class Words(NamedTuple):
     best: str
 
 
-def words(study: Study) -> Words:
+def words(study: Study) -> VerdictWords:
     """The words of the metric that decides: higher and lower where its direction is not known."""
     if study.primary.metric.direction == 0:
-        return Words("higher", "lower", "highest")
-    return Words("better", "worse", "best")
+        return VerdictWords("higher", "lower", "highest")
+    return VerdictWords("better", "worse", "best")
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
