@@ -55,6 +55,32 @@ class Parted:
         return map(self.__getitem__, range(len(self)))
 
 
+@dataclass(frozen=True, eq=False)
+class Redrawn:
+    """Pairs of row numbers of folds that were each drawn anew from the same ids.
+
+    fold, id: of each row. A fold was trained on the ids that it does not test: a row of each.
+    """
+
+    fold: Ints
+    id: Ints
+
+    @cached_property
+    def first(self) -> Ints:
+        """The first row of each id."""
+        return np.unique(self.id, return_index=True)[1]
+
+    def __len__(self) -> int:
+        return int(self.fold.max()) + 1
+
+    def __getitem__(self, number: int) -> tuple[Ints, Ints]:
+        test = np.flatnonzero(self.fold == number)
+        return self.first[~np.isin(self.id[self.first], self.id[test])], test
+
+    def __iter__(self) -> Iterator[tuple[Ints, Ints]]:
+        return map(self.__getitem__, range(len(self)))
+
+
 @dataclass(frozen=True)
 class Folds:
     """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made
@@ -64,7 +90,7 @@ class Folds:
     """
 
     rows: int
-    pairs: Sequence[tuple[Ints, Ints]] | Parted
+    pairs: Sequence[tuple[Ints, Ints]] | Parted | Redrawn
     rule: str
     names: tuple[str, ...] = ()
 
@@ -399,6 +425,12 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     if len(sets) > 1 and {TRAINING, TEST} & {*sets.values()}:
         return _holdout(fold, sets)
     return replace(_by_part(fold.code, fold.names), names=fold.names)
+
+
+def redrawn(fold: Coded, id: Ints) -> Folds:
+    """The folds of a column, each drawn anew from the same ids, whose number each row has."""
+    rule = f"{len(fold.names)} folds of the fold column, each drawn anew from the same ids"
+    return Folds(len(fold), Redrawn(fold.code, id), rule, fold.names)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ from evalkit.studies.diagnostics import (
     most_units,
     rank_tiers,
 )
-from evalkit.studies.paired import FOLDS, Significance
+from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
 pieces.offered(__name__)
@@ -217,8 +217,8 @@ def _units(study: Significance) -> Iterator[Finding]:
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
     if study.p.test_to_train:
         yield kinds.CORRECTED_FOLDS.note()
-    elif study.unit_name.lower() in FOLDS:
-        yield kinds.FOLDS_AS_UNITS.warning(unit=study.unit_name)
+    elif study.splits:
+        yield kinds.FOLDS_AS_UNITS.warning(unit=study.splits)
 
 
 def _many(study: Significance) -> Iterator[Finding]:

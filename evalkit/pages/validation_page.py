@@ -71,6 +71,8 @@ def _extent(study: Validation) -> str:
     repeats = study.examples.repeats
     if repeats > 1:
         return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
+    if study.examples.redrawn:
+        return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -235,7 +237,7 @@ def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
     items = [*page.metric_definitions(study), *texts.meanings("validation")]
     items += texts.meanings("holdout") if study.training_gap is not None else []
-    again = study.other is not None or study.examples.repeats > 1
+    again = study.other is not None or study.examples.ids_again
     items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
     return tables.definitions(items)
 
@@ -354,7 +356,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
     simulated.
     """
     e = study.examples
-    if e.repeats > 1:
+    if e.ids_again:
         least, most = study.times_of_ids
         each = f"{least}" if least == most else f"{least} to {most}"
         once = (
@@ -362,8 +364,10 @@ def _folds(study: Validation) -> Iterator[Finding]:
             if study.settings.unit != "id"
             else " Each id counts once, with the mean of its repeats."
         )
-        facts = {"repeats": e.repeats, "rows": len(e), "ids": study.distinct}
-        yield kinds.REPEATED_FOLDS.note(e.repeats, each=each, once=once, **facts)
+        form = "redrawn" if e.redrawn else "repeats"
+        times = len(study.tests) if e.redrawn else e.repeats
+        facts = {"times": times, "rows": len(e), "ids": study.distinct}
+        yield kinds.REPEATED_FOLDS.note(times, form, each=each, once=once, **facts)
     if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:

@@ -140,7 +140,7 @@ class Validation(Shown, Study):
         """
         time, one_column = (
             self.examples.time,
-            not (self.fitted or self.holdout or self.examples.repeats > 1),
+            not (self.fitted or self.holdout or self.examples.ids_again),
         )
         return self.split.in_time(time) if one_column and time is not None else self.split
 
@@ -159,7 +159,7 @@ class Validation(Shown, Study):
         e = self.examples
         return (
             self.rows.size
-            if e.repeats == 1 or e.id is None
+            if not e.ids_again or e.id is None
             else len(np.unique(e.id.code[self.rows]))
         )
 
@@ -195,12 +195,12 @@ class Validation(Shown, Study):
         """The rows of the estimates as text: the test rows of a holdout, or all rows pooled out of
         fold.
         """
-        return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
+        return HELD_OUT if self.holdout else REPEATED if self.examples.ids_again else POOLED
 
     @property
     def row_name(self) -> str:
         """The noun for what `distinct` counts: ids if rows are repeated, else rows."""
-        return "id" if self.examples.repeats > 1 else "row"
+        return "id" if self.examples.ids_again else "row"
 
     @property
     def baseline(self) -> str:

@@ -15,10 +15,12 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
+from evalkit.names import usual
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
+from evalkit.reading.inputs import unit_columns
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import (
@@ -44,7 +46,8 @@ RESAMPLES = 2_000
 DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
-FOLDS = ("fold", "split", "repeat", "seed", "run")
+_PART = rf"({'|'.join(usual('folds')['parts'])})[ _-]?[0-9]+"
+SPLIT = rf"(?i)^{_PART}([ _./-]*{_PART})*$"  # Fold01.Rep1, split 3
 OTHERS = "; choose systems that share some: systems='NAME,NAME', or baseline='NAME'"
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
@@ -242,6 +245,20 @@ class Significance(shown.Shown, Study):
         """The noun for a unit, from the input."""
         name = "fold" if self.p.test_to_train else self.data.name
         return "row" if name == "id" else unit_noun(name, "unit")
+
+    @cached_property
+    def splits(self) -> str:
+        """What the units are called if they are folds or other splits of one table, else ""."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if unit_columns.key(self.unit_name) in usual("folds")["columns"]:
+            return self.unit_name
+        if self.unit is not None or self.data.id is None:
+            return ""
+        names = pa.array(self.data.id, pa.string())
+        named = pc.all(pc.match_substring_regex(names, SPLIT)).as_py()
+        return str(names[0]) if named else ""
 
     @cached_property
     def slices(self) -> list[Slice]:

@@ -90,7 +90,10 @@ def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> 
     labels.
     """
     assert e.fold is not None
-    split = splits.read(e.fold, e.repeat)
+    if e.redrawn and e.id is not None:
+        split = splits.redrawn(e.fold, e.id.code)
+    else:
+        split = splits.read(e.fold, e.repeat)
     rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}
     systems = {name: Rows(e.label, score, rounded[name]) for name, score in e.score.items()}
     known, every, train = np.zeros(len(e)), len(split.tested) == len(e), split.pairs[0][0]

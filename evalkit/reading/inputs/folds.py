@@ -46,6 +46,7 @@ TRAINING, TEST, DEVELOPMENT, YES_NO = (
 )
 MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
 TIME = Rule("hold numbers or ISO dates as times", None, "")
@@ -105,6 +106,35 @@ class Examples:
         """The number of repeats of the folds, 1 without a column of repeats."""
         return 1 if self.repeat is None else len(self.repeat.names)
 
+    @cached_property
+    def redrawn(self) -> bool:
+        """True if each fold was drawn anew from the same ids: random holdouts, bootstrap samples,
+        pairs left out, or k folds drawn again under other names.
+
+        Folds of one split have no id in common but by mistake. Folds drawn anew have most of their
+        ids in common, or as many as chance gives if each tests at least `DRAWN` of the ids (Lincoln
+        and Petersen's estimate of their number). A row that was drawn again keeps its label, group
+        and time.
+        """
+        if self.id is None or self.fold is None or self.repeats > 1 or self.features is not None:
+            return False
+        times = np.bincount(self.id.code)
+        meetings = int((times * (times - 1)).sum())
+        if not meetings or TRAINING in map(set_of, self.fold.names):
+            return False
+        sides = (self.label, self.group_number, self.time)
+        if not all(_agree(self.id.code, side) for side in sides if side is not None):
+            return False
+        size = np.bincount(self.fold.code)
+        ids = (len(self) ** 2 - int((size**2).sum())) / meetings
+        most_again = 2 * np.count_nonzero(times > 1) >= np.count_nonzero(times)
+        return bool(most_again or size.mean() <= 2 or size.mean() >= DRAWN * ids)
+
+    @property
+    def ids_again(self) -> bool:
+        """True if ids have several rows because the folds were drawn several times."""
+        return self.repeats > 1 or self.redrawn
+
     @property
     def group_number(self) -> Ints | None:
         """The group of each row as a number."""
@@ -115,7 +145,7 @@ class Examples:
         """The noun of the unit that varies: the group, else the id whose rows are repeated, else
         None.
         """
-        return "group" if self.group is not None else "id" if self.repeats > 1 else None
+        return "group" if self.group is not None else "id" if self.ids_again else None
 
     def units_named(self, rows: Ints) -> Any:
         """The names of the units of these rows, as Arrow text: the groups, else the ids."""
@@ -129,7 +159,7 @@ class Examples:
 
     def unit_of(self, rows: Ints) -> Ints | None:
         """The number of each row's unit, in the order of the names; None without units."""
-        of = self.group if self.group is not None else self.id if self.repeats > 1 else None
+        of = self.group if self.group is not None else self.id if self.ids_again else None
         return None if of is None else of.code if len(rows) == len(self) else of.code[rows]
 
     @property
@@ -213,6 +243,8 @@ def predictions(
     )
     if found.repeat is not None:
         _repeats_agree(rows, found)
+        if found.fold is not None and len(found.fold.names) == 1:
+            found = replace(found, fold=found.repeat, repeat=None)  # one holdout in each repeat
     elif found.id is not None:
         _refuse_unnamed_repeat(parts[0], found.id)
     if found.id is not None:
@@ -259,6 +291,13 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
     ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
+
+
+def _agree(id: Ints, values: np.ndarray) -> bool:
+    """True if all rows of an id have the same value."""
+    order = np.argsort(id, kind="stable")
+    same = np.diff(id[order]) == 0
+    return not (same & (values[order][1:] != values[order][:-1])).any()
 
 
 def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
+from evalkit.names import usual
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables import columns as roles_of, duck, rules
 from evalkit.reading.tables.columns import refused
@@ -250,14 +251,19 @@ class Column:
     @property
     def draws(self) -> bool:
         """True if its name says that it counts repetitions."""
-        return "draw" in self.uses
+        return "draw" in self.uses or self.splits
+
+    @property
+    def splits(self) -> bool:
+        """True if its name says that it numbers folds or other splits."""
+        return self.key in usual("folds")["columns"]
 
     @property
     def no_value(self) -> bool:
         """True if its name says that it is an id, a repetition, a rank, a position, a time or a
         weight.
         """
-        return bool(self.uses & _NO_VALUE) or self.identifies
+        return bool(self.uses & _NO_VALUE) or self.draws or self.identifies
 
     @property
     def groups(self) -> bool:

@@ -169,7 +169,7 @@ class Columns:
         """The columns that identify the units of a wide table; empty if each row is a unit.
 
         A usual name decides, then an id, then a text column with distinct cells, or the only text
-        beside repetitions.
+        beside repetitions, then the number of a split.
         """
         if usual := self._usual_unit():
             return usual
@@ -183,7 +183,8 @@ class Columns:
             if len(self.texts) == 1 and any(column.draws for column in self.every)
             else []
         )
-        return (named or distinct or repeated)[:1]
+        splits = [column for column in self.every if column.splits and column.distinct]
+        return (named or distinct or repeated or splits)[:1]
 
     def _usual_unit(self) -> list[Column]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is

@@ -1,0 +1,247 @@
+"""Sound designs that test a row several times, read without a false alarm, and planted leaks."""
+
+from collections.abc import Callable, Iterable
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from validation_tables import noise, severe
+from whole_pages import told
+
+from evalkit.arrays import InputError
+from evalkit.offline import leakage, splits
+from evalkit.pages import validation_page
+from evalkit.studies import significance, validation
+
+IDS = 120
+
+
+def predicted(ids: np.ndarray, fold: object, seed: int) -> pd.DataFrame:
+    """Out-of-fold predictions of these ids, whose labels depend on nothing but the id."""
+    rng = np.random.default_rng(seed)
+    label = ids % 2
+    score = np.clip(rng.normal(0.4 + 0.2 * label, 0.2, ids.size), 0, 1)
+    return pd.DataFrame({"id": ids, "label": label, "score": score, "fold": fold})
+
+
+def joined(folds: dict[str, np.ndarray]) -> pd.DataFrame:
+    return pd.concat([predicted(ids, name, at) for at, (name, ids) in enumerate(folds.items())])
+
+
+def holdouts(count: int = 10, share: float = 0.2) -> pd.DataFrame:
+    rng = np.random.default_rng(count)
+    size = round(share * IDS)
+    return joined({f"split{i}": rng.permutation(IDS)[:size] for i in range(count)})
+
+
+def out_of_bag() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    drawn = [np.unique(rng.integers(IDS, size=IDS)) for _ in range(20)]
+    return joined(
+        {f"Bootstrap{i:02d}": np.setdiff1d(range(IDS), ids) for i, ids in enumerate(drawn)}
+    )
+
+
+def pairs_left_out() -> pd.DataFrame:
+    pairs = product(range(0, 30, 2), range(1, 30, 2))
+    return joined({f"pair {i}": np.array(pair) for i, pair in enumerate(pairs)})
+
+
+def negatives_drawn() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    pairs = zip(range(0, IDS, 2), rng.integers(IDS // 2, size=IDS // 2) * 2 + 1, strict=True)
+    return joined({f"pair {i}": np.array(pair) for i, pair in enumerate(pairs)})
+
+
+def repeated(named: str) -> pd.DataFrame:
+    """Five times five folds, whose column of folds names both."""
+    folds = {}
+    for repeat in range(5):
+        ids = np.random.default_rng(repeat).permutation(IDS)
+        for fold in range(5):
+            folds[named.format(repeat=repeat, fold=fold)] = ids[fold::5]
+    return joined(folds)
+
+
+NAMINGS = (
+    "rep{repeat}_fold{fold}",
+    "Fold{fold}.Rep{repeat}",
+    "Repeat{repeat}_Fold{fold}",
+    "{repeat}-{fold}",
+    "r{repeat}f{fold}",
+    "cv {repeat} / {fold}",
+)
+SOUND: dict[str, Callable[[], pd.DataFrame]] = {
+    "ten holdouts of 20%": holdouts,
+    "three holdouts of 20%": lambda: holdouts(3),
+    "two holdouts of 30%": lambda: holdouts(2, 0.3),
+    "one hundred holdouts of 10%": lambda: holdouts(100, 0.1),
+    "out of bag": out_of_bag,
+    "pairs left out": pairs_left_out,
+    "a negative drawn for each positive": negatives_drawn,
+}
+
+
+@pytest.mark.parametrize("design", SOUND)
+def test_a_sound_design_that_tests_ids_again_raises_no_alarm(design):
+    study = validation.read(SOUND[design]())
+    assert study.word != "fail"
+    assert not [finding for finding in study.audited if finding.name == "id on both sides"]
+
+
+@pytest.mark.parametrize("named", NAMINGS)
+def test_repeated_folds_named_in_the_column_of_folds_raise_no_alarm(named):
+    study = validation.read(repeated(named))
+    assert not severe(study)
+    assert study.word != "fail"
+
+
+def test_two_systems_on_folds_drawn_anew_are_compared():
+    one = holdouts()
+    other = one.assign(system="b", score=1 - one["score"])
+    study = validation.read(pd.concat([one.assign(system="a"), other]))
+    assert not severe(study)
+
+
+def test_repeated_folds_without_ids_raise_no_alarm():
+    assert not severe(validation.read(repeated("rep{repeat}_fold{fold}").drop(columns="id")))
+
+
+def test_ids_that_folds_test_again_count_once():
+    study = validation.read(repeated("rep{repeat}_fold{fold}"))
+    pooled = study.intervals.set_index("what").loc["pooled out of fold, ids with all their repeats"]
+    assert (pooled["n"], pooled["unit"]) == (IDS, "id")
+
+
+def test_each_fold_drawn_anew_trains_on_the_ids_that_it_does_not_test():
+    study = validation.read(holdouts())
+    train, test = study.folds.sizes
+    ids = len({*holdouts()["id"]})
+    assert set(train + test) == {ids}
+
+
+def test_the_page_says_that_folds_were_drawn_anew():
+    study = validation.read(holdouts())
+    assert f"{len({*holdouts()['id']})} ids in 10 folds" in validation_page.title(study).text
+    assert "Each of the 10 folds was drawn anew" in validation_page.findings(study).text
+
+
+def test_holdouts_called_test_in_each_repeat_are_read():
+    frame = holdouts()
+    frame = frame.assign(repeat=frame["fold"], fold="test")
+    assert validation.read(frame).word != "fail"
+
+
+@pytest.mark.parametrize("count, share", [(10, 0.2), (3, 0.3)])
+def test_folds_drawn_anew_by_rows_leak_through_their_groups(count, share):
+    frame = holdouts(count, share)
+    study = validation.read(frame.assign(group=frame["id"] // 4))
+    assert severe(study)["group on both sides"].count > 0
+
+
+def test_folds_drawn_anew_by_whole_groups_do_not_leak():
+    frame = holdouts()
+    whole = pd.concat(
+        [frame.assign(id=frame["id"] * 2 + half, group=frame["id"]) for half in (0, 1)]
+    )
+    assert not severe(validation.read(whole.assign(label=whole["group"] % 2)))
+
+
+# Planted leaks in one hundredth of the rows
+
+
+def five_folds(n: int = 500) -> pd.DataFrame:
+    ids = np.random.default_rng(5).permutation(n)
+    return predicted(ids, [f"fold{i % 5}" for i in range(n)], 5)
+
+
+def test_an_id_in_two_folds_of_one_split_is_severe():
+    frame = five_folds()
+    again = frame.iloc[:5].assign(fold=[f"fold{(i + 1) % 5}" for i in range(5)])
+    assert severe(validation.read(pd.concat([frame, again])))["id on both sides"].count == 10
+
+
+def test_an_id_marked_as_training_and_test_row_is_severe():
+    frame = five_folds()
+    sides = np.where(frame["fold"] == "fold0", "test", "train")
+    frame = frame.assign(fold=sides, id=np.where(frame["id"] < 10, frame["id"] // 2, frame["id"]))
+    frame = frame.drop_duplicates(["id", "fold"])
+    assert "id on both sides" in severe(validation.read(frame))
+
+
+def test_ids_whose_rows_have_other_labels_are_no_design():
+    frame = five_folds()
+    frame = frame.assign(id=np.arange(500) // 3)
+    assert "id on both sides" in severe(validation.read(frame))
+
+
+def test_a_group_in_two_folds_is_severe():
+    frame = five_folds()
+    group = np.where(np.arange(500) < 5, 0, np.arange(500))
+    assert severe(validation.read(frame.assign(group=group)))["group on both sides"].count == 5
+
+
+def test_training_rows_from_the_future_are_severe():
+    frame = five_folds()
+    blocks = frame.sort_values("fold").assign(time=np.arange(500))
+    assert not severe(validation.read(blocks))
+    moved = blocks.assign(time=np.where(np.arange(500) % 100 == 7, 499, blocks["time"]))
+    assert "time travel" in severe(validation.read(moved))
+
+
+def test_copies_of_one_row_in_a_hundred_are_severe():
+    frame = noise(1000)
+    copied = pd.concat([frame, frame.iloc[:10]], ignore_index=True)
+    folds = splits.k_fold(len(copied), seed=0, k=5)
+    found = leakage.duplicates(folds, copied.drop(columns="label"), copied["label"])
+    assert found is not None
+    assert (found.severity, found.count > 10) == ("severe", True)
+
+
+def test_an_id_twice_in_one_fold_is_refused_whatever_the_design():
+    frame = holdouts()
+    with pytest.raises(InputError, match="must occur once per fold"):
+        validation.read(pd.concat([frame, frame.iloc[[0]]]))
+
+
+# Scores of splits
+
+
+def scores(name: str, splits: Iterable[object]) -> pd.DataFrame:
+    """Scores of two models on 100 splits, with the column that names the split."""
+    rng = np.random.default_rng(36)
+    base = 0.8 + rng.normal(0, 0.03, 100)
+    frame = pd.DataFrame({"svm": base + rng.normal(0.012, 0.03, 100), "logreg": base})
+    return frame.assign(**{name: list(splits)})
+
+
+CARET = [f"Fold{fold:02d}.Rep{repeat}" for repeat in range(1, 11) for fold in range(1, 11)]
+SCORES = {
+    "split": range(100),
+    "iteration": range(100),
+    "cv_fold": range(100),
+    "Resample": CARET,
+    "id": [f"rep{repeat}_fold{fold}" for repeat in range(10) for fold in range(10)],
+    "name": [f"split {number}" for number in range(100)],
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_scores_of_splits_are_said_to_be_dependent(name, form):
+    frame = scores(name, SCORES[name])
+    if form == "long":
+        frame = frame.melt(name, var_name="model", value_name="score")
+    assert "share training rows are not independent. [EK410]" in told(significance.read(frame))
+
+
+def test_scores_of_splits_that_are_corrected_raise_no_warning():
+    study = significance.read(scores("split", range(100)), test_to_train=1 / 9)
+    assert "[EK410]" not in told(study)
+
+
+@pytest.mark.parametrize("name", ["question", "trial", "site"])
+def test_other_units_are_no_splits(name):
+    study = significance.read(scores(name, [f"n{number}" for number in range(100)]))
+    assert study.splits == ""
