@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
+from whole_pages import told
 
 from evalkit.drawing.tables import Html
+from evalkit.limits import USUAL, Limits, Reading
 from evalkit.metrics.curves import net_benefit
 from evalkit.pages import classes_page, classification_page
+from evalkit.parameters.reports import Classification
 from evalkit.studies import classes, classification
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -394,3 +397,36 @@ def test_classes_alone_have_no_such_pictures():
     assert classes_page.recorded(study) == {}
     assert all(getattr(classification_page, name)(study).html == "" for name in PICTURES)
     assert study.confused[["actual", "predicted", "n"]].to_numpy().tolist() == [["c", "a", 4]]
+
+
+# ---- probabilities that do not sum to 1 ----------------------------------------------------------
+
+BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+
+
+def unnormalised(scale: float | np.ndarray, limits: Limits = USUAL) -> str:
+    """The findings of a table whose probabilities are multiplied."""
+    frame = several(systems=1)
+    columns = [name for name in frame if name.startswith("p_")]
+    frame[columns] = frame[columns].mul(scale, axis=0)
+    return told(classification.study_of(Classification.of({"preds": frame}), limits))
+
+
+@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+def test_rows_that_do_not_sum_to_1_are_counted_with_their_range(limits):
+    scale = np.where(np.arange(240) < 12, 0.6, 1.0)
+    text = unnormalised(scale, limits)
+    assert "the sum of a row is m0 0.6 to 1 (12 rows not 1)" in text
+
+
+@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
+    frame = several(systems=1)
+    p = frame.to_numpy()[np.arange(240), [list(frame).index(f"p_{c}") for c in frame["label"]]]
+    scaled = -np.log(p.astype(float)).mean()
+    moved = -np.log(0.5) / (scaled - np.log(0.5))
+    assert f"which changes it: m0 −{100 * moved:.1f}%" in unnormalised(0.5, limits)
+
+
+def test_probabilities_that_are_rounded_raise_no_finding():
+    assert "EK316" not in unnormalised(1.0005)

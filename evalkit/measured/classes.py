@@ -18,9 +18,9 @@ from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.tables import against_rest
-from evalkit.measured.readings import WHOLE, Binned, Place, highest
+from evalkit.measured.readings import WHOLE, Binned, Place, RowSums, highest
 from evalkit.measured.rows import HeldRows
-from evalkit.metrics import counts, grid, kept, labels
+from evalkit.metrics import counts, kept, labels
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
@@ -432,9 +432,9 @@ class HeldClasses(HeldSeveral):
         rows = self.rows[system]
         return int((rows.scores.max(axis=1) > highest(rows.scores, rows.predicted)).sum())
 
-    def off(self, system: str) -> float:
-        """The largest difference from 1 of the sum of a row's scores."""
-        return float(np.abs(self.rows[system].scores.sum(axis=1) - 1).max())
+    def sums(self, system: str) -> RowSums:
+        """The sums of the rows' scores."""
+        return RowSums.of(self.rows[system], self.rows[system].weight)
 
     def constant(self, shares: Floats) -> Rows:
         """Rows that are all predicted as the largest class, with the shares of the classes as
@@ -493,11 +493,10 @@ class SummedClasses(Several):
         """The number of rows whose predicted class does not have the highest score."""
         return int(self.counted.facts.sums[1 + self.systems.index(system)])
 
-    def off(self, system: str) -> float:
-        """The largest difference from 1 of the sum of a row's scores."""
-        return float(
-            grid.scores(self.counted.more["off", self.systems.index(system)].whole.high[-1:])[0]
-        )
+    def sums(self, system: str) -> RowSums:
+        """The sums of the rows' scores."""
+        sums: RowSums = self.counted.more["sums", self.systems.index(system)]
+        return sums
 
     def constant(self, shares: Floats) -> Rows:
         """Rows that are all predicted as the largest class, with the shares of the classes as

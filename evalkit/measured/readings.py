@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue import metric, score_kinds
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.measured.rows import Terms
-from evalkit.metrics import calibration, grid, influence, kept
+from evalkit.metrics import calibration, grid, influence, kept, losses
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
@@ -30,7 +30,7 @@ from evalkit.statistics.class_cells import CellCounts, Counting
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
 
 LEAST = 2**12  # bins of the scores of a class or label at least
-ENDS = 4  # bins in which the lowest and the highest number stay
+NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 CODED = 52  # labels up to which those of a row are one whole number
 WHOLE = ""  # the name of the cells of all classes
 Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
@@ -335,13 +335,55 @@ def highest(score: Floats, predicted: Ints) -> Floats:
     return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
 
 
+@dataclass(frozen=True)
+class RowSums:
+    """The sums of the probabilities of rows: the lowest and the highest, and the number of rows
+    that do not add up to 1.
+
+    scaled, unscaled: the log loss, added up over the rows, with each row scaled to the sum 1, and
+    as the rows are.
+    """
+
+    low: float
+    high: float
+    rows: int
+    scaled: float
+    unscaled: float
+
+    @staticmethod
+    def of(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
+        """The sums of rows that each have a score for every class."""
+        total = rows.scores.sum(axis=1)
+        each = np.ones(len(total)) if weight is None else weight
+        return RowSums(
+            float(total.min()),
+            float(total.max()),
+            int(np.count_nonzero(np.abs(total - 1) > NORMAL)),
+            float(losses.log_classes(rows.actual, rows.scores) @ each),
+            float(losses.log_unscaled(rows.actual, rows.scores) @ each),
+        )
+
+    def __add__(self, other: "RowSums") -> "RowSums":
+        return RowSums(
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.rows + other.rows,
+            self.scaled + other.scaled,
+            self.unscaled + other.unscaled,
+        )
+
+    @property
+    def moved(self) -> float:
+        """By which share of itself the log loss changes when the rows are scaled."""
+        return float(ratio(self.scaled - self.unscaled, self.unscaled))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByClass(Asked):
     """The first reading of several classes. scored: True if each class has a score.
 
-    It also keeps the score of the predicted class, right or wrong; the largest difference from 1 of
-    the sum of a row's scores; and the number of rows whose predicted class does not have the
-    highest score.
+    It also keeps the score of the predicted class, right or wrong; the sums of the rows' scores;
+    and the number of rows whose predicted class does not have the highest score.
     """
 
     scored: bool
@@ -371,17 +413,16 @@ class ByClass(Asked):
 
     def more(
         self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+    ) -> tuple[dict[tuple[str, int], Tally | RowSums], Sequence[Any]]:
         if not self.scored:
             return {}, [0] * len(block.said)
-        tallies, lower = {}, []
+        tallies: dict[tuple[str, int], Tally | RowSums] = {}
+        lower = []
         for i in range(len(block.said)):
             rows = class_rows(block, i)
-            own, off = highest(rows.scores, rows.predicted), np.abs(block.said[i].sum(axis=0) - 1)
+            own = highest(rows.scores, rows.predicted)
             tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.bins())
-            tallies["off", i] = Tally(
-                ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),)
-            )
+            tallies["sums", i] = RowSums.of(rows, weight)
             lower.append(int((rows.scores.max(axis=1) > own).sum()))
         return tallies, lower
 

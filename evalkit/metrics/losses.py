@@ -118,6 +118,11 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
     return -np.log(np.clip(own, EPSILON, 1))
 
 
+def log_unscaled(actual: Ints, probability: Floats) -> Floats:
+    """-log(probability of the actual class), clipped, whatever the sum of the row."""
+    return -np.log(np.clip(probability[np.arange(len(actual)), actual], EPSILON, 1))
+
+
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
     """Sum over the classes of (probability - [the class is the actual one])²: 0 to 2, twice the
     binary Brier score.

@@ -24,7 +24,7 @@ from evalkit.drawing.tables import (
     value,
 )
 from evalkit.findings import kinds
-from evalkit.numbers import counted, decimals, listed, number, plural
+from evalkit.numbers import counted, decimals, listed, number, plural, signed_percent
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import (
@@ -250,8 +250,13 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
             None, "several", out="log loss, Brier and calibration are"
         )
     elif study.scored and (far := classes.unnormalised(study)):
-        sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
-        yield kinds.UNNORMALISED.warning(len(far), sums=sums)
+        sums = listed(
+            f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows, 'row')} not 1)"
+            for name, row in far.items()
+        )
+        moved = listed(f"{name} {signed_percent(row.moved)}" for name, row in far.items())
+        rows = max(row.rows for row in far.values())
+        yield kinds.UNNORMALISED.warning(rows, sums=sums, moved=moved)
 
 
 def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:

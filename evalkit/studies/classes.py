@@ -22,7 +22,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE, HeldClasses, SummedClasses
-from evalkit.measured.readings import ByClass, ByMoves, Mean, class_rows, ranked
+from evalkit.measured.readings import ByClass, ByMoves, Mean, RowSums, class_rows, ranked
 from evalkit.measured.rows import Terms
 from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.kept import Block
@@ -548,7 +548,6 @@ def _ordered(chosen: Chosen) -> list[Chosen]:
 # What the findings are measured by ----------------------------------------------------------------
 
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
-NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
@@ -570,9 +569,10 @@ def not_highest(study: ClassesStudy) -> dict[str, int]:
     }
 
 
-def unnormalised(study: ClassesStudy) -> dict[str, float]:
-    """The systems whose probabilities do not add up to 1, and the largest deviation."""
-    return {name: off for name in study.systems if (off := study.measured.off(name)) > NORMAL}
+def unnormalised(study: ClassesStudy) -> dict[str, RowSums]:
+    """The sums of the rows' probabilities by system, where some do not add up to 1."""
+    every = {name: study.measured.sums(name) for name in study.systems}
+    return {name: sums for name, sums in every.items() if sums.rows}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:

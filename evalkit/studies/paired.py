@@ -15,9 +15,9 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
-from evalkit.names import usual
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
+from evalkit.names import usual
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.inputs import unit_columns
