@@ -108,13 +108,15 @@ def confusion(study: BinaryStudy) -> Html:
     note = (
         f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
     )
-    caption = f"Decisions at the threshold ({study.rule.text})"
-    return of_rows(
-        caption,
-        study.decisions,
-        {"system": text("system"), "threshold": value("threshold")} | counts,
-        note,
-    )
+    if not study.decided:
+        caption = f"Decisions at the threshold ({study.rule.text})"
+        columns = {"system": text("system"), "threshold": value("threshold")}
+        return of_rows(caption, study.decisions, columns | counts, note)
+    caption = f"Decisions of the model ({study.decided})"
+    own = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
+    columns = f"system | metric | {study.decided}=own # | score ≥ {study.rule.text}=at_threshold #"
+    beside = "The model's own decisions beside those of the threshold"
+    return tables.stack([own, of_rows(beside, study.both_decisions, columns)])
 
 
 def _weight(weight: float, places: int = 2) -> str:
@@ -125,9 +127,10 @@ def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
     compared = shared_findings.compared(study.precision)
-    items += [
-        ("positive", f"the label {study.positive}; predicted if score ≥ threshold, {compared}")
-    ]
+    predicted = f"predicted if score ≥ threshold, {compared}"
+    if study.decided:
+        predicted = f"predicted where the column {study.decided} says so"
+    items += [("positive", f"the label {study.positive}; {predicted}")]
     items += [
         ("intervals", study.intervals_are),
         *page.test_definitions(study),
@@ -316,7 +319,38 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, n, n=n, why=why)
 
 
+def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
+    """Whose decisions the metrics are, how many rows the threshold decides otherwise, and columns
+    that seem to hold decisions but were not used.
+    """
+    if study.decided:
+        apart = nonzero(study.differing)
+        both = study.both_decisions.query("system == @study.leader").itertuples()
+        values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in both]
+        facts = {
+            "column": study.decided,
+            "rule": study.rule.text,
+            "rows": counts(apart) if apart else "on no row",
+            "of": f"{len(study.account):,}",
+            "leader": study.leader,
+            "values": listed(values),
+        }
+        severity = WARNING if apart else NOTE
+        yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
+    elif study.undecided:
+        form = "blocks" if study.blocks is not None else "unread"
+        if study.p.threshold is not None:
+            form = "threshold"
+        columns = listed(map(repr, study.undecided))
+        yield kinds.OWN_DECISIONS.warning(
+            len(study.undecided), form, columns=columns, rule=study.rule.text
+        )
+
+
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
+    yield from _own_decisions(study)
+    if study.decided:
+        return
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
         facts = {"rule": study.rule.text, "values": values, "allowed": measured.CHOICE_INCLUDED}
@@ -631,12 +665,13 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
 
 def confusion_plot(study: BinaryStudy) -> Figure | Html:
     """The confusion table of each system at its threshold, with shares of the actual class."""
-    decided = study.decisions.dropna(subset=["threshold"])
+    decided = study.decisions.dropna(subset=["tp"])
     tables = {row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.itertuples()}
     if not (names := list(tables)[:DRAWN]):
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    caption = texts.said("binary.confusion_plot", study, what=what)
+    of = "of" if study.decided else "at"
+    caption = texts.said("binary.confusion_plot", study, what=what, of=of)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
     labels: dict[str, Any] = {

@@ -43,7 +43,7 @@ from evalkit.parameters.kinds import (
     Threshold,
 )
 from evalkit.parameters.reports import Classification
-from evalkit.reading.inputs.outcomes import Outcomes
+from evalkit.reading.inputs.outcomes import Outcomes, named_as_decisions
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
@@ -134,7 +134,9 @@ class BinaryStudy(row_study.RowStudy):
     positive, negative: the classes. positives: the number of positive rows, unweighted. outside,
     wrong: per system, the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
     precision: the float type of each system's scores. thresholds: of each system, by the rule, in
-    this type; NaN if no threshold satisfies the rule.
+    this type; NaN if no threshold satisfies the rule. decided: the column of the systems' own
+    decisions, which the metrics of decisions are those of; "" where the threshold decides.
+    undecided: columns that are named as decisions and were not used.
     """
 
     rule: Rule
@@ -146,6 +148,8 @@ class BinaryStudy(row_study.RowStudy):
     wrong: Mapping[str, int]
     precision: Mapping[str, rules.Precision]
     thresholds: Mapping[str, float]
+    decided: str = ""
+    undecided: tuple[str, ...] = ()
 
     report: ClassVar[str] = "classification"
 
@@ -156,7 +160,7 @@ class BinaryStudy(row_study.RowStudy):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
-        if chosen.decided and np.isnan(self.thresholds[system]):
+        if chosen.decided and not self.decided and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return Known(
                 chosen,
@@ -169,7 +173,47 @@ class BinaryStudy(row_study.RowStudy):
         """True if a rule chooses the threshold; it is then chosen again on each bootstrap
         sample.
         """
-        return self.rule.fixed is None
+        return self.rule.fixed is None and not self.decided
+
+    @property
+    def decided_by(self) -> str:
+        """What decides, as text: the model itself, or the threshold."""
+        if self.decided:
+            return f"the model's own decisions ({self.decided})"
+        return f"the threshold ({self.rule.text})"
+
+    @cached_property
+    def differing(self) -> dict[str, int]:
+        """The number of rows that each system decided otherwise than the threshold; none if the
+        threshold decides.
+        """
+        if not self.decided:
+            return {}
+        decided = {name: (rows, self._at_threshold(name)) for name, rows in self.own_rows.items()}
+        return {
+            name: int(np.count_nonzero(rows.predicted != at.predicted))
+            for name, (rows, at) in decided.items()
+        }
+
+    @property
+    def own_rows(self) -> Mapping[str, Rows]:
+        """The rows of each system, which are in memory."""
+        rows: Mapping[str, Rows] = self.measured.rows
+        return rows
+
+    def _at_threshold(self, system: str) -> Rows:
+        """The rows of a system, decided by the threshold."""
+        return replace(self.own_rows[system], decision=None)
+
+    @frame
+    def both_decisions(self) -> Iterator[Row]:
+        """The metrics of decisions of each system: of its own decisions, and at the threshold."""
+        for name in self.order:
+            own, at = self.own_rows[name], self._at_threshold(name)
+            for chosen in self.settings.metrics:
+                if chosen.decided:
+                    values = {"own": chosen.value(own), "at_threshold": chosen.value(at)}
+                    yield {"system": name, "metric": chosen.label} | values
 
     def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
         """The rows of a block with the threshold of a system."""
@@ -292,7 +336,9 @@ class BinaryStudy(row_study.RowStudy):
         """The four counts of each system at its threshold, and the mean cost."""
         for name in self.order:
             c, t = self.table(name), self.thresholds[name]
-            d = counts.at(c, t)
+            if self.decided:
+                c, t = self.own_rows[name].cut, np.nan
+            d = counts.at(c, 1.0 if self.decided else t)
             cells = {"tp": d.tp.item(), "fp": d.fp.item(), "fn": d.fn.item(), "tn": d.tn.item()}
             cost = float(curves.cost(d, self.costs.fp, self.costs.fn))
             yield {"system": name, "threshold": t} | cells | {"cost": cost}
@@ -518,7 +564,7 @@ class BinaryStudy(row_study.RowStudy):
         if not chosen.base.metric.tabled:
             sample: Any = self.measured
             changed = (
-                {"threshold": threshold}
+                {"threshold": threshold, "decision": None}
                 if chosen.decided
                 else {"score": np.full(len(self.account), score)}
             )
@@ -598,14 +644,25 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Binary
     precision = {name: own["score"] for name, own in data.rows.precision.items()}
     rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
     thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
-    held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
+    decision = data.decision if p.threshold is None else {}
+    held = {}
+    for name, own in rows.items():
+        redraw = None if decision else a.redraw(own)
+        held[name] = replace(own, decision=decision.get(name)).at(thresholds[name], redraw)
     fields |= {
+        "decided": data.rows.columns["predicted"] if decision else "",
+        "undecided": data.undecided or (() if decision else _named(data)),
         "measured": HeldRows(held, lambda: data.rows.id),
         "precision": precision,
         "thresholds": thresholds,
     }
     odd = [outside(score, data.actual == 1) for score in data.score.values()]
     return _study(fields, a, data.names, int(data.actual.sum()), odd)
+
+
+def _named(data: Outcomes) -> tuple[str, ...]:
+    """The column of decisions that a threshold, which was asked for, takes the place of."""
+    return (data.rows.columns["predicted"],) if data.decision else ()
 
 
 def _study(
@@ -674,6 +731,7 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
         measured = replace(measured, second=second, moved=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
     fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
+    fields |= {"undecided": named_as_decisions(t.others)}
     return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
 
 

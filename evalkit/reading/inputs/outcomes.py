@@ -7,17 +7,19 @@ forecast. Systems in a column, in columns such as `score_<system>`, or in severa
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
+from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
+from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
@@ -35,6 +37,7 @@ ROLES = (
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
+DECISIONS = usual("decisions")["columns"]
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 # Pairs of labels of which everybody knows the positive one.
 FREE = {
@@ -63,7 +66,8 @@ class Outcomes:
     classes, or the labels. actual: 1 for the positive class, numbers of classes, a column per
     label, or numbers. score: system -> scores (several classes or labels: one column each; none if
     only classes are predicted), or forecasts. predicted: system -> numbers of classes, for several
-    classes.
+    classes. decision: system -> True where it decided for the positive class of two, if a column
+    says so. undecided: columns that are named as decisions, but could not be read as such.
     """
 
     rows: Aligned
@@ -73,6 +77,8 @@ class Outcomes:
     score: Mapping[str, Floats]
     weight: Floats | None
     predicted: Mapping[str, Ints] = field(default_factory=dict)
+    decision: Mapping[str, Bools] = field(default_factory=dict)
+    undecided: tuple[str, ...] = ()
 
     @property
     def sure(self) -> bool:
@@ -154,12 +160,14 @@ class Predicted(Given):
     """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
-    1, -1 and 1, or false and true.
+    1, -1 and 1, or false and true. decisive: True if the decisions beside the scores of two classes
+    are read.
     """
 
     roles: Sequence[Role] = ROLES
     asked: str | None = None
     positive: str | None = None
+    decisive: bool = False
 
     @cached_property
     def kind(self) -> str:
@@ -186,7 +194,8 @@ class Predicted(Given):
 
     def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":
-            return self.by_system(part, BINARY)
+            layout = self.by_system(part, BINARY)
+            return self._with_decisions(part, layout) if self.decisive else layout
         scores = _scores(part)
         needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
         roles = roles_of.match(
@@ -206,13 +215,42 @@ class Predicted(Given):
             shared.pop("label", None)
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
+    def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
+        """The layout with the column of each system's decisions, if every system has one alone."""
+        own = {}
+        for system, fields in layout.own.items():
+            columns = decisions_beside(part.columns, layout, system)
+            if named := self.columns.get("predicted"):
+                columns = [named]
+            if len(columns) != 1:
+                return layout
+            own[system] = {**fields, "predicted": Field(columns[0], rules.ANY, canonical)}
+        return replace(layout, own=own)
+
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
-        rows, first = self.rows(), self.parts[0]
+        first = self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
-            return _binary(rows, self.positive, first)
+            return _binary(replace(self, decisive=True).rows(), self.positive, first)
+        rows = self.rows()
         return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+
+
+def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
+    """The columns without another role that are named as decisions: of the system, or of the only
+    one.
+    """
+    names = {f"{name}_{unit_columns.key(system or '')}" for name in DECISIONS}
+    if len(layout.own) == 1:
+        names |= {*DECISIONS}
+    used = {field.column for field in layout.fields.values()}
+    return [name for name in columns if name not in used and unit_columns.key(name) in names]
+
+
+def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose name says that they hold decisions."""
+    return tuple(name for name in columns if unit_columns.key(name) in DECISIONS)
 
 
 def check_positive(positive: str | None, kind: str) -> None:
@@ -281,8 +319,39 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
-    refuse_confidence(sure, rows.others, part.name)
-    return Outcomes(rows, "binary", (negative, chosen), label, score, weight_of(rows))
+    coded_by_system = {name: own["predicted"] for name, own in rows.own.items() if len(own) > 1}
+    columns = {rows.columns["predicted"]} if coded_by_system else set[str]()
+    refuse_confidence(sure, [*rows.others, *columns], part.name)
+    decision = {name: _decided(own, (negative, chosen)) for name, own in coded_by_system.items()}
+    known = {name: decided for name, decided in decision.items() if decided is not None}
+    undecided = named_as_decisions(rows.others)
+    if len(known) < len(decision):
+        few = [name for name, own in coded_by_system.items() if len(own.names) <= 2]
+        undecided = (*undecided, *(columns if few else ()))
+        others = {role: name for role, name in rows.columns.items() if role != "predicted"}
+        rows = replace(rows, columns=others, others=(*rows.others, *columns))
+        known = {}
+    return Outcomes(
+        rows,
+        "binary",
+        (negative, chosen),
+        label,
+        score,
+        weight_of(rows),
+        decision=known,
+        undecided=() if known else undecided,
+    )
+
+
+def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
+    """True where the positive one of two labels is decided; None if these are no decisions.
+
+    labels: the negative and the positive one; 0 and 1, false and true will do for any.
+    """
+    names = {*coded.names}
+    known = {frozenset(labels): labels[1], **FREE}
+    positive = next((name for pair, name in known.items() if names <= pair), None)
+    return None if positive is None else (np.array(coded.names) == positive)[coded.code]
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
@@ -291,7 +360,7 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
 
     sure: the systems whose scores are 0.5 to 1.
     """
-    said = [name for name in others if name in roles_of.SYNONYMS["predicted"]]
+    said = named_as_decisions(others)
     if sure and said:
         raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
 
