@@ -52,9 +52,9 @@ def title(study: Diff) -> Html:
         f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, "
         f"on {units}?"
     )
-    return tables.heading(
-        study.p.title or f"Diff: {new} against {old}", asked, *filter(None, [study.p.note, *dates])
-    )
+    sample = [first_screen.SAMPLE] if study.p.sampled else []
+    below = [*sample, *filter(None, [study.p.note]), *dates]
+    return tables.heading(study.p.title or f"Diff: {new} against {old}", asked, *below)
 
 
 def verdict(study: Diff) -> Html:

@@ -35,6 +35,7 @@ pieces.offered(__name__)
 
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
+SAMPLE = "Bundled sample: no data were given"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
 BETWEEN = {"better": "than", "worse": "than", "higher": "than", "lower": "than"}
 BETWEEN |= {"equivalent": "to", "cannot tell": "from"}
@@ -67,6 +68,7 @@ def heading(report: str, asked: str, of: Any) -> Html:
     alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
     named = folders[-1] if files[1:] and folders else alone
     more = [
+        SAMPLE if of.p.sampled else None,
         of.p.segment and f"Only {of.p.segment}",
         of.p.note,
         f"Data of {of.p.data_date}" if of.p.data_date else None,
@@ -478,8 +480,11 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
             if alone
             else ((), ())
         )
-    by = _per_cent(study, row)
-    return ((f"{by} {'higher' if row['difference'] > 0 else 'lower'}",) if by else ()), ()
+    whose = "" if study.settings.baseline else f"{shortened(study.leader)} "
+    stated = row if study.settings.baseline else diagnostics.turned(row)
+    by = _per_cent(study, stated)  # of the first and over the second, as the sentence has it
+    side = "higher" if stated["difference"] > 0 else "lower"
+    return ((f"{whose}{by} {side}",) if by else ()), ()
 
 
 def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:

@@ -559,10 +559,9 @@ def test_definitions(study: Study) -> list[tuple[str, str]]:
 
 def _definition(metric: Metric) -> str:
     undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
+    equals = [f"Equals: {metric.equals}"] if metric.equals else []
     reference = [metric.reference] if metric.reference else []
-    return " ".join(
-        f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference]
-    )
+    return " ".join(f"{part}." for part in [metric.formula, *undefined, *equals, *reference])
 
 
 def tiers(study: Study) -> Html:

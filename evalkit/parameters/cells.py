@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.parameters.kinds import VALUE, WRITTEN, Parameter, Schema, refuse_unknown, value_of
+from evalkit.parameters.kinds import (
+    DATA,
+    VALUE,
+    WRITTEN,
+    Parameter,
+    Schema,
+    refuse_unknown,
+    value_of,
+)
 from evalkit.parameters.reports import NOTEBOOKS, Parameters
 
 INJECTED = (
@@ -83,7 +91,7 @@ def values() -> dict[str, Any]:
     They are the variables of the calling notebook that are parameters of its report, whichever
     cells ran before and in whichever order. The report is the one whose parameters match the
     variables best: a copied notebook may lack some, which have their default, and may have others
-    of its own.
+    of its own. An input that is None was not given.
     """
     check()
     variables = sys._getframe(1).f_globals
@@ -95,7 +103,9 @@ def values() -> dict[str, Any]:
         return sum(1 if name in variables else -3 for name in report.options())
 
     report = max(NOTEBOOKS.values(), key=fit)
-    return {name: variables[name] for name in report.options() if name in variables}
+    named = {name: variables[name] for name in report.options() if name in variables}
+    inputs = {name for name, entry in report.options().items() if entry.kind is DATA}
+    return {name: value for name, value in named.items() if name not in inputs or value is not None}
 
 
 def check() -> None:

@@ -138,6 +138,12 @@ class Parameters:
         names = [name for name, entry in self.options().items() if entry.kind is DATA]
         return [table for name in names if (table := getattr(self, name)) is not None]
 
+    @property
+    def sampled(self) -> bool:
+        """True if no input was given, so that the bundled sample is read."""
+        entries = self.options() | self.arguments()
+        return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
+
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values for those at their default."""
         return replace(
@@ -243,7 +249,9 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             if len(data) > len(first):
                 most = f"from 0 to {len(first)} positional arguments but {len(data)} were given"
                 raise TypeError(f"{public}() takes {most}")
-            return study_of(report.of(signature.bind(*data, **arguments).arguments))
+            bound = signature.bind(*data, **arguments).arguments
+            _refuse_none(report, bound)
+            return study_of(report.of(bound))
 
         study_of.__qualname__, read.__name__ = public, public
         read.__qualname__ = "read"  # by which a pickle finds it
@@ -256,8 +264,24 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     return of
 
 
+def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
+    """Raise ParameterError if the input is given as None: the sample is for no argument at all."""
+    entries = report.options() | report.arguments()
+    inputs = [name for name, entry in entries.items() if entry.kind is DATA or entry.column]
+    absent = [name for name in inputs if name in bound and bound[name] is None]
+    given = [name for name in inputs if bound.get(name) is not None]
+    alone = {*given} - BESIDE
+    if absent and not alone:
+        raise ParameterError(
+            f"{absent[0]}: must be a table (a file, a folder, a data frame), got None; without any "
+            f"argument the bundled sample is read"
+        )
+
+
 # The reports --------------------------------------------------------------------------------------
 
+# tables that are no input of their own
+BESIDE = {"qrels", "queries", "items", "earlier", "sample_weight"}
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all

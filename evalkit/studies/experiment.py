@@ -517,7 +517,7 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         if alone
         else f"all {parts[0]} of an arm divided by all its {parts[1]}"
     )
-    equals = "numpy mean of an arm" if alone else "none as such"
+    equals = "numpy mean of an arm" if alone else ""
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
     about: dict[str, Any] = {
         "best": best or lookup.UNKNOWN,

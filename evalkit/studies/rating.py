@@ -96,6 +96,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
             settings.checked(table.systems)
             return _of_blocks(table.grouped(*groups), settings, p)
     data = outcomes.forecasts_of(given.rows())
+    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, parts[0])
     return _of_rows(data, settings.checked(data.rows.systems), p)
 
 
@@ -669,6 +670,8 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     outcomes.refuse_missing(made.target.values, made.target.rows, actual, where)
+    forecasts = [counted.values for counted in made.forecasts.values()]
+    outcomes.refuse_two_classes(made.target.values, forecasts, t.columns, t.pieces[0].part)
     return made
 
 

@@ -554,6 +554,31 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
             raise roles_of.refused(where, "missing", column=column, low=low, rows=count)
 
 
+def refuse_two_classes(
+    actual: Floats, forecasts: Collection[Floats], columns: Mapping[str, str], part: parts.Part
+) -> None:
+    """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them.
+
+    actual, forecasts: the values, each once or as often as they occur.
+    """
+    classes = np.isin(actual, (0, 1)).all() and actual.any() and not actual.all()
+    inside = all(are_probabilities(values) for values in forecasts)
+    if not (classes and inside) or all(np.isin(values, (0, 1)).all() for values in forecasts):
+        return
+    label, names = columns["actual"], columns["forecast"].split(", ")
+    roles = {"label": label} | ({"score": names[0]} if len(names) == 1 else {})
+    asked = f"columns={written(roles)!r}"
+    way = f"evalkit report classification -p preds {part.name} -p {asked.replace('=', ' ', 1)}"
+    if part.unnamed:
+        way = f"evalkit.classification(data, {asked})"
+    if len(names) > 1:
+        scores = roles_of.listed([repr(name.replace("forecast_", "score_", 1)) for name in names])
+        way = f"{way}, with columns called {scores}"
+    raise roles_of.refused(
+        part.name, "two_classes", column=label, forecasts=columns["forecast"], way=way
+    )
+
+
 def read_forecasts(data: Any, **chosen: Any) -> Outcomes:
     """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given`
     has it.
