@@ -19,7 +19,7 @@ REPORTS = (
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_none_is_no_input(report):
-    with pytest.raises(ParameterError, match="must be a table .*, got None; without any argument"):
+    with pytest.raises(ParameterError, match=r"must be a table .*, got None; without any argument"):
         getattr(ek, report)(None)
 
 

@@ -226,9 +226,12 @@ def findings(items: Iterable[Finding], part: str = "") -> Html:
     begins the ids, of one of several.
     """
     several = list(items)
-    top = [
-        finding for finding in ordered(several) if finding.matters and VERDICT in finding.kind.at
-    ][:TOP]
+    beside = [
+        finding
+        for finding in ordered(several)
+        if finding.matters and VERDICT in finding.kind.at and not finding.aside
+    ]
+    top = sorted(beside, key=lambda finding: not finding.kind.leads)[:TOP]
     rest = [finding for finding in several if finding not in top]
     shown = placed(VERDICT, notes(top, part) + ("" if part else _counted(several)))
     places = dict.fromkeys(_place(finding) for finding in rest)

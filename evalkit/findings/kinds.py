@@ -5,8 +5,8 @@
 import html
 import pkgutil
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +40,8 @@ class Kind:
 
     says: the sentence on the page, with facts in braces; by name, if there are several. at: the
     places on the page where it belongs, of which the first that exists is used: "verdict" for a
-    warning that affects the answer, else words of headings.
+    warning that affects the answer, else words of headings. leads: True if it stands first there,
+    as what says that few of the rows were used.
     """
 
     code: str
@@ -49,6 +50,7 @@ class Kind:
     advice: str
     says: Mapping[str, str] = field(default_factory=dict, hash=False)
     at: tuple[str, ...] = ()
+    leads: bool = False
 
     def note(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A note; count: the number of rows, units, systems or columns that it is about."""
@@ -71,7 +73,8 @@ class Kind:
 class Finding:
     """A finding: its kind, its severity, its text, and `count` rows or units out of `of` checked.
 
-    rows: up to five example rows, counted from 0.
+    rows: up to five example rows, counted from 0. aside: True if it is about metrics that do not
+    decide, and so does not stand beside the answer.
     """
 
     kind: Kind
@@ -80,6 +83,13 @@ class Finding:
     count: int | None = None
     of: int | None = None
     rows: tuple[int, ...] = ()
+    aside: bool = False
+
+    def about(self, metrics: Collection[str], deciding: str) -> "Finding":
+        """The finding about these metrics, which is aside if the one that decides is not among
+        them.
+        """
+        return replace(self, aside=deciding not in metrics)
 
     def __str__(self) -> str:
         """The message with its code."""
@@ -136,11 +146,14 @@ _ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decod
 measured = SimpleNamespace(**_ROWS.pop("measured", {}))
 
 
-def _kind(says: str | Mapping[str, str] = "", at: Iterable[str] = (), **row: str) -> Kind:
+def _kind(
+    says: str | Mapping[str, str] = "", at: Iterable[str] = (), leads: object = None, **row: str
+) -> Kind:
     told = {"": says} if isinstance(says, str) else says
     return Kind(
         says=told,
         at=tuple(at),
+        leads=bool(leads),
         **{name: text.format_map(vars(measured)) for name, text in row.items()},
     )
 

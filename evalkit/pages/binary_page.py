@@ -250,6 +250,8 @@ def _scores(study: BinaryStudy) -> Iterator[Finding]:
     below = (
         (name, area) for name, (area, _) in binary_diagnostics.areas(study).items() if area < 0.5
     )
+    tables = {name: [c] for name, c in study.counts_by_system.items()}
+    yield from shared_findings.decisions_as_scores(tables)
     if turned := [f"{name} {number(area)}" for name, area in below]:
         yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
 
@@ -358,7 +360,9 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
-        yield from idle(study.thresholds, binary_diagnostics.score_ends(study))
+        decided = [chosen.label for chosen in study.settings.metrics if chosen.decided]
+        for found in idle(study.thresholds, binary_diagnostics.score_ends(study)):
+            yield found.about(decided, study.primary.label)
     if unreachable := [
         name for name, threshold in study.thresholds.items() if math.isnan(threshold)
     ]:

@@ -31,6 +31,7 @@ from evalkit.pages.shared_findings import (
     beaten,
     binned,
     counts,
+    decisions_as_scores,
     few_clusters,
     few_rows,
     of_sample,
@@ -249,7 +250,12 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
         yield kinds.NO_PROBABILITIES.warning(
             None, "several", out="log loss, Brier and calibration are"
         )
-    elif study.scored and (far := classes.unnormalised(study)):
+    if study.scored:
+        classes_of = range(len(study.names))
+        yield from decisions_as_scores(
+            {name: [study.measured.table(name, c) for c in classes_of] for name in study.order}
+        )
+    if study.scored and study.probabilities and (far := classes.unnormalised(study)):
         sums = listed(
             f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows, 'row')} not 1)"
             for name, row in far.items()

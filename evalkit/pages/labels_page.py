@@ -155,6 +155,10 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     yield from idle(dict.fromkeys(limits, study.threshold), limits)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
+    labels_of = range(len(study.names))
+    yield from shared_findings.decisions_as_scores(
+        {name: [study.measured.table(name, c) for c in labels_of] for name in study.order}
+    )
 
 
 def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:

@@ -186,9 +186,10 @@ def _constant_wins(study: Rating) -> list[kinds.Finding]:
 
 
 def _errors(study: Rating) -> Iterator[kinds.Finding]:
-    named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
-    if named and study.errors[study.leader].whole:
-        yield kinds.FALLS_SHORT.warning(metrics=named)
+    medians = [chosen.label for chosen in study.medians if chosen in study.directed]
+    if medians and study.errors[study.leader].whole:
+        found = kinds.FALLS_SHORT.warning(metrics=listed(medians))
+        yield found.about(medians, study.primary.label)
     if study.heavy > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader

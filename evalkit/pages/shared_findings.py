@@ -8,7 +8,8 @@ import pandas as pd
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Finding, measured
+from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
+from evalkit.metrics.counts import Counts
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
@@ -34,7 +35,10 @@ def undirected(study: Study) -> list[Finding]:
         if chosen.metric.direction == 0 and len(study.systems) > 1
     ]
     says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
-    return [kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))] if names else []
+    if not names:
+        return []
+    found = kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))
+    return [found.about(names, study.primary.label)]
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:
@@ -233,7 +237,8 @@ def skewed(study: Study) -> list[Finding]:
     }
     facts |= {"noun": plural(study.unit_name, skew.units)}
     facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
-    return [kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)]
+    found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
+    return [found.about([skew.metric], study.primary.label)]
 
 
 def slices(study: Study) -> list[Finding]:
@@ -291,6 +296,16 @@ def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Fin
     return findings
 
 
+def decisions_as_scores(tables: Mapping[str, Iterable[Counts]]) -> list[Finding]:
+    """A warning for the systems whose scores are 0 and 1 only. tables: of each system's scores."""
+    systems = [name for name, several in tables.items() if diagnostics.only_decided(several)]
+    return (
+        [kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))]
+        if systems
+        else []
+    )
+
+
 def idle(thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]) -> list[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest
     score.
@@ -332,8 +347,11 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
             kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing))
         )
     if extra:
+        few = any(10 * account.used < account.rows for account in accounts.values())
         findings.append(
-            kinds.QUERIES_WITHOUT_JUDGEMENTS.note(total(accounts, "extra"), counts=counts(extra))
+            kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
+                WARNING if few else NOTE, total(accounts, "extra"), counts=counts(extra)
+            )
         )
     return findings
 

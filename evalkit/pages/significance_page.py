@@ -210,9 +210,9 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 def _units(study: Significance) -> Iterator[Finding]:
     for metric, large, small, times in diagnostics.other_scales(study):
-        yield kinds.OTHER_SCALES.warning(
-            metric=metric, large=large, small=small, times=number(times, 2)
-        )
+        facts = {"large": large, "small": small, "times": number(times, 2)}
+        found = kinds.OTHER_SCALES.warning(metric=metric, **facts)
+        yield found.about([metric], study.primary.label)
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
     if study.p.test_to_train:

@@ -37,6 +37,7 @@ from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import (
     class_named,
     columns_read,
+    decisions_as_scores,
     idle,
     left_out,
     picked,
@@ -336,6 +337,7 @@ def _threshold(study: Validation) -> Iterator[Finding]:
         {name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of
     )
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
+    yield from decisions_as_scores({name: [study.pooled[name].counts] for name in scores_of})
     if others and "threshold" not in study.p.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
         yield kinds.USUAL_THRESHOLD.warning(len(others), threshold=study.threshold, scores=scores)

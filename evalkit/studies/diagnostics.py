@@ -3,7 +3,7 @@ scores.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import NormalDist
@@ -14,6 +14,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats, InputError
 from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
 from evalkit.statistics import inference, intervals, multiplicity, power, statistic
 from evalkit.statistics.spread import standardised
@@ -129,6 +130,11 @@ def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
 def moved_by_ties(estimate: Mapping[str, float]) -> bool:
     """True if the order of tied items visibly changes an estimate."""
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
+
+
+def only_decided(tables: Iterable[Counts]) -> bool:
+    """True if the scores of these tables are 0 and 1 only, and both occur."""
+    return {score for table in tables for score in table.threshold.tolist()[:3]} == {0.0, 1.0}
 
 
 NO_DIFFERENCE = "no difference"
