@@ -303,6 +303,7 @@ def ranking(
     unit: str | None = None,
     segments: Names | None = None,
     ranks: str = "as given",
+    leave_out: str | None = None,
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -347,6 +348,7 @@ def ranking(
     unit: a column such as user_id, if queries are not independent: intervals and tests are clustered by it
     segments: columns with one value per query, "country,device"
     ranks: for ranked lists without scores: as given, or renumber to close gaps
+    leave_out: query: leave the query's own document out of its list and its judgements, as BEIR does
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading

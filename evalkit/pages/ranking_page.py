@@ -62,7 +62,12 @@ def estimates(study: Ranking) -> Html:
     caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
     tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
     note = "Ties: the range from the worst to the best order of tied items." if tied else ""
-    return page.estimates(study, caption, note)
+    highest = {label: values.value for label, values in study.ceilings.items()}
+    limited = any(value < 1 for value in highest.values())
+    top = "(the best possible list)"
+    metrics = study.settings.metrics
+    below = [page.reference(study, top, study.ceiling, metrics)] if limited else []
+    return page.estimates(study, caption, note, more=below)
 
 
 def extremes(study: Ranking) -> Html:
@@ -334,7 +339,9 @@ def every_finding(study: Ranking) -> list[Finding]:
         _rows(study),
         *unshared(study.runs.accounts),
         *_undefined(study),
+        *_own_documents(study),
         *_judgements(study),
+        *_ceilings(study),
         *lists,
     ]
     return [*data, *few_units(study, diagnostics.most_units(study)), *of_sample(study)]
@@ -374,9 +381,41 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
         yield kinds.NO_JUDGEMENT_FILE.warning()
     if study.runs.negative:
         yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
-    if any(shares.values()):
-        named = listed(f"{name} {value:.0%}" for name, value in shares.items())
+    named = listed(f"{name} {value:.0%}" for name, value in shares.items())
+    if any(shares.values()) and study.interactions:
+        yield kinds.OTHER_ITEMS.note(k=k, shares=named, noun=study.unit_name)
+    elif any(shares.values()):
         yield kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, k=k, shares=named)
+    if lists := ranking.respelled(study):
+        queries = f"{len(study.runs.query):,}"
+        yield kinds.RESPELLED_ITEMS.warning(
+            max(lists.values()), counts=counts(lists), queries=queries
+        )
+    if unlisted := study.runs.unlisted:
+        yield kinds.UNLISTED_ITEMS.warning(unlisted, n=unlisted, judgements=study.runs.judgements)
+
+
+def _own_documents(study: Ranking) -> Iterator[Finding]:
+    """Lists that return the query itself, with the metric that decides with it and without it."""
+    if study.p.leave_out:
+        yield kinds.OWN_DOCUMENT.note(None, "left_out")
+    elif lists := ranking.with_own_document(study):
+        without, primary = ranking.without_own_document(study), study.primary
+        values = listed(
+            f"{name} {number(study.estimate(primary, name).value)} (without: "
+            f"{number(without[name])})"
+            for name in lists
+        )
+        facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
+        yield kinds.OWN_DOCUMENT.warning(
+            max(lists.values()), "kept", metric=primary.label, values=values, **facts
+        )
+
+
+def _ceilings(study: Ranking) -> Iterator[Finding]:
+    if highest := ranking.out_of_reach(study):
+        values = listed(f"{label} at most {value:.4g}" for label, value in highest.items())
+        yield kinds.OUT_OF_REACH.note(len(highest), values=values)
 
 
 def _short(study: Ranking) -> Iterator[Finding]:

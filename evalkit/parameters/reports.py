@@ -282,6 +282,7 @@ def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
 
 # tables that are no input of their own
 BESIDE = {"qrels", "queries", "items", "earlier", "sample_weight"}
+OWN_DOCUMENT = "query"  # which may be left out of the lists
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
@@ -384,6 +385,10 @@ class Ranking(Compared, Resources):
     segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
     ranks: str = option(
         RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN
+    )
+    leave_out: str | None = option(
+        one_of(OWN_DOCUMENT),
+        "query: leave the query's own document out of its list and its judgements, as BEIR does",
     )
 
 

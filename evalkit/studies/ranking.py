@@ -17,14 +17,22 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
+from evalkit.names import usual
 from evalkit.numbers import unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import lists as listed, rows
+from evalkit.reading.inputs import lists as listed, rows, unit_columns
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, PerQuery, Unjudged
+from evalkit.reading.reductions.sharded import (
+    Ceiling,
+    Depth,
+    InterpolatedPrecision,
+    LowestGrade,
+    PerQuery,
+    Unjudged,
+)
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, statistic
@@ -72,13 +80,14 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
         sources.given(table, p.header, limits.reading) for table in tables
     )
     catalogue = listed.read_stock(items, p.columns)
+    stock = None if catalogue is None else catalogue.item
     relevant = rules.rounded(
         p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns)
     )
     cuts = p.ks or KS
-    ranked = rows.Ranked(
-        run or (), judged, queries, rows.ListOptions.of(p, columns=listed.other_columns(p.columns))
-    )
+    columns = listed.other_columns(p.columns)
+    options = rows.ListOptions.of(p, columns=columns, stock=stock)
+    ranked = rows.Ranked(run or (), judged, queries, options)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     shared.checked(data.systems)
@@ -93,13 +102,19 @@ read = reports.reader(reports.Ranking)(study_of)
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    asked: list[Ask] = [Depth(), Unjudged(settings.metrics[0].k or UNJUDGED)]
+    asked: list[Ask] = [Depth(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
+    asked += [Ceiling(chosen, level) for chosen in settings.metrics if _limited(chosen)]
     for chosen in settings.metrics:
         asked.append(PerQuery(chosen, level))
         asked += [PerQuery(chosen, level, ties) for ties in TIES if chosen.metric.tie_range]
     asked += [PerQuery(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
     asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asked))
+
+
+def _limited(chosen: Chosen) -> bool:
+    """True for a metric whose highest value depends on how many items are relevant."""
+    return chosen.metric.name in ("precision", "recall") and chosen.k is not None
 
 
 def _curve_metric(primary: Chosen) -> Any:
@@ -217,6 +232,30 @@ class Ranking(Shown, Study):
             "losses": losses,
             "detectable": shows,
         }
+
+    @cached_property
+    def ceilings(self) -> dict[str, Sums]:
+        """The highest value of each query that any list can have, by metric: of precision@k and
+        recall@k.
+        """
+        limited = [chosen for chosen in self.settings.metrics if _limited(chosen)]
+        asked = {chosen.label: Ceiling(chosen, self.relevance_level) for chosen in limited}
+        return {label: self.runs.measure(self.systems[0], ask) for label, ask in asked.items()}
+
+    def ceiling(self, chosen: Chosen) -> float:
+        """The mean over queries of the highest value of a metric; NaN for other metrics."""
+        known = self.ceilings.get(chosen.label)
+        return np.nan if known is None else known.value
+
+    @property
+    def interactions(self) -> bool:
+        """True if the items of a query are those that a person chose, and none was judged as not
+        relevant.
+        """
+        noun = unit_noun(unit_columns.key(self.runs.columns.get("query", "")), "")
+        lowest = self.runs.measure(self.systems[0], LowestGrade()).numerator
+        people = usual("interactions")["people"]
+        return noun in people and float(np.nanmin(lowest, initial=np.inf)) > 0
 
     # Query by query, along the list
 
@@ -359,6 +398,48 @@ class Ranking(Shown, Study):
 
 
 # What the findings are measured by ----------------------------------------------------------------
+
+NOTICED = 0.1  # a share of the queries from which it is said what is wrong with their lists
+
+
+def with_own_document(study: Ranking) -> dict[str, int]:
+    """By system the number of lists that return the query itself, if these are a tenth of the
+    queries and half of them return it first: else its id may mean something else.
+    """
+    few = NOTICED * len(study.runs.query)
+    accounts = study.runs.accounts.items()
+    return {
+        name: account.own
+        for name, account in accounts
+        if account.own >= few and 2 * account.own_first >= account.own > 0
+    }
+
+
+def without_own_document(study: Ranking) -> dict[str, float]:
+    """The metric that decides by system, with the query itself left out of its lists."""
+    left_out = replace(study.p, leave_out=reports.OWN_DOCUMENT, segments=(), metrics=())
+    left_out = replace(left_out, metrics=(study.primary.label,), gate=None)
+    other = study_of(left_out, study.settings.limits)
+    return {name: other.estimate(other.primary, name).value for name in other.systems}
+
+
+def respelled(study: Ranking) -> dict[str, int]:
+    """By system the number of lists with an item that differs from a judged one only in case or
+    ending, if these are a tenth of the queries.
+    """
+    few = NOTICED * len(study.runs.query)
+    known = by_system(study.runs.accounts, "respelled")
+    return {name: lists for name, lists in known.items() if lists >= few}
+
+
+def out_of_reach(study: Ranking) -> dict[str, float]:
+    """The highest mean that any lists can have, of the metrics that cannot reach 1 on any query."""
+    tops = {label: values.per_unit[values.defined] for label, values in study.ceilings.items()}
+    return {
+        label: study.ceilings[label].value
+        for label, top in tops.items()
+        if len(top) and top.max() < 1
+    }
 
 
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order

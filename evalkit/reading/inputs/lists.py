@@ -24,7 +24,9 @@ class Account:
     rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run
     without judgements. tied: used rows with the same score as the row before. unjudged: used rows
     without a judgement. late: lists whose first rank is above 1. gaps: lists that lack a rank after
-    their first.
+    their first. own: lists that return the query itself as an item; own_first: those that return it
+    first. respelled: lists among whose first rows is an item that differs from a judged one only in
+    case or ending.
     """
 
     rows: int
@@ -36,6 +38,9 @@ class Account:
     unjudged: int
     late: int = 0
     gaps: int = 0
+    own: int = 0
+    own_first: int = 0
+    respelled: int = 0
 
     def __add__(self, other: "Account") -> "Account":
         return Account(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -91,6 +96,26 @@ class ListedItems:
             and not texts(rows.item, at).equals(texts(others.item, there))
         ):
             raise Collision
+
+
+def own_documents(rows: Rows) -> Bools:
+    """Which rows have the query itself as their item."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pa.large_string()
+    pairs = zip(rows.query, rows.item, strict=True)
+    same = [pc.equal(query.cast(text), item.cast(text)) for query, item in pairs]
+    masks = [mask.to_numpy(zero_copy_only=False) for mask in same]
+    return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
+
+
+def plain_texts(items: Any) -> Any:
+    """Items in small letters and without an ending such as .jpg. items: Arrow text."""
+    import pyarrow.compute as pc
+
+    lower = pc.utf8_lower(pc.utf8_trim_whitespace(items))
+    return pc.replace_substring_regex(lower, r"\.[a-z][a-z0-9]{0,4}$", "")
 
 
 def texts(blocks: Sequence[Any], at: Ints) -> Any:

@@ -127,7 +127,9 @@ class ListOptions:
 
     columns: role -> column. systems: the requested ones, all if none is named. segments, unit:
     columns with one value per query, from the table of queries if there is one; every row must have
-    a unit. ranks: for lists without scores, "as given" or "renumber".
+    a unit. ranks: for lists without scores, "as given" or "renumber". leave_out: "query" if the
+    item with the id of the query is left out of its list and its judgements. stock: the ids of the
+    table of items; None without one.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -135,6 +137,8 @@ class ListOptions:
     segments: Sequence[str] = ()
     unit: str | None = None
     ranks: str = AS_GIVEN
+    leave_out: str | None = None
+    stock: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an unknown role."""
@@ -167,7 +171,7 @@ class ListOptions:
     @property
     def in_place(self) -> bool:
         """True if rows ordered by ranks keep these as their places in the list."""
-        return self.ranks == AS_GIVEN
+        return self.ranks == AS_GIVEN and not self.leave_out
 
 
 @dataclass(frozen=True, eq=False)

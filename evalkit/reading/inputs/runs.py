@@ -27,6 +27,7 @@ Ask = Callable[
     [Rankings], Sums
 ]  # one value a query; where shards are measured, hashable and fit to be pickled
 NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
+TOP = 10  # rows of a list whose items are compared with those that are judged
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -40,7 +41,7 @@ class Runs:
     so that the ideal ranking knows only returned rows. negative: the number of judgements below 0,
     which count as not judged. rankings: of each system, if in memory; else values: the values asked
     for, by system. retrieved: the items of the first rows of each list; None if there are too many
-    to keep.
+    to keep. judgements: their number; unlisted: of those of items that the table of items lacks.
     """
 
     systems: tuple[str, ...]
@@ -55,6 +56,8 @@ class Runs:
     values: Mapping[tuple[str, Ask], Sums] = field(default_factory=dict)
     rankings: Mapping[str, Rankings] = field(default_factory=dict)
     retrieved: Retrieved | None = None
+    judgements: int = 0
+    unlisted: int = 0
 
     def take(self, member: Bools) -> "Runs":
         """The queries that `member` selects; the accounts stay those of all rows."""
@@ -89,6 +92,8 @@ class Measured:
     attributes: dict[str, np.ndarray]
     negative: int
     shared: bool
+    judgements: int
+    unlisted: int
     accounts: Mapping[str, Account]
     values: dict[tuple[str, int], Sums]
 
@@ -168,6 +173,8 @@ def gathered(
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
         negative=sum(shard.negative for shard in shards),
+        judgements=sum(shard.judgements for shard in shards),
+        unlisted=sum(shard.unlisted for shard in shards),
         query=query,
         top_grade=top,
         values=values,
@@ -263,6 +270,8 @@ class Build:
             )
         negative = ~ordered.same & (grade < 0)
         keep = ~ordered.same & (grade >= 0)
+        if self.options.leave_out:
+            keep &= ~listed.own_documents(self.judged)[row]
         return row[keep], grade[keep], int(negative.sum())
 
     def _pair(self, row: int, of: int) -> str:
@@ -358,6 +367,8 @@ class Build:
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements[2],
             shared=bool(np.isin(self._population, self._queries[1][2]).any()),
+            judgements=len(self._judgements[0]),
+            unlisted=self._unlisted,
             accounts={name: account for name, (_, account) in of.items()},
             values={
                 (name, i): ask(rankings)
@@ -380,15 +391,81 @@ class Build:
         return Retrieved(partial(listed.texts, self.run.item, rows), length, names, depth)
 
     @cached_property
-    def _ranked(self) -> tuple[Ints, Bools]:
-        """The rows list by list, best rank first, and which have the score of the row before."""
+    def _unlisted(self) -> int:
+        """The number of judgements of items that the table of items lacks; 0 without one."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.options.stock is None:
+            return 0
+        items = listed.texts(self.judged.item, self._judgements[0])
+        known = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
+        return len(items) - int(pc.sum(known).as_py() or 0)
+
+    @cached_property
+    def _order(self) -> tuple[Ints, Bools]:
+        """All rows list by list, best rank first, and which have the score of the row before."""
         return ids.by_rank(self._list, ids.joined(self.run.score), self._items.places)
+
+    @cached_property
+    def _left(self) -> Bools | slice:
+        """The places of the order whose rows are not left out."""
+        if not self.options.leave_out:
+            return slice(None)
+        left: Bools = ~listed.own_documents(self.run)[self._order[0]]
+        return left
+
+    @cached_property
+    def _ranked(self) -> tuple[Ints, Bools]:
+        """The rows of the order that are not left out, and which have the score of the row
+        before.
+        """
+        order, tied = self._order
+        if isinstance(self._left, slice):
+            return order, tied
+        after_own = np.append(False, ~self._left[:-1])
+        tied = tied & (~after_own | np.append(False, tied[:-1]))
+        return order[self._left], tied[self._left]
 
     @cached_property
     def _ends(self) -> Ints:
         """Where each list begins among the ranked rows, and where the last one ends."""
         lists = len(self._systems[0]) * len(self._queries[0])
-        return np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
+        sizes = np.bincount(self._list[self._ranked[0]], minlength=lists)
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    @cached_property
+    def _own(self) -> tuple[Ints, Bools]:
+        """The lists that return the query itself, and which of them return it first; none if it is
+        left out.
+        """
+        if self.options.leave_out:
+            return np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        order, ends = self._ranked[0], self._ends
+        place = np.flatnonzero(listed.own_documents(self.run)[order])
+        lists = self._list[order[place]]
+        return lists, place == ends[lists]
+
+    @cached_property
+    def _respelled(self) -> Ints:
+        """The lists among whose first rows is an unjudged item that differs from a judged one of
+        the query only in case or ending.
+        """
+        queries, lists = len(self._queries[0]), len(self._ends) - 1
+        order, starts = self._ranked[0], self._ends[:-1]
+        first = order[listed.stretches(starts, np.minimum(np.diff(self._ends), TOP))]
+        found = self._judged[0]
+        first = first[~np.isin(first, found)]
+        judged = self._judgements[0]
+        if not len(first) or not len(judged):
+            return np.zeros(0, np.int64)
+        sides = [listed.texts(self.run.item, first), listed.texts(self.judged.item, judged)]
+        plain, codes = ids.sorted_codes(*([listed.plain_texts(items)] for items in sides))
+        there = np.unique(self._queries[1][1][judged] * len(plain) + codes[1])
+        near = np.isin(self._list[first] % queries * len(plain) + codes[0], there)
+        items = ids.sorted_codes(*([items] for items in sides))[1]
+        exact = np.isin(items[0], items[1])
+        return np.flatnonzero(np.bincount(self._list[first][near & ~exact], minlength=lists))
 
     def built(
         self, names: Sequence[str], top: float | None = None
@@ -398,7 +475,8 @@ class Build:
         """
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
         position = self._positions(order, tied, ends)
-        all_ranked = Lists(listed.in_order(row, grade, order, self._levels), tied, ends, position)
+        grades = listed.in_order(row, grade, self._order[0], self._levels)[self._left]
+        all_ranked = Lists(grades, tied, ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
@@ -434,7 +512,8 @@ class Build:
         """One system's rankings and account, from the lists of all systems, one after another."""
         total = len(self._queries[0])
         ends = np.full(total + 1, len(ranked.grade))  # of a system without a row in this shard
-        for code in np.flatnonzero(self._systems[0] == name):
+        codes = np.flatnonzero(self._systems[0] == name)
+        for code in codes:
             ends = ranked.offset[code * total : (code + 1) * total + 1]
         start, stop, count = ends[0], ends[-1], np.diff(ends)
         retrieved = Lists(
@@ -448,6 +527,9 @@ class Build:
         if not known.all():
             retrieved = retrieved.take(known)
         late, gaps = listed.gaps(retrieved)
+        own, first = self._own
+        mine = np.isin(own // total, codes) & known[own % total]
+        respelled = self._respelled
         account = Account(
             rows=int(stop - start),
             used=len(retrieved.grade),
@@ -458,6 +540,9 @@ class Build:
             unjudged=int(np.isnan(retrieved.grade).sum()),
             late=late,
             gaps=gaps,
+            own=int(mine.sum()),
+            own_first=int((mine & first).sum()),
+            respelled=int(np.isin(respelled // total, codes).sum()),
         )
         return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
 

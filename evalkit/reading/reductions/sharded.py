@@ -174,6 +174,33 @@ class Unjudged:
 
 
 @dataclass(frozen=True)
+class Ceiling:
+    """The highest value of a metric that any list can have: that of all judged items in their best
+    order.
+    """
+
+    chosen: Chosen
+    level: float
+
+    def __call__(self, r: rankings.Rankings) -> Sums:
+        """The highest value of every query."""
+        return self.chosen.sums(replace(r, retrieved=r.ideal), self.level)
+
+
+@dataclass(frozen=True)
+class LowestGrade:
+    """The lowest grade of a judged item."""
+
+    def __call__(self, r: rankings.Rankings) -> Sums:
+        """The lowest grade of every query, NaN if none is judged."""
+        last = r.ideal.offset[1:]
+        some = r.ideal.length > 0
+        lowest = np.full(len(r), np.nan)
+        lowest[some] = r.ideal.grade[last[some] - 1]
+        return Sums(lowest)
+
+
+@dataclass(frozen=True)
 class Depth:
     """The last rank returned."""
 

@@ -1,0 +1,222 @@
+"""Ranked lists that return the query, spell items otherwise, or cannot reach 1; interactions."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from whole_pages import published, told
+
+from evalkit.limits import USUAL, Limits, Reading
+from evalkit.numbers import number
+from evalkit.pages import ranking_page
+from evalkit.parameters.reports import Ranking
+from evalkit.studies import ranking
+
+BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50, lists=20))
+BOTH = pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+
+
+def read(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
+    study = ranking.study_of(Ranking.of({"preds": run, "qrels": qrels, **more}), limits)
+    assert (study.runs.rankings == {}) == (limits is BLOCKS)
+    return study
+
+
+def with_itself(queries: int = 12, own: int = 12) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Lists of three other documents, of which `own` begin with the query itself."""
+    rows = [(f"t{q}", f"c{q}{k}", 8.0 - k) for q in range(queries) for k in range(3)]
+    rows += [(f"t{q}", f"t{q}", 9.0) for q in range(own)]
+    judged = [(f"t{q}", f"c{q}{q % 3}", 1) for q in range(queries)]
+    run = pd.DataFrame(rows, columns=["query", "item", "score"])
+    return run, pd.DataFrame(judged, columns=["query", "item", "grade"])
+
+
+def gain(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+# The query itself
+
+
+@BOTH
+def test_a_query_in_its_own_list_is_a_warning_with_both_values(limits):
+    kept = np.mean([gain(q % 3 + 2) for q in range(12)])
+    without = np.mean([gain(q % 3 + 1) for q in range(12)])
+    text = told(read(*with_itself(), limits, metrics="ndcg@10"))
+    assert f"ndcg@10 is system {number(kept)} (without: {number(without)})" in text
+    assert "system 12 of 12 queries" in text
+
+
+@BOTH
+def test_leaving_the_query_out_gives_the_values_without_it(limits):
+    run, qrels = with_itself()
+    study = read(run, qrels, limits, metrics="ndcg@10,mrr", leave_out="query")
+    without = read(run[run["query"] != run["item"]], qrels, metrics="ndcg@10,mrr")
+    assert study.estimates["value"].tolist() == without.estimates["value"].tolist()
+    assert "is left out of its list" in told(study)
+
+
+def test_ranks_close_up_behind_the_query_that_is_left_out():
+    run, qrels = with_itself()
+    ranks = run.groupby("query")["score"].rank(ascending=False).astype(int)
+    ranked = run.drop(columns="score").assign(rank=ranks)
+    study = read(ranked, qrels, metrics="ndcg@10", leave_out="query")
+    expected = np.mean([gain(q % 3 + 1) for q in range(12)])
+    assert study.estimates["value"].iloc[0] == pytest.approx(expected)
+
+
+def test_ties_with_the_query_that_is_left_out_are_no_ties():
+    run, qrels = with_itself()
+    tied = run.assign(score=run["score"].replace(9.0, 8.0))
+    assert read(tied, qrels, leave_out="query").runs.accounts["system"].tied == 0
+
+
+def test_the_judgement_of_the_query_itself_is_left_out_too():
+    run, qrels = with_itself()
+    own = pd.DataFrame({"query": run["query"].unique(), "item": run["query"].unique(), "grade": 1})
+    both = pd.concat([qrels, own])
+    left = read(run, both, metrics="recall@10", leave_out="query")
+    assert left.estimates["value"].iloc[0] == 1.0
+    assert left.runs.judgements == 12
+
+
+@pytest.mark.parametrize("form", ["graded", "wide", "two systems"])
+def test_other_forms_of_lists_leave_the_query_out(form):
+    run, qrels = with_itself()
+    if form == "graded":
+        run = run.merge(qrels, how="left", on=["query", "item"])
+    if form == "wide":
+        run = run.rename(columns={"score": "score_a"}).assign(score_b=lambda d: d["score_a"])
+    if form == "two systems":
+        run = pd.concat([run.assign(system="a"), run.assign(system="b")])
+    more = {} if form == "graded" else {"qrels": qrels}
+    study = ranking.read(run, metrics="ndcg@10", leave_out="query", **more)
+    expected = np.mean([gain(q % 3 + 1) for q in range(12)])
+    assert study.estimates["value"].tolist() == pytest.approx([expected] * len(study.systems))
+
+
+def test_a_few_queries_in_their_lists_are_no_warning():
+    assert "EK147" not in told(read(*with_itself(40, 3)))
+
+
+def test_users_and_items_with_the_same_numbers_are_no_warning():
+    rng = np.random.default_rng(5)
+    rows = [(u, i, 9 - k) for u in range(60) for k, i in enumerate(rng.permutation(60)[:10])]
+    run = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+    judged = run.assign(grade=rng.integers(0, 2, len(run)))[["user_id", "item_id", "grade"]]
+    study = read(run, judged)
+    assert study.runs.accounts["system"].own > 6
+    assert "EK147" not in told(study)
+
+
+# Items that are written in two ways
+
+
+@BOTH
+@pytest.mark.parametrize("change", [str.upper, lambda item: f"{item}.jpg", lambda item: f" {item}"])
+def test_items_written_otherwise_in_a_tenth_of_the_queries_are_a_warning(change, limits):
+    run, qrels = with_itself(40, 0)
+    few = run["query"].isin([f"t{q}" for q in range(4)])
+    other = run.assign(item=run["item"].where(~few, run["item"].map(change)))
+    text = told(read(other, qrels, limits))
+    assert "only in case or ending: system 4 of 40 queries" in text
+    fewer = run.assign(item=run["item"].where(run["query"] != "t0", run["item"].map(change)))
+    assert "EK149" not in told(read(fewer, qrels, limits))
+
+
+def test_other_items_are_no_other_spelling():
+    run, qrels = with_itself(40, 0)
+    other = run.assign(item=run["item"].where(run["query"] != "t1", "c1"))
+    other = other.drop_duplicates(["query", "item"])
+    assert "EK149" not in told(read(other, qrels))
+
+
+# Ceilings
+
+
+def users(relevant: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Lists of ten items of 40 users, each with some interactions, half of them returned."""
+    rng = np.random.default_rng(4)
+    rows, judged = [], []
+    for user in range(40):
+        items = rng.permutation(300)[:10]
+        rows += [(f"u{user}", f"i{item}", 9 - k) for k, item in enumerate(items)]
+        judged += [(f"u{user}", f"i{items[0] if user % 2 else 999}", 1)]
+        judged += [(f"u{user}", f"j{k}", 1) for k in range(relevant - 1)]
+    run = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+    return run, pd.DataFrame(judged, columns=["user_id", "item_id", "grade"])
+
+
+@BOTH
+def test_a_cut_off_beyond_all_relevant_items_is_a_note_with_the_highest_value(limits):
+    text = told(read(*users(), limits, metrics="precision@10,recall@10"))
+    assert "No list can reach 1, for the number of relevant items of every query: " in text
+    assert "precision@10 at most 0.1." in text
+
+
+def test_recall_above_a_cut_off_is_a_note_too():
+    text = told(read(*users(20), metrics="precision@10,recall@10"))
+    assert "recall@10 at most 0.5." in text
+
+
+@BOTH
+def test_ceilings_stand_below_the_values(limits):
+    study = read(*users(), limits, metrics="precision@10,recall@10,ndcg@10")
+    text = ranking_page.estimates(study).text
+    row = next(line for line in text.splitlines() if "(the best possible list)" in line)
+    assert float(row.split(")")[1].split()[0]) == pytest.approx(0.1)
+
+
+def test_a_metric_that_some_query_can_bring_to_1_is_no_note():
+    run, qrels = users()
+    many = pd.DataFrame({"user_id": "u1", "item_id": [f"k{i}" for i in range(10)], "grade": 1})
+    text = told(read(run, pd.concat([qrels, many]), metrics="precision@10"))
+    assert "EK151" not in text
+
+
+# Interactions
+
+
+def test_interactions_are_not_told_to_be_judged():
+    study = read(*users())
+    text = told(study)
+    assert "Items without an interaction of the user in the first 10" in text
+    assert "EK145" not in text
+
+
+@pytest.mark.parametrize("name", ["customer_id", "visitor", "Member ID"])
+def test_interactions_are_those_of_people_whatever_their_column(name):
+    run, qrels = (frame.rename(columns={"user_id": name}) for frame in users())
+    assert "EK148" in told(read(run, qrels, columns={"query": name}))
+
+
+def test_judgements_of_not_relevant_items_are_judgements():
+    run, qrels = users()
+    refused = qrels.assign(item_id="none", grade=0)
+    assert "EK145" in told(read(run, pd.concat([qrels, refused])))
+
+
+def test_queries_are_no_people():
+    run, qrels = (frame.rename(columns={"user_id": "query"}) for frame in users())
+    assert "EK145" in told(read(run, qrels))
+
+
+# Judged items that the table of items lacks
+
+
+@BOTH
+def test_judged_items_that_items_lack_are_said(limits):
+    run, qrels = users()
+    items = pd.DataFrame({"item": [f"i{i}" for i in range(300)], "popularity": 1.0})
+    assert "20 of 40 judgements are of items" in told(read(run, qrels, limits, items=items))
+
+
+def test_judged_items_that_items_have_are_not_said():
+    run, qrels = users()
+    items = pd.DataFrame({"item": [f"i{i}" for i in range(1000)], "popularity": 1.0})
+    assert "EK150" not in told(read(run, qrels, items=items))
+
+
+def test_the_results_of_such_lists_follow_the_schema():
+    assert published(read(*with_itself()))["findings"]
