@@ -29,9 +29,9 @@ class Metric:
     grade first among equal scores gives the metric's highest value. needs: "", "scores",
     "probabilities" or "scores of units". columns: further columns of the input that it is
     computed from. plain: what it measures in plain words, with {k} or {top} for the cut-off;
-    empty if the formula says it. unit: of measurement: "1" for a pure number, "actual" for that of the actual
-    values, "nats", a column; empty if it is not known. kind_at: the kind at the number above 0
-    behind the @, such as 0.5, of a metric that has one instead of a cut-off.
+    empty if the formula says it. unit: of measurement: "1" for a pure number, "actual" for that
+    of the actual values, "nats", a column; empty if it is not known. kind_at: the kind at the
+    number above 0 behind the @, such as 0.5, of a metric that has one instead of a cut-off.
     """
 
     name: str

@@ -239,7 +239,7 @@ class Asked:
     @abstractmethod
     def more(
         self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+    ) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
         """Further summaries of all rows."""
 
 

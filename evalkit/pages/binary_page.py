@@ -114,9 +114,9 @@ def confusion(study: BinaryStudy) -> Html:
         return of_rows(caption, study.decisions, columns | counts, note)
     caption = f"Decisions of the model ({study.decided})"
     own = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    columns = f"system | metric | {study.decided}=own # | score ≥ {study.rule.text}=at_threshold #"
+    two = f"system | metric | {study.decided}=own # | score ≥ {study.rule.text}=at_threshold #"
     beside = "The model's own decisions beside those of the threshold"
-    return tables.stack([own, of_rows(beside, study.both_decisions, columns)])
+    return tables.stack([own, of_rows(beside, study.both_decisions, two)])
 
 
 def _weight(weight: float, places: int = 2) -> str:

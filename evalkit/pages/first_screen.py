@@ -182,6 +182,14 @@ def _answer(study: Study) -> str:
 def _alone(study: Study) -> str:
     """The value of one system, or that a metric without a better direction ranks none."""
     label, row = study.primary.label, diagnostics.deciding(study, study.leader)
+    if len(study.order) > 1 and not study.pairs:
+        same = page.places(study, label)
+        values = [
+            f"{shortened(name)} has {number(diagnostics.deciding(study, name)['value'], same)}"
+            for name in study.order
+        ]
+        units = plural(study.unit_name, 2)
+        return f"The {plural(study.compares, 2)} share no {units}: {label} of {listed(values)}."
     if len(study.order) > 1:
         return (
             f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked "

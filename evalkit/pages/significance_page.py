@@ -209,6 +209,8 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 
 def _units(study: Significance) -> Iterator[Finding]:
+    if study.data.logged and (apart := study.apart):
+        yield kinds.OTHER_QUESTIONS.warning(len(apart), systems=listed(apart))
     for metric, large, small, times in diagnostics.other_scales(study):
         facts = {"large": large, "small": small, "times": number(times, 2)}
         found = kinds.OTHER_SCALES.warning(metric=metric, **facts)

@@ -333,12 +333,32 @@ class Significance(shown.Shown, Study):
     @property
     def family_size(self) -> int:
         """The pairs on every metric are one family."""
-        return len(self.directed) * len(self.pairs)
+        return sum(map(len, self.families))
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs; of logs those that share a question."""
+        every = super().pairs
+        if not self.data.logged:
+            return every
+        return [pair for pair in every if self._meet(self.primary, pair)]
 
     @property
+    def apart(self) -> list[str]:
+        """The systems of logs that share no question with any other that they are compared with."""
+        compared = {name for pair in self.pairs for name in pair}
+        return [name for name in self.order if len(self.order) > 1 and name not in compared]
+
+    def _meet(self, chosen: Chosen, pair: tuple[str, str]) -> bool:
+        first, second = self.compared(chosen, pair)
+        return first.meets(second)
+
+    @cached_property
     def families(self) -> list[list[Tested]]:
         """One family of all comparisons, adjusted together."""
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
+        if self.data.logged:
+            every = [(chosen, pair) for chosen, pair in every if self._meet(chosen, pair)]
         return [every] if every else []
 
     def without_units(self, error: InputError) -> significance.Comparison:

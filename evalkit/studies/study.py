@@ -524,7 +524,7 @@ class Study(ABC):
         """The first screen's primary comparisons: the leader against each other, or all against the
         baseline.
         """
-        if len(self.order) < 2 or self.primary.metric.best == "neither":
+        if not self.pairs or self.primary.metric.best == "neither":
             return pd.DataFrame()
         rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
         if not self.settings.baseline:

@@ -54,7 +54,8 @@ class UnitValues:
     of a table the draws that it is the mean of. source: the metric of these that others are
     computed from. tasks: the name of each unit's task, if there are several. by_task: True if tasks
     are the clusters. stated: the numbers of a log for a (system, task, metric). repeated: the
-    (metric, system) whose values are of repeated draws of 0 or 1.
+    (metric, system) whose values are of repeated draws of 0 or 1. logged: True if they are from
+    evaluation logs, whose systems may share no question.
     """
 
     id: Any
@@ -78,6 +79,7 @@ class UnitValues:
     by_task: bool = False
     stated: Mapping[tuple[str, str, str], logs.Stated] = field(default_factory=dict)
     repeated: Collection[tuple[str, str]] = ()
+    logged: bool = False
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
