@@ -332,7 +332,7 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         facts = {
             "column": study.decided,
             "rule": study.rule.text,
-            "rows": counts(apart) if apart else "on no row",
+            "rows": counts(apart) if apart else "none",
             "of": f"{len(study.account):,}",
             "leader": study.leader,
             "values": listed(values),

@@ -219,7 +219,7 @@ findings, origin = page.findings, page.origin
 def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
-    accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]
+    accounts = [{"system": name} | account.record for name, account in study.runs.accounts.items()]
     population = {
         "queries": len(study.runs.query),
         "pooled_ideal": study.runs.pooled_ideal,

@@ -9,14 +9,13 @@ import pandas as pd
 from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.metrics.counts import Counts
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
-from evalkit.studies.ranking import by_system, total
+from evalkit.studies.ranking import by_system, hardly_judged, total
 from evalkit.studies.study import Study
 
 
@@ -296,7 +295,7 @@ def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Fin
     return findings
 
 
-def decisions_as_scores(tables: Mapping[str, Iterable[Counts]]) -> list[Finding]:
+def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> list[Finding]:
     """A warning for the systems whose scores are 0 and 1 only. tables: of each system's scores."""
     systems = [name for name, several in tables.items() if diagnostics.only_decided(several)]
     return (
@@ -347,7 +346,7 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
             kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing))
         )
     if extra:
-        few = any(10 * account.used < account.rows for account in accounts.values())
+        few = hardly_judged(accounts)
         findings.append(
             kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
                 WARNING if few else NOTE, total(accounts, "extra"), counts=counts(extra)

@@ -132,7 +132,10 @@ def moved_by_ties(estimate: Mapping[str, float]) -> bool:
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
 
 
-def only_decided(tables: Iterable[Counts]) -> bool:
+Tables = Iterable[Counts]  # of the scores of a system: one, or one of each class
+
+
+def only_decided(tables: Tables) -> bool:
     """True if the scores of these tables are 0 and 1 only, and both occur."""
     return {score for table in tables for score in table.threshold.tolist()[:3]} == {0.0, 1.0}
 

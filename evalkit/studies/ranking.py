@@ -460,6 +460,11 @@ def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
     return {system: n for system, account in accounts.items() if (n := getattr(account, name))}
 
 
+def hardly_judged(accounts: Mapping[str, Account]) -> bool:
+    """True if a system has less than a tenth of its rows in queries with judgements."""
+    return any(account.used < NOTICED * account.rows for account in accounts.values())
+
+
 def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
     """The metrics without a value on some queries, with the number of these by system; True if
     systems agree in it.

@@ -42,6 +42,12 @@ class Account:
     own_first: int = 0
     respelled: int = 0
 
+    @property
+    def record(self) -> dict[str, int]:
+        """The counts of the JSON: without what findings say of the items."""
+        noted = ("own", "own_first", "respelled")
+        return {name: n for name, n in vars(self).items() if name not in noted}
+
     def __add__(self, other: "Account") -> "Account":
         return Account(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 

@@ -228,10 +228,8 @@ class Given:
         if isinstance(data, units.Trials):
             return data, ()
         found = (*data.findings, *logs.findings(self.cells.parts))
-        stated = logs.stated(self.cells.parts)
-        data = replace(
-            data, findings=found, stated=stated, logged=isinstance(self.cells.parts[0], logs.Log)
-        )
+        logged = isinstance(self.cells.parts[0], logs.Log)
+        data = replace(data, findings=found, logged=logged, stated=logs.stated(self.cells.parts))
         if data.label is not None:
             return data.losses(losses), tuple(
                 Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses
