@@ -322,9 +322,7 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
-    """Whose decisions the metrics are, how many rows the threshold decides otherwise, and columns
-    that seem to hold decisions but were not used.
-    """
+    """Whose decisions the metrics are, and how many rows the threshold decides otherwise."""
     if study.decided:
         apart = nonzero(study.differing)
         both = study.both_decisions.query("system == @study.leader").itertuples()
@@ -339,18 +337,25 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         }
         severity = WARNING if apart else NOTE
         yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
-    elif study.undecided:
-        form = "blocks" if study.blocks is not None else "unread"
-        if study.p.threshold is not None:
-            form = "threshold"
-        columns = listed(map(repr, study.undecided))
-        yield kinds.OWN_DECISIONS.warning(
-            len(study.undecided), form, columns=columns, rule=study.rule.text
-        )
+
+
+def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
+    """The columns that are named as decisions and were not used, and why."""
+    if not study.undecided:
+        return
+    n = len(study.undecided)
+    facts = {"columns": listed(map(repr, study.undecided)), "rule": study.rule.text}
+    if study.blocks is not None:
+        yield kinds.OWN_DECISIONS.warning(n, "blocks", **facts)
+    elif study.p.threshold is not None:
+        yield kinds.OWN_DECISIONS.warning(n, "threshold", **facts)
+    else:
+        yield kinds.OWN_DECISIONS.warning(n, "unread", **facts)
 
 
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     yield from _own_decisions(study)
+    yield from _unused_decisions(study)
     if study.decided:
         return
     if study.rule.fixed is None:
