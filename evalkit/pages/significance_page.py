@@ -209,8 +209,9 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 
 def _units(study: Significance) -> Iterator[Finding]:
-    if study.data.logged and (apart := study.apart):
-        yield kinds.OTHER_QUESTIONS.warning(len(apart), systems=listed(apart))
+    if uncompared := study.uncompared:
+        pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
+        yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
     for metric, large, small, times in diagnostics.other_scales(study):
         facts = {"large": large, "small": small, "times": number(times, 2)}
         found = kinds.OTHER_SCALES.warning(metric=metric, **facts)

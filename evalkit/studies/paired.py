@@ -337,17 +337,15 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs; of logs those that share a question."""
-        every = super().pairs
+        """The pairs that were asked for; of logs those that share a question."""
         if not self.data.logged:
-            return every
-        return [pair for pair in every if self._meet(self.primary, pair)]
+            return self.asked_pairs
+        return [pair for pair in self.asked_pairs if self._meet(self.primary, pair)]
 
     @property
-    def apart(self) -> list[str]:
-        """The systems of logs that share no question with any other that they are compared with."""
-        compared = {name for pair in self.pairs for name in pair}
-        return [name for name in self.order if len(self.order) > 1 and name not in compared]
+    def uncompared(self) -> list[tuple[str, str]]:
+        """The pairs that were asked for and share no unit."""
+        return [pair for pair in self.asked_pairs if pair not in self.pairs]
 
     def _meet(self, chosen: Chosen, pair: tuple[str, str]) -> bool:
         first, second = self.compared(chosen, pair)

@@ -449,9 +449,12 @@ class Study(ABC):
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The family: every other system against the baseline, or all pairs, each with its better
-        one first.
-        """
+        """The family of pairs that are compared."""
+        return self.asked_pairs
+
+    @property
+    def asked_pairs(self) -> list[tuple[str, str]]:
+        """Every other system against the baseline, or all pairs, each with its better one first."""
         if self.settings.baseline:
             return [
                 (name, self.settings.baseline)
