@@ -460,11 +460,10 @@ def test_cut_samples_and_documents_are_refused(tmp_path):
         read(tmp_path / "json")
 
 
-def test_logs_of_other_questions_cannot_be_compared(tmp_path):
+def test_logs_of_other_questions_are_not_compared(tmp_path):
     table = TABLE[(TABLE["model"] == "new") == (TABLE["task"] == "one")]
     made_logs.inspect(tmp_path, table)
-    with pytest.raises(InputError, match="no question has a value for both 'new' and 'old'"):
-        _ = read(tmp_path).comparisons
+    assert read(tmp_path).uncompared == [("new", "old")]
 
 
 def test_ids_of_any_script_stay_what_they_are(tmp_path):
