@@ -228,7 +228,7 @@ class Loss(OfRowTerms):
             else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
         )
 
-    def left_out(self, rows: Rows, k: int | None) -> int:
+    def rows_without_value(self, rows: Rows, k: int | None) -> int:
         """The number of rows that do not count."""
         return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
 

@@ -263,7 +263,7 @@ class Validation(Shown, Study):
         """
         every = {
             chosen: {
-                name: chosen.metric.kind.left_out(self.scored[name], chosen.k)
+                name: chosen.metric.kind.rows_without_value(self.scored[name], chosen.k)
                 for name in self.systems
             }
             for chosen in self.settings.metrics

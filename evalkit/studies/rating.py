@@ -179,7 +179,7 @@ class Asked:
         """The rows of each system that do not count for each of the partial metrics."""
         every = [block.rows(i) for i in range(len(block.said))]
         counts = [
-            [chosen.metric.kind.left_out(rows, chosen.k) for chosen in self.partial]
+            [chosen.metric.kind.rows_without_value(rows, chosen.k) for chosen in self.partial]
             for rows in every
         ]
         return np.array(counts, np.float64).reshape(len(every), len(self.partial))
