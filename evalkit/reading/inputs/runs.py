@@ -28,6 +28,7 @@ Ask = Callable[
 ]  # one value a query; where shards are measured, hashable and fit to be pickled
 NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
 TOP = 10  # rows of a list whose items are compared with those that are judged
+SAMPLED = 500  # queries whose items are compared first
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -449,14 +450,22 @@ class Build:
     @cached_property
     def _respelled(self) -> Ints:
         """The lists among whose first rows is an unjudged item that differs from a judged one of
-        the query only in case or ending.
+        the query only in case or ending; none if there is none for a sample of the queries, as
+        texts take long to compare.
         """
+        queries = len(self._queries[0])
+        sampled = self._respelled_of(np.arange(queries) % max(1, queries // SAMPLED) == 0)
+        return self._respelled_of(np.ones(queries, np.bool_)) if sampled.size else sampled
+
+    def _respelled_of(self, wanted: Bools) -> Ints:
+        """The lists of `_respelled` that are of the wanted queries."""
         queries, lists = len(self._queries[0]), len(self._ends) - 1
         order, starts = self._ranked[0], self._ends[:-1]
-        first = order[listed.stretches(starts, np.minimum(np.diff(self._ends), TOP))]
-        found = self._judged[0]
-        first = first[~np.isin(first, found)]
+        depth = np.minimum(np.diff(self._ends), TOP) * np.tile(wanted, lists // max(queries, 1))
+        first = order[listed.stretches(starts, depth)]
+        first = first[~np.isin(first, self._judged[0])]
         judged = self._judgements[0]
+        judged = judged[wanted[self._queries[1][1][judged]]]
         if not len(first) or not len(judged):
             return np.zeros(0, np.int64)
         sides = [listed.texts(self.run.item, first), listed.texts(self.judged.item, judged)]
