@@ -224,8 +224,13 @@ def test_sparse_arrays_and_tensors_in_scikit_learns_order_are_read_as_arrays(for
     label, score = SPARSE[form]
     plain = classification.read(y_true=HALF, y_score=SHARES).estimates
     pd.testing.assert_frame_equal(classification.read(label, score).estimates, plain)
-    forecast = rating.read(y_true=HALF, y_pred=SHARES).estimates
-    pd.testing.assert_frame_equal(rating.read(label, score).estimates, forecast)
+
+
+@pytest.mark.parametrize("form", SPARSE)
+def test_sparse_arrays_and_tensors_are_read_as_forecasts(form):
+    _, actual = SPARSE[form]
+    plain = rating.read(y_true=SHARES, y_pred=SHARES).estimates
+    pd.testing.assert_frame_equal(rating.read(actual, actual).estimates, plain)
 
 
 def test_the_unit_may_be_an_array_beside_arrays():

@@ -62,6 +62,7 @@ def test_forecasts_of_a_slice():
     rows = ROWS.rename(
         columns={"label": "actual", "score_good": "forecast_a", "score_weak": "forecast_b"}
     )
+    rows = rows.assign(actual=2 * rows["actual"])  # 0 and 1 beside probabilities are classes
     study = ek.rating(rows, segments="plan", unit="user_id")
     for name, own in of_slice(study, rows):
         same(study.segment(name), ek.rating(own, segments="plan", unit="user_id"))

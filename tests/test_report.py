@@ -177,7 +177,7 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
     notebook.cells = [
         *code[:4],
         code[7],
-        code[-1],
+        code[-2],
     ]  # tables, a figure, the results; all cells: test_notebooks.py
     given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))

@@ -53,6 +53,8 @@ def test_a_row_with_most_of_the_weight_leaves_no_interval_and_no_test(read, metr
         else ("actual", "forecast_a", "forecast_b")
     )
     table = pd.DataFrame(dict(zip(names, (truth, *rng.random((2, 60))), strict=True)))
+    if read is rating.read:
+        table["actual"] *= 2  # 0 and 1 beside probabilities are classes
     heavy = read(
         table.assign(weight=np.where(np.arange(60) == truth.argmax(), 1e4, 1.0)), metrics=metrics
     )

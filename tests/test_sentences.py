@@ -80,7 +80,7 @@ SAID = [  # report, table, options, what is said of it
     (
         "significance",
         MINUTES,
-        {"baseline": "b"},
+        {"baseline": "b", "lower_is_better": "none"},
         r"worse than b by minutes \(0.460 lower\), while it is",
     ),
     ("significance", wide().assign(b=wide()["b"][5:]), {}, "and of its comparisons: b value 5"),

@@ -80,7 +80,7 @@ def test_findings_and_units_are_those_of_the_page(study, tmp_path):
     warned = study.findings["message"][study.findings["severity"] != "note"]
     assert len(warned)
     assert all(message in str(study) for message in warned)
-    with pytest.raises(InputError, match="only with units=True"):
+    with pytest.raises(InputError, match="units: left out by units=False"):
         _ = ek.classification(y_true=Y, y_score=Y * 1.0, units=False).units
 
 
@@ -117,7 +117,7 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     notebook.cells = [
         *code[:4],
         code[7],
-        code[-1],
+        code[-2],
     ]  # parameters, title, verdict, leakage; a figure; the results
     first, second = running.execute(notebook, {}), running.run(notebook, ek.validation(), {})
     assert first.results == second.results
@@ -164,7 +164,7 @@ def test_offers_are_listed_and_unknown_names_answered(study):
 
 
 def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
-    tables = ek.interleaving(log=None, users=None).tables
+    tables = ek.interleaving().tables
     assert {"estimates", "experiment_estimates"} <= {*dir(tables)}
 
 

@@ -255,7 +255,7 @@ def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_ove
 
 def test_the_page_says_where_the_tail_decides():
     study = significance.read(perfect_among_random(12), baseline="perfect")
-    assert (study.comparisons["verdict"] == "worse").all()
+    assert (study.comparisons["verdict"] == "lower").all()
     assert (study.comparisons["p"] == 2.0**-39).all()
     assert "12 of 12 p-values are too small for plain Monte Carlo draws" in told(study)
     assert "importance sampling" not in told(

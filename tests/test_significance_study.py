@@ -70,7 +70,7 @@ def test_looks_cost_what_they_cost_and_stay_dual():
     )
 
 
-@pytest.mark.parametrize("level, verdict", [(0.9375, "cannot tell"), (0.9374, "better")])
+@pytest.mark.parametrize("level, verdict", [(0.9375, "cannot tell"), (0.9374, "higher")])
 def test_a_p_of_exactly_one_less_the_level_rejects_nothing(level, verdict):
     """Five units that all favour a: p = 2 / 2⁵ = 0.0625."""
     table = pd.DataFrame({"query": range(5), "a": [1.0, 2, 3, 4, 5], "b": 0.0})
@@ -381,7 +381,7 @@ def pieces(study):
     """The most bytes that making the page's pieces held, and the pieces."""
     tracemalloc.start()
     try:
-        shown = [str(piece(study)._repr_mimebundle_()) for piece in OF_DATA]
+        shown = [piece(study).html for piece in OF_DATA]
         return tracemalloc.get_traced_memory()[1], shown
     finally:
         tracemalloc.stop()

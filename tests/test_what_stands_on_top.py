@@ -57,7 +57,7 @@ def test_scales_of_a_metric_that_does_not_decide_are_not_beside_the_answer():
 
 def test_few_rows_used_stand_first():
     several = [
-        kinds.ASSUMED_DIRECTION.warning(1, names="name x does", advice=""),
+        kinds.NO_DIRECTION.warning(1, names="name x does", low="x"),
         kinds.ONE_CLASS.warning(),
         kinds.SHORT_LOGS.warning(1, what="m on t: 10 of 5,000"),
     ]

@@ -17,6 +17,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
 UNKNOWN = "unknown"  # which values are better
+MANY_PARTS = 10  # classes or labels of a mean
 
 
 @dataclass(frozen=True)
@@ -222,13 +223,14 @@ class Combined(Kind):
     whole: bool = True
 
     def scarce(self, positives: Floats) -> bool:
-        """True if the parts have fewer positives each than twice their number.
+        """True if there are many parts that have fewer positives each than twice their number.
 
         The skewness and the bias of a part fall with its positives; in a mean the skewness vanishes
         with the number of parts, and the bias stays while the interval narrows.
         """
-        count = 2 * len(positives) ** 2
-        return self.whole and self.of.kind.left_out is not None and count > positives.sum()
+        parts = len(positives)
+        few = 2 * parts**2 > positives.sum()
+        return self.whole and self.of.kind.left_out is not None and parts >= MANY_PARTS and few
 
     @property
     def left_out(self) -> "Combined":

@@ -196,11 +196,11 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
         )
     if study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
-            round(study.equal_units),
+            study.equal_units,
             "unequal",
             units=plural(study.unit_name, 2),
             metrics=listed(chosen.label for chosen in study.squared),
-            equal=round(study.equal_units),
+            equal=study.equal_units,
         )
     if study.bound:
         most, bound = study.settings.limits.bins, shared_findings.power(study.bound)

@@ -321,14 +321,15 @@ class Rating(row_study.RowStudy):
 
     @property
     def equal_units(self) -> float:
-        """Kish's number of units for the mean squared error: as many equal ones tell as much.
+        """Kish's number of units for the mean squared error, rounded: as many equal ones tell as
+        much.
 
         Infinite without that metric, or if rows are independent and unweighted.
         """
         if self.plain or not self.squared:
             return float("inf")
         of: Any = self.measure(self.squared[0], self.leader)
-        return float(of.freedom) + 1
+        return round(float(of.freedom)) + 1
 
     def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
         """The share of rows, or of their weight, whose error lies in a bin: system, low, high,
