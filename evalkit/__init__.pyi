@@ -263,12 +263,12 @@ def interleaving(
     neutral: the value of the team column for items that both rankers would have shown
     preference: "user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict
     metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict
-    best: high or low: which values of all metrics of users are better, as lower_is_better says of each
+    best: high or low: which values are better, for all metrics of users; lower_is_better says it for each
     before: a column of users from before the experiment, by which CUPED adjusts the first mean of amounts or counts, or else the first share
     strata: a column of users from before the experiment, to stratify by
     cap: the quantile at which values of heavy users are capped in an additional result
     shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested
-    looks: how many times the running A/B test is analysed in all, as planned
+    looks: the planned number of analyses of the running A/B test
     segments: columns with one value per session of the log, or per user of the table, "device,country"
     world: how simulated users click: cascade or positions, also "cascade, even users"; None: no simulation
     simulated_users: users of the simulation
@@ -483,7 +483,7 @@ def significance(
     alternative: two-sided, greater or less; only with null
     claim: for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
-    looks: how many times the data are tested in all as they grow: the planned number, the same at each
+    looks: the planned number of analyses of the data as they grow, the same at each analysis
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading

@@ -181,7 +181,7 @@ def test_a_metric_that_some_query_can_bring_to_1_is_no_note():
 def test_interactions_are_not_told_to_be_judged():
     study = read(*users())
     text = told(study)
-    assert "Items without an interaction of the user in the first 10" in text
+    assert "Items without an interaction of the user among the first 10" in text
     assert "EK145" not in text
 
 

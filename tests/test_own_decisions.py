@@ -95,7 +95,7 @@ def test_a_threshold_that_is_set_decides_and_the_column_is_named():
     frame = decided()
     found = values(frame, threshold=0.4)
     assert found["accuracy"] == right(frame, frame["score"] >= 0.4)["accuracy"]
-    assert "for `threshold` is set: 'predicted'" in told(classification.read(frame, threshold=0.4))
+    assert "because `threshold` is set: 'predicted'" in told(classification.read(frame, threshold=0.4))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_other_words_are_named_and_not_used():
 def test_blocks_name_the_column_that_they_do_not_read():
     p = Classification.of({"preds": decided()})
     study = classification.study_of(p, BLOCKS)
-    assert "for the table is read in blocks: 'predicted'" in told(study)
+    assert "because the table is read in blocks: 'predicted'" in told(study)
 
 
 def test_confidence_beside_decisions_is_still_refused():

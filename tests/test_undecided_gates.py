@@ -182,7 +182,7 @@ def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
     gate = read("widgets", gate=rule, margin=0.1).gate
     assert gate.message.endswith(
         "nothing says whether higher or lower widgets is better: set lower_is_better=widgets, or "
-        "none if higher is"
+        "lower_is_better=none if higher is"
     )
 
 

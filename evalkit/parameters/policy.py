@@ -52,7 +52,7 @@ def obstacle(reason: str, **facts: object) -> str:
     """Why a rule is not decided, in words.
 
     >>> obstacle("no_common_unit", unit="query", metric="map", first="a", second="b")
-    'no query has map of both a and b'
+    'no query has a value of map for both a and b'
     """
     return str(OBSTACLES[reason].format_map(facts))
 

@@ -518,8 +518,7 @@ class Significance(Compared, Resources):
     )
     looks: int = option(
         a_whole_number(most=100),
-        "how many times the data are tested in all as they grow: the planned number, the same at "
-        "each",
+        "the planned number of analyses of the data as they grow, the same at each analysis",
         1,
     )
 
@@ -615,8 +614,8 @@ class Interleaving(Compared, Resources):
     )
     best: str | None = option(
         one_of("high", "low"),
-        "high or low: which values of all metrics of users are better, as lower_is_better says of "
-        "each",
+        "high or low: which values are better, for all metrics of users; lower_is_better says it "
+        "for each",
     )
     before: str | None = option(
         TEXT,
@@ -635,7 +634,7 @@ class Interleaving(Compared, Resources):
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
     looks: int = option(
-        a_whole_number(), "how many times the running A/B test is analysed in all, as planned", 1
+        a_whole_number(), "the planned number of analyses of the running A/B test", 1
     )
     segments: tuple[str, ...] = option(
         TEXTS,
