@@ -95,7 +95,9 @@ def test_a_threshold_that_is_set_decides_and_the_column_is_named():
     frame = decided()
     found = values(frame, threshold=0.4)
     assert found["accuracy"] == right(frame, frame["score"] >= 0.4)["accuracy"]
-    assert "because `threshold` is set: 'predicted'" in told(classification.read(frame, threshold=0.4))
+    assert "because `threshold` is set: 'predicted'" in told(
+        classification.read(frame, threshold=0.4)
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_one_column_of_decisions_for_several_systems_is_named_and_not_used():
 def test_a_second_probability_is_no_decision():
     frame = decided().assign(predicted=lambda d: d["score"] / 2)
     study = classification.read(frame)
-    assert study.decided == ""
+    assert study.decision_column == ""
     assert "EK327" not in told(study)
 
 

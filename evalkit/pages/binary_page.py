@@ -108,13 +108,14 @@ def confusion(study: BinaryStudy) -> Html:
     note = (
         f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
     )
-    if not study.decided:
+    if not study.decision_column:
         caption = f"Decisions at the threshold ({study.rule.text})"
         columns = {"system": text("system"), "threshold": value("threshold")}
         return of_rows(caption, study.decisions, columns | counts, note)
-    caption = f"Decisions of the model ({study.decided})"
+    caption = f"Decisions of the model ({study.decision_column})"
     own = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    two = f"system | metric | {study.decided}=own # | score ≥ {study.rule.text}=at_threshold #"
+    by_threshold = f"score ≥ {study.rule.text}=at_threshold #"
+    two = f"system | metric | {study.decision_column}=own # | {by_threshold}"
     beside = "The model's own decisions beside those of the threshold"
     return tables.stack([own, of_rows(beside, study.both_decisions, two)])
 
@@ -128,8 +129,8 @@ def definitions(study: BinaryStudy) -> Html:
     items = page.metric_definitions(study)
     compared = shared_findings.compared(study.precision)
     predicted = f"predicted if score ≥ threshold, {compared}"
-    if study.decided:
-        predicted = f"predicted where the column {study.decided} says so"
+    if study.decision_column:
+        predicted = f"predicted where the column {study.decision_column} says so"
     items += [("positive", f"the label {study.positive}; {predicted}")]
     items += [
         ("intervals", study.intervals_are),
@@ -323,12 +324,12 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """Whose decisions the metrics are, and how many rows the threshold decides otherwise."""
-    if study.decided:
+    if study.decision_column:
         apart = nonzero(study.differing)
         both = study.both_decisions.query("system == @study.leader").itertuples()
         values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in both]
         facts = {
-            "column": study.decided,
+            "column": study.decision_column,
             "rule": study.rule.text,
             "rows": counts(apart) if apart else "none",
             "of": f"{len(study.account):,}",
@@ -341,10 +342,10 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """The columns that are named as decisions and were not used, and why."""
-    if not study.undecided:
+    if not study.unused_decisions:
         return
-    n = len(study.undecided)
-    facts = {"columns": listed(map(repr, study.undecided)), "rule": study.rule.text}
+    n = len(study.unused_decisions)
+    facts = {"columns": listed(map(repr, study.unused_decisions)), "rule": study.rule.text}
     if study.blocks is not None:
         yield kinds.OWN_DECISIONS.warning(n, "blocks", **facts)
     elif study.p.threshold is not None:
@@ -356,7 +357,7 @@ def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     yield from _own_decisions(study)
     yield from _unused_decisions(study)
-    if study.decided:
+    if study.decision_column:
         return
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
@@ -679,7 +680,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     if not (names := list(tables)[:DRAWN]):
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    of = "of" if study.decided else "at"
+    of = "of" if study.decision_column else "at"
     caption = texts.said("binary.confusion_plot", study, what=what, of=of)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]

@@ -134,9 +134,9 @@ class BinaryStudy(row_study.RowStudy):
     positive, negative: the classes. positives: the number of positive rows, unweighted. outside,
     wrong: per system, the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
     precision: the float type of each system's scores. thresholds: of each system, by the rule, in
-    this type; NaN if no threshold satisfies the rule. decided: the column of the systems' own
-    decisions, which the metrics of decisions are those of; "" where the threshold decides.
-    undecided: columns that are named as decisions and were not used.
+    this type; NaN if no threshold satisfies the rule. decision_column: the column of the systems'
+    own decisions, from which metrics of decisions are computed; "" if the threshold decides.
+    unused_decisions: columns that are named as decisions and were not used.
     """
 
     rule: Rule
@@ -148,8 +148,8 @@ class BinaryStudy(row_study.RowStudy):
     wrong: Mapping[str, int]
     precision: Mapping[str, rules.Precision]
     thresholds: Mapping[str, float]
-    decided: str = ""
-    undecided: tuple[str, ...] = ()
+    decision_column: str = ""
+    unused_decisions: tuple[str, ...] = ()
 
     report: ClassVar[str] = "classification"
 
@@ -160,7 +160,7 @@ class BinaryStudy(row_study.RowStudy):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
-        if chosen.decided and not self.decided and np.isnan(self.thresholds[system]):
+        if chosen.decided and not self.decision_column and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return Known(
                 chosen,
@@ -173,27 +173,27 @@ class BinaryStudy(row_study.RowStudy):
         """True if a rule chooses the threshold; it is then chosen again on each bootstrap
         sample.
         """
-        return self.rule.fixed is None and not self.decided
+        return self.rule.fixed is None and not self.decision_column
 
     @property
     def decided_by(self) -> str:
         """What decides, as text: the model itself, or the threshold."""
-        if self.decided:
-            return f"the model's own decisions ({self.decided})"
+        if self.decision_column:
+            return f"the model's own decisions ({self.decision_column})"
         return f"the threshold ({self.rule.text})"
 
     @cached_property
     def differing(self) -> dict[str, int]:
-        """The number of rows that each system decided otherwise than the threshold; none if the
+        """The number of rows that each system decided otherwise than the threshold; empty if the
         threshold decides.
         """
-        if not self.decided:
+        if not self.decision_column:
             return {}
-        decided = {name: (rows, self._at_threshold(name)) for name, rows in self.own_rows.items()}
-        return {
-            name: int(np.count_nonzero(rows.predicted != at.predicted))
-            for name, (rows, at) in decided.items()
-        }
+        differing = {}
+        for name, own in self.own_rows.items():
+            by_threshold = self._at_threshold(name)
+            differing[name] = int(np.count_nonzero(own.predicted != by_threshold.predicted))
+        return differing
 
     @property
     def own_rows(self) -> Mapping[str, Rows]:
@@ -209,10 +209,11 @@ class BinaryStudy(row_study.RowStudy):
     def both_decisions(self) -> Iterator[Row]:
         """The metrics of decisions of each system: of its own decisions, and at the threshold."""
         for name in self.order:
-            own, at = self.own_rows[name], self._at_threshold(name)
+            own = self.own_rows[name]
+            by_threshold = self._at_threshold(name)
             for chosen in self.settings.metrics:
                 if chosen.decided:
-                    values = {"own": chosen.value(own), "at_threshold": chosen.value(at)}
+                    values = {"own": chosen.value(own), "at_threshold": chosen.value(by_threshold)}
                     yield {"system": name, "metric": chosen.label} | values
 
     def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
@@ -333,12 +334,16 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def decisions(self) -> Iterator[Row]:
-        """The four counts of each system at its threshold, and the mean cost."""
+        """The four counts of each system's decisions, and the mean cost. threshold: NaN if the
+        system decides itself.
+        """
         for name in self.order:
-            c, t = self.table(name), self.thresholds[name]
-            if self.decided:
-                c, t = self.own_rows[name].cut, np.nan
-            d = counts.at(c, 1.0 if self.decided else t)
+            if self.decision_column:
+                t = np.nan
+                d = counts.at(self.own_rows[name].cut, 1.0)  # of a cut, 1 is what is predicted
+            else:
+                t = self.thresholds[name]
+                d = counts.at(self.table(name), t)
             cells = {"tp": d.tp.item(), "fp": d.fp.item(), "fn": d.fn.item(), "tn": d.tn.item()}
             cost = float(curves.cost(d, self.costs.fp, self.costs.fn))
             yield {"system": name, "threshold": t} | cells | {"cost": cost}
@@ -603,8 +608,8 @@ class Asked:
     costs: Costs
 
     def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
-        """A function to the counts on bootstrap samples, the same for all systems; None if the
-        threshold is fixed.
+        """A function that returns the counts on bootstrap samples, the same for all systems; None
+        if the threshold is fixed.
         """
         if self.rule.fixed is not None:
             return None
@@ -612,13 +617,15 @@ class Asked:
         return cache(partial(bootstrap.redrawn_rows, rows, self.rule.choose, **drawn))
 
     def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
-        """The counts on the same samples, from the weight by part and candidate threshold."""
+        """The counts on the same samples, from the candidate thresholds and the weight by part of
+        the units and candidate.
+        """
         samples = self.settings.limits.bands
         return bootstrap.redrawn(threshold, sums, self.rule.choose, rng=self.rng, samples=samples)
 
     @property
     def rng(self) -> np.random.Generator:
-        """The random numbers of the samples, from the start."""
+        """A new generator of the random numbers of the samples, the same at each call."""
         return study.random(self.settings.seed, 7)
 
 
@@ -649,20 +656,19 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Binary
     for name, own in rows.items():
         redraw = None if decision else a.redraw(own)
         held[name] = replace(own, decision=decision.get(name)).at(thresholds[name], redraw)
+    decision_column = data.rows.columns["predicted"] if decision else ""
+    unused = data.unused_decisions
+    if data.decision and not decision:  # the threshold that was asked for takes its place
+        unused = unused or (data.rows.columns["predicted"],)
     fields |= {
-        "decided": data.rows.columns["predicted"] if decision else "",
-        "undecided": data.undecided or (() if decision else _named(data)),
+        "decision_column": decision_column,
+        "unused_decisions": unused,
         "measured": HeldRows(held, lambda: data.rows.id),
         "precision": precision,
         "thresholds": thresholds,
     }
     odd = [outside(score, data.actual == 1) for score in data.score.values()]
     return _study(fields, a, data.names, int(data.actual.sum()), odd)
-
-
-def _named(data: Outcomes) -> tuple[str, ...]:
-    """The column of decisions that a threshold, which was asked for, takes the place of."""
-    return (data.rows.columns["predicted"],) if data.decision else ()
 
 
 def _study(
@@ -731,7 +737,7 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
         measured = replace(measured, second=second, moved=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
     fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
-    fields |= {"undecided": named_as_decisions(t.others)}
+    fields |= {"unused_decisions": named_as_decisions(t.others)}
     return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
 
 

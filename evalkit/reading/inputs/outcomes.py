@@ -67,7 +67,7 @@ class Outcomes:
     label, or numbers. score: system -> scores (several classes or labels: one column each; none if
     only classes are predicted), or forecasts. predicted: system -> numbers of classes, for several
     classes. decision: system -> True where it decided for the positive class of two, if a column
-    says so. undecided: columns that are named as decisions, but could not be read as such.
+    says so. unused_decisions: columns that are named as decisions, but could not be read as such.
     """
 
     rows: Aligned
@@ -78,7 +78,7 @@ class Outcomes:
     weight: Floats | None
     predicted: Mapping[str, Ints] = field(default_factory=dict)
     decision: Mapping[str, Bools] = field(default_factory=dict)
-    undecided: tuple[str, ...] = ()
+    unused_decisions: tuple[str, ...] = ()
 
     @property
     def sure(self) -> bool:
@@ -324,10 +324,11 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     refuse_confidence(sure, [*rows.others, *columns], part.name)
     decision = {name: _decided(own, (negative, chosen)) for name, own in coded_by_system.items()}
     known = {name: decided for name, decided in decision.items() if decided is not None}
-    undecided = named_as_decisions(rows.others)
-    if len(known) < len(decision):
-        few = [name for name, own in coded_by_system.items() if len(own.names) <= 2]
-        undecided = (*undecided, *(columns if few else ()))
+    unused = () if known else named_as_decisions(rows.others)
+    if len(known) < len(decision):  # one column for all systems, or none
+        unused = named_as_decisions(rows.others)
+        if any(len(own.names) <= 2 for own in coded_by_system.values()):
+            unused = (*unused, *columns)
         others = {role: name for role, name in rows.columns.items() if role != "predicted"}
         rows = replace(rows, columns=others, others=(*rows.others, *columns))
         known = {}
@@ -339,7 +340,7 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
         score,
         weight_of(rows),
         decision=known,
-        undecided=() if known else undecided,
+        unused_decisions=unused,
     )
 
 
@@ -351,7 +352,9 @@ def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
     names = {*coded.names}
     known = {frozenset(labels): labels[1], **FREE}
     positive = next((name for pair, name in known.items() if names <= pair), None)
-    return None if positive is None else (np.array(coded.names) == positive)[coded.code]
+    if positive is None:
+        return None
+    return (np.array(coded.names) == positive)[coded.code]
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
