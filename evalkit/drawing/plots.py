@@ -24,6 +24,7 @@ DASHES = (
     (0, (6, 1.5, 1, 1.5, 1, 1.5)),
 )
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
+BETTER, WORSE = COLOURS[2], COLOURS[1]  # of differences
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MANY = 2000  # more points than a picture can show, thinned by their quantiles
@@ -268,9 +269,11 @@ def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, direction: 
     zeros, counts = values.zeros, values.histogram(edges).astype(np.int64)
     counts[np.searchsorted(edges, 0.0, side="right") - 1] -= zeros
     middle = (edges[1:] + edges[:-1]) / 2
-    above, below = {1: (COLOURS[2], COLOURS[1]), -1: (COLOURS[1], COLOURS[2])}.get(
-        direction, (COLOURS[0], COLOURS[0])
-    )
+    above = below = COLOURS[0]
+    if direction > 0:
+        above, below = BETTER, WORSE
+    elif direction < 0:
+        above, below = WORSE, BETTER
     for side, colour in ((middle > 0, above), (middle < 0, below)):
         drawn = ax.bar(
             middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0

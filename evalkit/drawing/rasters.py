@@ -1,4 +1,4 @@
-"""Figures in pixels: PNG with few colours, twice as many pixels as the screen's inch has."""
+"""Figures in pixels: PNG with few colours and twice as many pixels an inch as a screen."""
 
 import base64
 import io
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 SCREEN = 96  # pixels of an inch of a page
-SCALE = 2
-COLOURS = 64
+SCALE = 2  # pixels of the picture to one of the screen, in each direction
+COLOURS = 64  # at most, so that files stay small
 WIDEST = 10.1  # inches of a row of panels
 GAP = 0.1  # inches between them
 Pixels = npt.NDArray[np.uint8]
@@ -44,7 +44,8 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:
         pixels = _rows([_panel(pixels, left, right) for left, right in panels])
-    image = Image.fromarray(pixels).convert("RGB")  # of four channels, colours are told apart less
+    # quantize tells fewer colours apart in an image of four channels
+    image = Image.fromarray(pixels).convert("RGB")
     few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
     few.save(file, "png")
@@ -55,8 +56,9 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
 def _scale_labels(figure: Any, scale: float) -> None:
     """Keep the distance of labels from their axes, which matplotlib has in pixels."""
     for ax in figure.axes:
-        (x, below), (beside, y) = ax.xaxis.label.get_position(), ax.yaxis.label.get_position()
+        x, below = ax.xaxis.label.get_position()
         ax.xaxis.label.set_position((x, below * scale))
+        beside, y = ax.yaxis.label.get_position()
         ax.yaxis.label.set_position((beside * scale, y))
 
 
@@ -83,5 +85,5 @@ def _rows(panels: Sequence[Pixels]) -> Pixels:
 
 
 def _widened(pixels: Pixels, columns: int) -> Pixels:
-    """The pixels with so many white columns behind them."""
+    """The pixels with this number of white columns to their right."""
     return np.pad(pixels, ((0, 0), (0, columns), (0, 0)), constant_values=255)

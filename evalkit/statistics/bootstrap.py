@@ -134,7 +134,8 @@ def t_limits(
         value, slopes = f(means)
         along = slopes.T @ terms[1:] - np.outer((slopes * means).sum(axis=0), terms[0])
         variance = (times * along**2).sum(axis=1) / size**2 * n / (n - 1)
-        scale, error = np.log(high - value), np.sqrt(variance) / (high - value)
+        scale = np.log(high - value)
+        error = np.sqrt(variance) / (high - value)
         t = (scale[1:] - scale[0]) / error[1:]
     t = t[np.isfinite(t) & (error[1:] > SAME * error[0])]
     if not t.size or not np.isfinite(scale[0]):
