@@ -258,7 +258,7 @@ def test_blocks_leave_out_as_many_rows():
     p = Rating.of({"preds": with_zeros(), "metrics": "mape,mase"})
     blocks = rating.study_of(p, Limits(reading=Reading(rows=20, shard=20, largest=50)))
     assert blocks.blocks is not None
-    assert blocks.left_out == rating.study_of(p).left_out
+    assert blocks.rows_without_value == rating.study_of(p).rows_without_value
 
 
 def test_weights_change_no_number_of_rows():

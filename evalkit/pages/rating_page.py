@@ -150,7 +150,7 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
     data = [
         *shared_findings.rows_read(study.account),
         *_data(study),
-        *shared_findings.left_out(study.left_out, len(study.account)),
+        *shared_findings.rows_without_value(study.rows_without_value, len(study.account)),
         *constant,
         *_errors(study),
         *_drawn(study),

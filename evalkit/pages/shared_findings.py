@@ -372,16 +372,16 @@ def _gaps(account: Account) -> str:
     return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)
 
 
-def left_out(rows: Mapping[Chosen, Mapping[str, int]], n: int) -> Iterator[Finding]:
+def rows_without_value(rows: Mapping[Chosen, Mapping[str, int]], n: int) -> Iterator[Finding]:
     """The rows that metrics leave out of their means; a warning where systems do not share them.
 
     rows: of each metric by system. n: all rows.
     """
-    for chosen, each in rows.items():
-        most = max(each.values())
+    for chosen, row_counts in rows.items():
+        most = max(row_counts.values())
         facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
-        if len({*each.values()}) == 1:
+        if len({*row_counts.values()}) == 1:
             yield kinds.UNDEFINED_VALUES.note(most, "rows", rows=counted(most, "row"), **facts)
         else:
-            told = counts(each)
-            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=told, **facts)
+            by_system_text = counts(row_counts)
+            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=by_system_text, **facts)

@@ -39,9 +39,9 @@ from evalkit.pages.shared_findings import (
     columns_read,
     decisions_as_scores,
     idle,
-    left_out,
     picked,
     rounded,
+    rows_without_value,
     skewed,
     used,
 )
@@ -296,7 +296,7 @@ def every_finding(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [*_rows(study), *_threshold(study), *_features(study), *_folds(study), *_fits(study)]
-    data += left_out(study.left_out, study.rows.size)
+    data += rows_without_value(study.rows_without_value, study.rows.size)
     chosen = picked(study, [name for name in study.systems if name != study.baseline])
     return [*data, *chosen, *([] if study.few_pooled else skewed(study))]
 

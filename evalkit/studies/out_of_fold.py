@@ -257,7 +257,7 @@ class Validation(Shown, Study):
         return inference.estimate(statistic.OfRows(chosen, rows), self.inference_options(1))
 
     @property
-    def left_out(self) -> dict[Chosen, dict[str, int]]:
+    def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """

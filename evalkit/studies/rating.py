@@ -112,8 +112,8 @@ class KeptForecasts(Kept):
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
     sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: by
-    pair, units that each misses less. left_out: of each system and partial metric the rows that do
-    not count.
+    pair, units that each misses less. rows_without_value: of each system and partial metric the
+    rows that do not count.
     """
 
     facts: Total
@@ -122,7 +122,7 @@ class KeptForecasts(Kept):
     nearer: dict[tuple[int, int], Total]
     far: tuple[Extremes, ...]
     ids: Distinct
-    left_out: Total
+    rows_without_value: Total
 
 
 def off(block: Block) -> Floats:
@@ -172,10 +172,10 @@ class Asked:
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
-            left_out=Total(self._left_out(block)),
+            rows_without_value=Total(self._rows_without_value(block)),
         )
 
-    def _left_out(self, block: Block) -> Floats:
+    def _rows_without_value(self, block: Block) -> Floats:
         """The rows of each system that do not count for each of the partial metrics."""
         every = [block.rows(i) for i in range(len(block.said))]
         counts = [
@@ -248,11 +248,11 @@ class Rating(row_study.RowStudy):
         return float(self.asked.terms.centres[0][0] + around)
 
     @property
-    def left_out(self) -> dict[Chosen, dict[str, int]]:
+    def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
-        counts = zip(self.asked.partial, self.kept.left_out.sums.T.tolist(), strict=True)
+        counts = zip(self.asked.partial, self.kept.rows_without_value.sums.T.tolist(), strict=True)
         every = {
             chosen: dict(zip(self.systems, map(int, rows), strict=True)) for chosen, rows in counts
         }
