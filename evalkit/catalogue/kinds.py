@@ -65,8 +65,8 @@ class Kind(ABC):
 
     @property
     def left_out(self) -> Kind | None:
-        """The same metric for a mean over many parts with few positives each; None if it needs no
-        other one.
+        """The same metric with the influence of leaving out each row, for a mean over many parts
+        with few positives each; None if it has no such form.
         """
         return None
 

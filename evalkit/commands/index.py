@@ -121,7 +121,9 @@ def _gate(gate: Mapping[str, Any] | None) -> str:
         return ""
     if gate["passed"]:
         return "kept"
-    return "not decided" if gate.get("undecided") and not gate["failed"] else "failed"
+    if gate.get("undecided") and not gate["failed"]:
+        return "not decided"
+    return "failed"
 
 
 def page(frame: pd.DataFrame, of: str) -> str:

@@ -488,11 +488,14 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
             if alone
             else ((), ())
         )
-    whose = "" if study.settings.baseline else f"{shortened(study.leader)} "
-    stated = row if study.settings.baseline else diagnostics.turned(row)
-    by = _per_cent(study, stated)  # of the first and over the second, as the sentence has it
+    subject, stated = "", row
+    if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
+        subject, stated = f"{shortened(study.leader)} ", diagnostics.turned(row)
+    percentage = _per_cent(study, stated)
+    if not percentage:
+        return (), ()
     side = "higher" if stated["difference"] > 0 else "lower"
-    return ((f"{whose}{by} {side}",) if by else ()), ()
+    return (f"{subject}{percentage} {side}",), ()
 
 
 def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
@@ -550,13 +553,16 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         how = ""
         if before:
             how = f"Differences are adjusted for {before}, known before the experiment (CUPED). "
-            means = [_adjusted(row, same) for row in against.values() if "adjusted_first" in row]
-            how += f"Adjusted means: {listed(means, NAMED, '; ')}. " if means else ""
+            means = [
+                _adjusted_means(row, same) for row in against.values() if "adjusted_first" in row
+            ]
+            if means:
+                how += f"Adjusted means: {listed(means, NAMED, '; ')}. "
         yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
 
 
-def _adjusted(row: Mapping[str, Any], places: int) -> str:
-    """The adjusted means of two arms."""
+def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
+    """The adjusted means of two arms, as text; "" if they are undefined."""
     names = (shortened(row["first"]), shortened(row["second"]))
     pairs = zip(names, page.adjusted_means(row, places), strict=False)
     return " and ".join(f"{name} {mean}" for name, mean in pairs)

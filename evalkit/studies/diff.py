@@ -212,14 +212,16 @@ class Diff(Shown, Study):
         return new, old
 
     def spoken(self, system: str) -> str:
-        """A side by the name of its system, with the side where both have one name."""
+        """A side by the name of its system, with "new" or "old" if both have the same name."""
         pair = next(pair for pair in self.side_pairs if system in pair)
         side = NEW if system == pair[0] else OLD
         name = system.removeprefix(side)
         if name == UNNAMED:
             name = "model"
         renamed = pair[0].removeprefix(NEW) != pair[1].removeprefix(OLD)
-        return name if renamed and name != "model" else f"the {side}{name}"
+        if renamed and name != "model":
+            return name
+        return f"the {side}{name}"
 
     @property
     def side_pairs(self) -> list[tuple[str, str]]:
@@ -328,7 +330,9 @@ class Diff(Shown, Study):
 
     @cached_property
     def broken_design(self) -> str:
-        """That the users of the A/B test of one report are not shared out as planned."""
+        """Why no result counts: the users of the A/B test of one report are not shared out as
+        planned; "" if they are.
+        """
         label = self.primary.label
         return _assignment(self.new, label) or _assignment(self.old, label)
 

@@ -239,14 +239,14 @@ class Experiment(Study):
 
     @property
     def misassigned(self) -> bool:
-        """True if the users are shared out in another way than was planned, or than into equal
-        arms.
+        """True if the shares of users clearly differ from the planned ones, or from equal ones if
+        no plan is stated. `broken_design` says whether results count all the same.
         """
         return self.sample_ratio is not None and self.sample_ratio < BROKEN
 
     @property
     def broken_design(self) -> str:
-        """That the users are not shared out as planned."""
+        """Why no result counts: the users are not shared out as planned; "" if they are."""
         return assignment(self.sizes, self.sample_ratio, planned=self.planned)
 
     # The users

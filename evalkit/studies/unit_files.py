@@ -348,7 +348,7 @@ class Side:
 @dataclass(frozen=True, eq=False)
 class Joined:
     """A metric of a system in two reports. named: True if units of both have names by which they
-    pair. rows: of a metric with terms the same from the rows, if both files have them.
+    pair. rows: the same metric computed from the rows, if both files have them and it has terms.
     """
 
     old: Side
@@ -557,7 +557,9 @@ class Recomputed(study.Study):
 
     @property
     def broken_design(self) -> str:
-        """That the users of an A/B test are not shared out as planned."""
+        """Why no result counts: the users of an A/B test are not shared out as planned; "" if they
+        are.
+        """
         if "sample_ratio" not in self.results:
             return ""
         planned = self.file.parameters.get("shares") is not None
@@ -594,7 +596,7 @@ class Recomputed(study.Study):
         ]
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
-        """That no result counts, or that the report does not compare the two."""
+        """Why no result counts, or that the report does not compare the two; "" otherwise."""
         if self.broken_design:
             return self.broken_design
         if (chosen.label, system, second) in self._reported:

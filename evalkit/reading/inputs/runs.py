@@ -409,12 +409,12 @@ class Build:
         return ids.by_rank(self._list, ids.joined(self.run.score), self._items.places)
 
     @cached_property
-    def _left(self) -> Bools | slice:
+    def _remaining(self) -> Bools | slice:
         """The places of the order whose rows are not left out."""
         if not self.options.leave_out:
             return slice(None)
-        left: Bools = ~listed.own_documents(self.run)[self._order[0]]
-        return left
+        remaining: Bools = ~listed.own_documents(self.run)[self._order[0]]
+        return remaining
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Bools]:
@@ -422,11 +422,13 @@ class Build:
         before.
         """
         order, tied = self._order
-        if isinstance(self._left, slice):
+        if isinstance(self._remaining, slice):
             return order, tied
-        after_own = np.append(False, ~self._left[:-1])
-        tied = tied & (~after_own | np.append(False, tied[:-1]))
-        return order[self._left], tied[self._left]
+        # a row behind the query's own document is tied with the row before that one
+        after_own = np.append(False, ~self._remaining[:-1])
+        before_tied = np.append(False, tied[:-1])
+        tied = tied & (~after_own | before_tied)
+        return order[self._remaining], tied[self._remaining]
 
     @cached_property
     def _ends(self) -> Ints:
@@ -484,7 +486,7 @@ class Build:
         """
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
         position = self._positions(order, tied, ends)
-        grades = listed.in_order(row, grade, self._order[0], self._levels)[self._left]
+        grades = listed.in_order(row, grade, self._order[0], self._levels)[self._remaining]
         all_ranked = Lists(grades, tied, ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top

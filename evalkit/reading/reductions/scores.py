@@ -252,8 +252,8 @@ MOST = 4_096  # distinct texts of a column of classes
 def of_width(reading: Reading, columns: int) -> Reading:
     """The limits on rows in memory, for a table with this many numeric columns.
 
-    Fewer rows at least in a shard of a wide table, more rows at most in one of a narrow table:
-    shards are merged, and of fewer there is less to merge.
+    The smallest shard of a wide table has fewer rows, the largest one of a narrow table more: the
+    fewer shards, the less there is to merge.
     """
     times = (columns + BESIDE) * SCORE / USUAL.reading.row
     fewer = max(1.0, times)
