@@ -104,7 +104,7 @@ def decided(rows: int = 200) -> pd.DataFrame:
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_scores_of_0_and_1_are_a_warning_that_names_the_system(limits):
     study = classification.study_of(Classification.of({"preds": decided()}), limits)
-    assert "The scores of predict are only 0 and 1, as decisions are" in told(study)
+    assert "The scores of predict are only 0 and 1, like decisions" in told(study)
 
 
 def test_scores_of_0_and_1_of_several_classes_are_a_warning():
@@ -112,19 +112,19 @@ def test_scores_of_0_and_1_of_several_classes_are_a_warning():
     hot = np.eye(3)[rng.integers(0, 3, 90)]
     columns = {f"p_{c}": hot[:, i] for i, c in enumerate("abc")}
     study = classification.read(pd.DataFrame({"label": list("abc") * 30} | columns))
-    assert "as decisions are" in told(study)
+    assert "like decisions" in told(study)
 
 
 def test_scores_of_0_and_1_of_labels_are_a_warning():
     rng = np.random.default_rng(9)
     columns = {f"{side}_{c}": rng.integers(0, 2, 90) for side in "yp" for c in "abc"}
-    assert "as decisions are" in told(classification.read(pd.DataFrame(columns)))
+    assert "like decisions" in told(classification.read(pd.DataFrame(columns)))
 
 
 def test_scores_of_0_and_1_in_folds_are_a_warning():
     frame = decided().drop(columns=["score_proba"]).rename(columns={"score_predict": "score"})
     study = validation.read(frame.assign(fold=np.arange(200) % 4))
-    assert "as decisions are" in told(study)
+    assert "like decisions" in told(study)
 
 
 def test_a_constant_score_is_no_decision():
