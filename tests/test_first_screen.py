@@ -349,3 +349,10 @@ def test_a_one_sided_test_shows_one_side_alone(side, alone, of_each):
         f"The data do not show {alone}: "
     )
     assert f"the data do not show {of_each}." in answer(significance.read(several, **options))
+
+
+def test_a_strip_with_one_place_alone_has_an_axis():
+    """No threshold reaches the precision: the constant's 1 is all that is there."""
+    table = pd.DataFrame({"label": [0, 1, 1, 1, 0, 1], "score": np.linspace(0.9, 0.1, 6)})
+    study = classification.read(table, threshold="precision>=0.99", metrics="precision,recall")
+    assert "precision is –" in str(study)

@@ -640,3 +640,10 @@ def test_sample_ratio_equals_scipy():
     assert experiments.sample_ratio([510, 490]) == pytest.approx(chisquare([510, 490]).pvalue)
     got = experiments.sample_ratio([90, 210, 300], [1, 2, 3])
     assert got == pytest.approx(chisquare([90, 210, 300], [100, 200, 300]).pvalue)
+
+
+def test_cuped_by_a_copy_of_the_metric_is_refused():
+    table = known_before().assign(copy=lambda rows: 2 * rows["orders"] + 1)
+    study = interleaving.read(users=table, metrics="orders", before="copy", **SMALL)
+    with pytest.raises(InputError, match="a column that determines the metric"):
+        str(study)

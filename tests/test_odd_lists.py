@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from whole_pages import published, told
 
+from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import number
 from evalkit.pages import ranking_page
@@ -220,3 +221,10 @@ def test_judged_items_that_items_have_are_not_said():
 
 def test_the_results_of_such_lists_follow_the_schema():
     assert published(read(*with_itself()))["findings"]
+
+
+def test_lists_that_hold_the_query_alone_are_refused_where_it_is_left_out():
+    run = pd.DataFrame({"query": ["a", "b"], "item": ["a", "b"], "score": 1.0})
+    qrels = pd.DataFrame({"query": ["a", "b"], "item": ["a", "c"], "grade": 1})
+    with pytest.raises(InputError, match="must return items besides the query itself"):
+        ranking.read(run, qrels, leave_out="query")

@@ -178,3 +178,15 @@ def test_the_whole_page_and_its_results_can_be_made():
     text, _ = whole(study)
     assert "Decisions of the model (predicted)" in text
     assert published(study)["columns"]["predicted"] == "predicted"
+
+
+def test_decisions_with_an_empty_cell_are_named_as_not_used():
+    table = pd.DataFrame(
+        {
+            "label": [0, 1] * 20,
+            "score": np.linspace(0, 1, 40),
+            "predicted": [np.nan, 1.0] + [0.0, 1.0] * 19,
+        }
+    )
+    study = classification.read(table, metrics="accuracy")
+    assert study.unused_decisions == ("predicted",)

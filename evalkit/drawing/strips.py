@@ -51,9 +51,10 @@ class Axis:
         ends = [end for point in points for end in point if math.isfinite(end)] or [0.0]
         low, high = min(ends), max(ends)
         span = high - low or abs(high) / 10 or 1.0
-        if low - FAR * span <= reference <= high + FAR * span:
-            return cls(min(low, reference), max(high, reference), reference)
-        return cls(low, low + span)
+        if not low - FAR * span <= reference <= high + FAR * span:
+            return cls(low, low + span)
+        low, high = min(low, reference), max(high, reference)
+        return cls(low, max(high, low + span), reference)
 
     def at(self, value: float) -> str:
         """Where a value lies, as a percentage of the width; what is beyond the ends lies on the

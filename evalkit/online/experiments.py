@@ -30,6 +30,8 @@ from evalkit.statistics.significance import Comparison
 
 Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
 
+COPIED = 1e-9  # residuals this small against the values are rounding
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -185,10 +187,14 @@ def adjusted(
     [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]
     """
     after, before, slope = _slope(treatment, control, treatment_before, control_before)
-    first, second = (
-        mean + y - slope * (earlier + x)
-        for (mean, y), (earlier, x) in zip(after, before, strict=True)
-    )
+    arms = list(zip(after, before, strict=True))
+    values = np.concatenate([y for _, y in after])
+    residuals = np.concatenate([y - slope * x for (_, y), (_, x) in arms])
+    if values.any() and np.abs(residuals).max() <= COPIED * np.abs(values).max():
+        raise InputError(
+            "before must be measured before the experiment, got a column that determines the metric"
+        )
+    first, second = (mean + y - slope * (earlier + x) for (mean, y), (earlier, x) in arms)
     return first, second
 
 

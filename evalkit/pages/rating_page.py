@@ -194,7 +194,7 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
         )
-    if study.equal_units < EQUAL:
+    if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,
             "unequal",

@@ -634,7 +634,7 @@ class Interleaving(Compared, Resources):
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
     looks: int = option(
-        a_whole_number(), "the planned number of analyses of the running A/B test", 1
+        a_whole_number(most=100), "the planned number of analyses of the running A/B test", 1
     )
     segments: tuple[str, ...] = option(
         TEXTS,

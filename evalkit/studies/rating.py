@@ -320,14 +320,14 @@ class Rating(row_study.RowStudy):
         return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
 
     @property
-    def equal_units(self) -> float:
+    def equal_units(self) -> int | None:
         """Kish's number of units for the mean squared error, rounded: as many equal ones tell as
         much.
 
-        Infinite without that metric, or if rows are independent and unweighted.
+        None without that metric, or if rows are independent and unweighted.
         """
         if self.plain or not self.squared:
-            return float("inf")
+            return None
         of: Any = self.measure(self.squared[0], self.leader)
         return round(float(of.freedom)) + 1
 

@@ -20,7 +20,7 @@ from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.aligned import Aligned, Given, Layout
+from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
@@ -327,7 +327,7 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     unused = () if known else named_as_decisions(rows.others)
     if len(known) < len(decision):  # one column for all systems, or none
         unused = named_as_decisions(rows.others)
-        if any(len(own.names) <= 2 for own in coded_by_system.values()):
+        if any(len({*own.names} - {NONE}) <= 2 for own in coded_by_system.values()):
             unused = (*unused, *columns)
         others = {role: name for role, name in rows.columns.items() if role != "predicted"}
         rows = replace(rows, columns=others, others=(*rows.others, *columns))

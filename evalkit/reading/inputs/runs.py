@@ -190,7 +190,9 @@ def _check(
     """
     for name, account in accounts.items():
         if not account.used:
-            has = next(shard.first[name] for shard in shards if name in shard.first)
+            has = next((shard.first[name] for shard in shards if name in shard.first), "")
+            if not has:
+                raise InputError(roles_of.sentence("own_documents_alone", system=name))
             raise InputError(
                 roles_of.sentence("other_queries", system=name, query=has, judged=judged)
             )
