@@ -52,7 +52,7 @@ def test_a_model_without_a_name_is_no_system(tmp_path):
 
 def test_the_bundled_loss_by_f1_comes_first():
     assert first_sentence(ek.diff()) == (
-        "The new model is worse than the old model by f1: 0.48 instead of 0.55."
+        "The new model is worse than the old model by f1: −0.07 [−0.12, −0.01]."
     )
 
 

@@ -23,7 +23,6 @@ from evalkit.numbers import (
     decimals,
     estimate,
     listed,
-    number,
     p_value,
     percent,
     plural,
@@ -73,11 +72,9 @@ def _loss(study: Diff) -> list[str]:
     row = study.largest_loss
     if row is None or (len(study.headline) == 1 and row["metric"] == study.primary.label):
         return []
-    new, old = study.common_values(row)
-    width = decimals([new, old], [row["low"]], [row["high"]])
-    values = " instead of ".join(number(value, width) for value in (new, old))
+    by = estimate(row["difference"], row["low"], row["high"], signed)
     first, second = study.spoken(row["first"]), study.spoken(row["second"])
-    return [f"{first} is worse than {second} by {row['metric']}: {values}."]
+    return [f"{first} is worse than {second} by {row['metric']}: {by}."]
 
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:

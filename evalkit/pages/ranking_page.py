@@ -63,11 +63,10 @@ def estimates(study: Ranking) -> Html:
     tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
     note = "Ties: the range from the worst to the best order of tied items." if tied else ""
     highest = {label: values.value for label, values in study.ceilings.items()}
-    limited = any(value < 1 for value in highest.values())
-    top = "(the best possible list)"
-    metrics = study.settings.metrics
-    below = [page.reference(study, top, study.ceiling, metrics)] if limited else []
-    return page.estimates(study, caption, note, more=below)
+    limited = [f"{label} {value:.4g}" for label, value in highest.items() if value < 1]
+    if limited:
+        caption = f"{caption}; highest possible: {listed(limited)}"
+    return page.estimates(study, caption, note)
 
 
 def extremes(study: Ranking) -> Html:

@@ -242,11 +242,6 @@ class Ranking(Shown, Study):
         asked = {chosen.label: Ceiling(chosen, self.relevance_level) for chosen in limited}
         return {label: self.runs.measure(self.systems[0], ask) for label, ask in asked.items()}
 
-    def ceiling(self, chosen: Chosen) -> float:
-        """The mean over queries of the highest value of a metric; NaN for other metrics."""
-        known = self.ceilings.get(chosen.label)
-        return np.nan if known is None else known.value
-
     @property
     def interactions(self) -> bool:
         """True if the items of a query are those that a person chose, and none was judged as not
