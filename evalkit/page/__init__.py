@@ -74,6 +74,7 @@ ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
+GATE_CELL = "gate"  # the id of the cell that ends a run whose gate is not kept
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
 QUOTED = re.compile(
@@ -139,7 +140,8 @@ class ReportExporter(TemplateExporter):
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
         _prefer_page(notebook)
-        notebook.cells = without_empty(notebook.cells)
+        # the gate stands on the first screen; its cell only ends the run
+        notebook.cells = without_empty([c for c in notebook.cells if c.get("id") != GATE_CELL])
         resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 

@@ -72,9 +72,8 @@ def _loss(study: Diff) -> list[str]:
     row = study.largest_loss
     if row is None or (len(study.headline) == 1 and row["metric"] == study.primary.label):
         return []
-    by = estimate(row["difference"], row["low"], row["high"], signed)
     first, second = study.spoken(row["first"]), study.spoken(row["second"])
-    return [f"{first} is worse than {second} by {row['metric']}: {by}."]
+    return [f"{first} is worse than {second} by {row['metric']}."]
 
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:

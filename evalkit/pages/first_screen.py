@@ -35,7 +35,7 @@ pieces.offered(__name__)
 
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
-SAMPLE = "Bundled sample: no data were given"
+SAMPLE = "(Bundled sample)"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
 BETWEEN = {"better": "than", "worse": "than", "higher": "than", "lower": "than"}
 BETWEEN |= {"equivalent": "to", "cannot tell": "from"}
@@ -68,11 +68,12 @@ def heading(report: str, asked: str, of: Any) -> Html:
     alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
     named = folders[-1] if files[1:] and folders else alone
     more = [
-        SAMPLE if of.p.sampled else None,
         of.p.segment and f"Only {of.p.segment}",
         of.p.note,
         f"Data of {of.p.data_date}" if of.p.data_date else None,
     ]
+    if of.p.sampled:
+        asked = f"{asked} {SAMPLE}"
     usual = f"{report}: {named}" if named else report
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
