@@ -309,14 +309,14 @@ def _power(of: Any) -> Iterator[Number]:
 
 
 def _planned(of: Any) -> Iterator[Number]:
-    """What the page says would show, from a and b, which are equally good; c and b differ by about
-    that.
+    """What the page says would show, from a and b, which are equally good; c and a, which is the
+    baseline of an A/B test, differ by about that.
     """
     planned = next(
         row for row in of.comparisons.itertuples() if {row.first, row.second} == {FIRST, SECOND}
     )
     row = next(
-        row for row in of.comparisons.itertuples() if {row.first, row.second} == {SECOND, "c"}
+        row for row in of.comparisons.itertuples() if {row.first, row.second} == {FIRST, "c"}
     )
     p = min(1.0, row.p * len(of.pairs))  # as Holm's first step, which the page plans for
     yield Number(
