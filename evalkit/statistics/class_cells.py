@@ -213,6 +213,17 @@ class OfCells(OfRows):
 
     # Two systems
 
+    def decides_as(self, other: Any) -> bool:
+        if self.group.moments is None:
+            a, b, _ = self.pair(other)
+            return np.array_equal(a.rows.predicted, b.rows.predicted)
+        # Σ (x − y)² over units is 0 if all three products are equal
+        cells = self.group.classes**2
+        table = self.group.moments.second.reshape(-1, cells, len(self.group.each), cells)
+        i, j = self.system, other.system
+        products = (table[i, :, i], table[i, :, j], table[j, :, j])
+        return all(np.allclose(side, products[0], 1e-12, 0.0) for side in products[1:])
+
     def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
         """Both metrics on the joint cells of the two systems, and the squared weights of these
         cells.
@@ -296,6 +307,14 @@ class OfForm(Formed):
     strata: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     how: ClassVar[str] = "influence sums, two passes"
+
+    def predicts_as(self, other: OfForm) -> bool:
+        """True if both have the same table of scores, and each unit moves both alike."""
+        if self.tables is None or self.spread_from(other).error != 0:
+            return False
+        sides = (self.tables.counts, other.tables.counts)
+        first, second = ((c.threshold, c.tp, c.fp) for c in sides)
+        return all(map(np.array_equal, first, second))
 
     def _powers(self, other: OfForm) -> Floats:
         return self.powers[min(self.system, other.system), max(self.system, other.system)]

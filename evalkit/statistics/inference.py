@@ -62,9 +62,15 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
 def compare(first: Any, second: Any, o: Options) -> Comparison:
     """Compare first − second by its interval and its test; NaN with n = 0 if either is
     undefined.
+
+    Two systems with the same predictions do not differ, whatever the test allows for: both limits
+    are 0 and p is 1.
     """
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
+    if first.base().predicts_as(second.base()):
+        how = method(first).test_is
+        return significance.ByT(0.0, 0.0, first.n, np.inf, how).compared(level=o.level, unit=o.unit)
     if first.dominated or second.dominated:
         return methods.no_test(first, second, o, methods.DOMINATED)
     metric, c = first.chosen.metric, method(first).test(first, second, o)

@@ -70,6 +70,10 @@ class Statistic:
         """True if at least one unit has both values."""
         return True
 
+    def predicts_as(self, other: Any) -> bool:
+        """True if both systems are known to predict the same for every row."""
+        return False
+
     def pairs(self, other: Any) -> bool:
         """True if the row-by-row values of both are known, for a metric that leaves rows out."""
         return True
@@ -310,6 +314,16 @@ class OfRows(Statistic):
     def sums(self) -> Sums:
         """The terms of each row, for a mean or a ratio of sums."""
         return self.chosen.sums(self.rows)
+
+    def predicts_as(self, other: OfRows) -> bool:
+        if not self.chosen.decided:
+            return np.array_equal(self.rows.scores, other.rows.scores)
+        rechosen = not self.redraws or np.array_equal(self.redrawn, other.redrawn, equal_nan=True)
+        return rechosen and self.decides_as(other)
+
+    def decides_as(self, other: OfRows) -> bool:
+        """True if both systems decide the same for every row."""
+        return np.array_equal(self.rows.predicted, other.rows.predicted)
 
     @property
     def unit(self) -> np.ndarray | None:

@@ -347,8 +347,9 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """A metric of a system in two reports. named: True if units of both have names by which they
-    pair. rows: the same metric computed from the rows, if both files have them and it has terms.
+    """A metric of a system in two reports. named: True if units of both pair, by their names or
+    because the files are identical. rows: the same metric computed from the rows, if both files
+    have them and it has terms.
     """
 
     old: Side
@@ -370,6 +371,8 @@ class Joined:
         named = all(
             named or file.clustered.any() for named, file in zip(tables, files, strict=True)
         )
+        # identical files have the same units, also without names
+        named = named or files[0].table.equals(files[1].table)
         rows = None
         if old.termed:
             old_rows = old.file.of_rows(label, old.system)
