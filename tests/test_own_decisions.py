@@ -95,7 +95,7 @@ def test_a_threshold_that_is_set_decides_and_the_column_is_named():
     frame = decided()
     found = values(frame, threshold=0.4)
     assert found["accuracy"] == right(frame, frame["score"] >= 0.4)["accuracy"]
-    assert "because `threshold` is set: 'predicted'" in told(
+    assert "because `threshold` is set: predicted" in told(
         classification.read(frame, threshold=0.4)
     )
 
@@ -144,13 +144,15 @@ def test_a_second_probability_is_no_decision():
 
 def test_other_words_are_named_and_not_used():
     frame = decided().assign(predicted=lambda d: d["predicted"].map({0: "bad", 1: "good"}))
-    assert "they are not one column of the two labels" in told(classification.read(frame))
+    assert "each system needs a column that holds one of the two labels" in told(
+        classification.read(frame)
+    )
 
 
 def test_blocks_name_the_column_that_they_do_not_read():
     p = Classification.of({"preds": decided()})
     study = classification.study_of(p, BLOCKS)
-    assert "because the table is read in blocks: 'predicted'" in told(study)
+    assert "because the table is read in blocks: predicted" in told(study)
 
 
 def test_confidence_beside_decisions_is_still_refused():
@@ -190,3 +192,45 @@ def test_decisions_with_an_empty_cell_are_named_as_not_used():
     )
     study = classification.read(table, metrics="accuracy")
     assert study.unused_decisions == ("predicted",)
+
+
+@pytest.mark.parametrize("cell", [None, "maybe"])
+def test_a_named_column_of_decisions_is_refused_by_its_row(cell):
+    frame = decided().astype({"predicted": object})
+    frame.loc[5, "predicted"] = cell
+    with pytest.raises(InputError, match=r"predicted must .*row 6|row 6: predicted must"):
+        classification.read(frame, columns={"predicted": "predicted"})
+
+
+def test_the_refusal_of_a_decision_names_the_labels():
+    frame = decided().assign(own=lambda d: d["predicted"].map({0: "bad", 1: "good"}))
+    with pytest.raises(InputError, match="own must be '0' or '1', got"):
+        classification.read(frame, columns={"predicted": "own"})
+
+
+def test_the_columns_of_several_systems_are_named():
+    frame = decided().rename(columns={"score": "score_a", "predicted": "predicted_a"})
+    frame = frame.assign(score_b=frame["score_a"], predicted_b=frame["predicted_a"])
+    assert "use the decisions in predicted_a, predicted_b." in told(classification.read(frame))
+
+
+def test_decisions_for_the_low_scores_are_a_warning():
+    frame = decided().assign(predicted=lambda d: 1 - d["predicted"])
+    study = classification.read(frame)
+    (finding,) = (f for f in classification_page.every_finding(study) if f.kind.code == "EK329")
+    assert finding.severity == "warning"
+
+
+def test_decisions_for_the_high_scores_are_none():
+    assert "EK329" not in told(classification.read(decided()))
+
+
+def test_one_decision_for_all_rows_contradicts_no_score():
+    assert "EK329" not in told(classification.read(decided().assign(predicted=1)))
+
+
+def test_any_name_of_the_column_of_decisions_is_printed():
+    name = "own | a=b #"
+    frame = decided().rename(columns={"predicted": name})
+    study = classification.read(frame, columns={"predicted": name})
+    assert f"decisions in {name}" in classification_page.confusion(study).text

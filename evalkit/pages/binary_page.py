@@ -114,8 +114,12 @@ def confusion(study: BinaryStudy) -> Html:
         return of_rows(caption, study.decisions, columns | counts, note)
     caption = f"Decisions of the model ({study.decision_column})"
     own = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    by_threshold = f"score ≥ {study.rule.text}=at_threshold #"
-    two = f"system | metric | {study.decision_column}=own # | {by_threshold}"
+    two = {
+        "system": text("system"),
+        "metric": text("metric"),
+        f"decisions in {study.decision_column}": value("own"),
+        f"score ≥ {study.rule.text}": value("at_threshold"),
+    }
     beside = "The model's own decisions beside those of the threshold"
     return tables.stack([own, of_rows(beside, study.both_decisions, two)])
 
@@ -338,6 +342,14 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         }
         severity = WARNING if apart else NOTE
         yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
+    means = study.reversed_decisions
+    if means:
+        systems = listed(
+            f"{name} {number(decided)} (the others {number(others)})"
+            for name, (decided, others) in means.items()
+        )
+        column = study.decision_column
+        yield kinds.REVERSED_DECISIONS.warning(len(means), systems=systems, column=column)
 
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
@@ -345,7 +357,7 @@ def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
     if not study.unused_decisions:
         return
     n = len(study.unused_decisions)
-    facts = {"columns": listed(map(repr, study.unused_decisions)), "rule": study.rule.text}
+    facts = {"columns": listed(study.unused_decisions), "rule": study.rule.text}
     if study.blocks is not None:
         yield kinds.OWN_DECISIONS.warning(n, "blocks", **facts)
     elif study.p.threshold is not None:

@@ -10,7 +10,18 @@ import pandas as pd
 
 from evalkit import numbers, report
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    count,
+    each,
+    named,
+    of_rows,
+    pair,
+    value,
+    words,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
@@ -654,12 +665,10 @@ def draws(study: Significance) -> Html:
     units = plural(significance.question(study), 2)
     many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
     caption = texts.said("significance.draws", metric=significance.drawn(study), units=units)
-    columns = (
-        f"system=what w | {units}=units n | draws # | between # | within # | standard error=error "
-        f"# | "
-        f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless "
-        f"draws=endless_draws #"
-    )
+    columns = named("system=what w") | {units: count("units")}
+    columns |= named("draws # | between # | within # | standard error=error #")
+    columns |= {f"twice the {units}": value("twice_units")}
+    columns |= named("twice the draws=twice_draws # | endless draws=endless_draws #")
     return of_rows(
         caption, frame, columns, texts.said("significance.draws_note", units=units, many=many)
     )

@@ -411,10 +411,8 @@ def intervals(study: Validation) -> Html:
         study.primary.label,
         texts.said("validation.intervals_note", few_pooled=FEW_POOLED),
     )
-    columns = named(
-        f"estimate=what | {label}=value [] | n of | method of the interval=method",
-        of=lambda _: _units_of,
-    )
+    columns = named("estimate=what") | {label: limits("value")}
+    columns |= named("n of | method of the interval=method", of=lambda _: _units_of)
     crossed = {
         head: _struck(column, lambda row: not row["honest"], "muted")
         for head, column in columns.items()

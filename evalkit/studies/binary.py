@@ -195,6 +195,20 @@ class BinaryStudy(row_study.RowStudy):
             differing[name] = int(np.count_nonzero(own.predicted != by_threshold.predicted))
         return differing
 
+    @cached_property
+    def reversed_decisions(self) -> dict[str, tuple[float, float]]:
+        """The mean scores of the rows that a system decides to be positive, and of the others, of
+        each system whose first mean is not above the second.
+        """
+        reversed_decisions = {}
+        for name, own in self.own_rows.items() if self.decision_column else ():
+            positive = own.predicted == 1
+            if 0 < np.count_nonzero(positive) < len(own):
+                means = float(own.scores[positive].mean()), float(own.scores[~positive].mean())
+                if means[0] <= means[1]:
+                    reversed_decisions[name] = means
+        return reversed_decisions
+
     @property
     def own_rows(self) -> Mapping[str, Rows]:
         """The rows of each system, which are in memory."""

@@ -522,7 +522,9 @@ def printed(layout: Layout) -> dict[str, str]:
     for fields in layout.own.values():
         for role, column in fields.items():
             own.setdefault(role.split(" ")[0], []).append(column.column)
-    return named | shared | {role: ", ".join(columns) for role, columns in own.items()}
+    return (
+        named | shared | {role: ", ".join(dict.fromkeys(columns)) for role, columns in own.items()}
+    )
 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:

@@ -216,15 +216,17 @@ class Predicted(Given):
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
-        """The layout with the column of each system's decisions, if every system has one alone."""
+        """The layout with the column of each system's decisions: the named one, which must be
+        filled in, or the only one of each system, if every system has one.
+        """
+        named = self.columns.get("predicted")
         own = {}
         for system, fields in layout.own.items():
-            columns = decisions_beside(part.columns, layout, system)
-            if named := self.columns.get("predicted"):
-                columns = [named]
+            columns = [named] if named else decisions_beside(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            own[system] = {**fields, "predicted": Field(columns[0], rules.ANY, canonical)}
+            decided = Field(columns[0], rules.TEXT if named else rules.ANY, canonical)
+            own[system] = {**fields, "predicted": decided}
         return replace(layout, own=own)
 
     def read(self) -> Outcomes:
@@ -232,7 +234,8 @@ class Predicted(Given):
         first = self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
-            return _binary(replace(self, decisive=True).rows(), self.positive, first)
+            rows = replace(self, decisive=True).rows()
+            return _binary(rows, self.positive, first, self.columns.get("predicted"))
         rows = self.rows()
         return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
 
@@ -310,13 +313,16 @@ def no_weight(where: str, column: str) -> InputError:
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
-def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
-    coded, column = rows.shared["label"], rows.columns["label"]
-    if len(coded.names) > 2:
-        rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
-        raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
-    chosen, negative = two_labels(list(coded.names), positive, part.name, column)
-    label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
+def _binary(
+    rows: Aligned, positive: str | None, part: parts.Part, named: str | None = None
+) -> Outcomes:
+    """The outcomes of two classes. named: the column of decisions that the user names."""
+    labels, column = rows.shared["label"], rows.columns["label"]
+    if len(labels.names) > 2:
+        rare = rarest(dict(zip(labels.names, np.bincount(labels.code).tolist(), strict=True)))
+        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
+    chosen, negative = two_labels(list(labels.names), positive, part.name, column)
+    label = (np.array(labels.names) == chosen)[labels.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
     coded_by_system = {name: own["predicted"] for name, own in rows.own.items() if len(own) > 1}
@@ -324,6 +330,11 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     refuse_confidence(sure, [*rows.others, *columns], part.name)
     decision = {name: _decided(own, (negative, chosen)) for name, own in coded_by_system.items()}
     known = {name: decided for name, decided in decision.items() if decided is not None}
+    for name, coded in coded_by_system.items():
+        unknown = coded.other_than((negative, chosen))
+        if named and unknown and name not in known:
+            got = f"must be {negative!r} or {chosen!r}, got {unknown[1]!r}"
+            raise InputError(f"{rows.place(unknown[0], name)}: {named} {got}")
     unused = () if known else named_as_decisions(rows.others)
     if len(known) < len(decision):  # one column for all systems, or none
         unused = named_as_decisions(rows.others)
