@@ -245,3 +245,70 @@ def test_scores_of_splits_that_are_corrected_raise_no_warning():
 def test_other_units_are_no_splits(name):
     study = significance.read(scores(name, [f"n{number}" for number in range(100)]))
     assert study.splits == ""
+
+
+# Copies of one split ------------------------------------------------------------------------------
+
+
+def one_split() -> pd.DataFrame:
+    table = repeated("{repeat} {fold}")
+    return table[table["fold"].str.startswith("0")]
+
+
+def copied_repeats(**more) -> pd.DataFrame:
+    """The folds of one split, three times in a column of repeats."""
+    return pd.concat([one_split().assign(repeat=repeat, **more) for repeat in range(3)])
+
+
+def copied_folds() -> pd.DataFrame:
+    """The folds of one split, again under other names."""
+    again = one_split()
+    return pd.concat([again, again.assign(fold=again["fold"].str.replace("0 ", "1 "))])
+
+
+def renamed_folds() -> pd.DataFrame:
+    """The folds of one split, with other names in the second repeat."""
+    first = one_split().assign(repeat=0)
+    return pd.concat([first, first.assign(repeat=1, fold="fold " + first["fold"])])
+
+
+def decisive(table: pd.DataFrame) -> tuple[float, float]:
+    """The limits that decide."""
+    row = validation.read(table).intervals.query("honest").iloc[0]
+    return row["low"], row["high"]
+
+
+COPIES = {
+    "repeats": copied_repeats,
+    "folds": copied_folds,
+    "renamed folds": renamed_folds,
+}
+
+
+@pytest.mark.parametrize("form", COPIES)
+def test_copies_of_a_split_do_not_narrow_the_interval(form):
+    assert decisive(COPIES[form]()) == pytest.approx(decisive(one_split()))
+
+
+@pytest.mark.parametrize("form", COPIES)
+def test_copies_of_a_split_are_named(form):
+    assert "copies of others with the same ids and scores" in told(validation.read(COPIES[form]()))
+
+
+def test_a_copy_beside_sound_repeats_is_left_out_alone():
+    table = repeated("{repeat} {fold}")
+    table["repeat"] = table["fold"].str[0]
+    copy = table[table["repeat"] == "1"].assign(repeat="9")
+    assert decisive(pd.concat([table, copy])) == pytest.approx(decisive(table))
+
+
+def test_other_folds_with_the_same_scores_are_no_copies():
+    table = repeated("{repeat} {fold}").assign(score=lambda d: d["id"] % 7 / 7)
+    table["repeat"] = table["fold"].str[0]
+    assert validation.read(table).examples.repeats == 5
+
+
+def test_copies_of_one_holdout_are_refused():
+    one = one_split().assign(fold="a")
+    with pytest.raises(InputError, match="got 2 copies of one: 'a', 'b'"):
+        validation.read(pd.concat([one, one.assign(fold="b")]))

@@ -68,12 +68,16 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     """
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
+    metric, dominated = first.chosen.metric, first.dominated or second.dominated
+    if dominated:
+        c = methods.no_test(first, second, o, methods.DOMINATED)
+    else:
+        c = method(first).test(first, second, o)
     if first.base().predicts_as(second.base()):
-        how = method(first).test_is
-        return significance.ByT(0.0, 0.0, first.n, np.inf, how).compared(level=o.level, unit=o.unit)
-    if first.dominated or second.dominated:
-        return methods.no_test(first, second, o, methods.DOMINATED)
-    metric, c = first.chosen.metric, method(first).test(first, second, o)
+        same = significance.ByT(0.0, 0.0, c.difference.n, np.inf, c.method)
+        return same.compared(level=o.level, unit=o.unit)
+    if dominated:
+        return c
     unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
     if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
         c = _of_intervals(first, second, o) or c

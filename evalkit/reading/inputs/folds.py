@@ -256,7 +256,7 @@ def predictions(
         raise TWO.of(rows.locate, rows.columns["label"], int((found.label == rare).argmax()), got)
     if len(found) > USUAL.reading.rows:
         duck.release()
-    return _without_development(found)
+    return _without_copies(_without_development(found))
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
@@ -352,6 +352,42 @@ def _without_development(e: Examples) -> Examples:
     aside = (sets == DEVELOPMENT)[e.fold.code]
     rest = LeftOut(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
     return e.take(np.flatnonzero(~aside), rest)
+
+
+def _without_copies(e: Examples) -> Examples:
+    """The rows without splits that test the same ids as another one, with the same scores.
+
+    A split is a repeat of all folds, or a fold of its own if no column names repeats. Copies say
+    nothing new, and would narrow every interval. Raises InputError if only one fold is left.
+    """
+    if e.id is None or e.fold is None or np.bincount(e.id.code).max() < 2:
+        return e
+    split, fold = e.fold, e.fold.code
+    if e.repeat is not None:
+        split = e.repeat
+        fold = split.code * len(e.fold.names) + fold
+    # names of folds say nothing: the first id of a fold does
+    first_id = np.full(int(fold.max()) + 1, len(e))
+    np.minimum.at(first_id, fold, e.id.code)
+    facts = np.column_stack([first_id[fold], e.id.code, *e.score.values()])
+    order = np.lexsort((e.id.code, split.code))
+    ends = np.cumsum(np.bincount(split.code, minlength=len(split.names)))
+    seen, copies = set[bytes](), list[int]()
+    for number, rows in enumerate(np.split(order, ends[:-1])):
+        content = facts[rows].tobytes()
+        if content in seen:
+            copies.append(number)
+        seen.add(content)
+    if not copies:
+        return e
+    if split is e.fold and len(copies) + 1 == len(split.names):
+        raise InputError(
+            f"folds must test different ids or have different scores, got {len(split.names)} "
+            f"copies of one: {roles_of.listed(map(repr, split.names), MOST)}"
+        )
+    copied = np.isin(split.code, copies)
+    names = tuple(split.names[number] for number in copies)
+    return e.take(np.flatnonzero(~copied), LeftOut(kinds.COPIED_SPLITS, int(copied.sum()), names))
 
 
 # Features and a target
