@@ -272,3 +272,35 @@ def test_draws_of_a_document_stay_draws():
     one = several.drop_duplicates(["system", "doc", "trial"])
     study = significance.read(one, unit="doc")
     assert (len(study.data), study.unit_name) == (6, "doc")
+
+
+@pytest.mark.parametrize("name", ["sent", "k"])
+@pytest.mark.parametrize("more", [{}, {"metrics": "bleu"}], ids=["", "metrics"])
+def test_a_column_that_numbers_segments_is_no_candidate_for_the_value(name, more):
+    table = of_documents(name).rename(columns={"score": "bleu"})
+    assert means(table, **more) == OVER_SEGMENTS
+
+
+@pytest.mark.parametrize("name", ["sent", "k"])
+def test_metrics_names_the_column_of_values(name):
+    table = of_documents(name).rename(columns={"score": "bleu"}).assign(chrf=7.0)
+    assert means(table, metrics="bleu") == OVER_SEGMENTS
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", ["sent", "k"])
+def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first):
+    table = of_documents(name).pivot(index=["doc", name], columns="system", values="score")
+    table = table.reset_index().assign(**{name: lambda d: d[name] - 1 + first})
+    assert significance.read(table, unit="doc").systems == ("a", "b")
+
+
+def test_whole_numbers_that_number_no_segments_are_a_system():
+    table = pd.DataFrame({"doc": list("uuvv"), "a": [1, 2, 2, 5], "b": [2, 3, 1, 2]})
+    assert significance.read(table, unit="doc").systems == ("a", "b")
+
+
+def test_documents_with_one_row_of_each_system_are_units_whatever_else_is_measured():
+    table = of_documents().drop_duplicates(["system", "doc"]).drop(columns="segment")
+    study = significance.read(table.assign(tokens=rng(7).integers(1, 4, len(table))), unit="doc")
+    assert study.comparisons["n"].tolist() == [len(SEGMENTS)]

@@ -472,6 +472,19 @@ class Cells:
             ].as_py()
         )
 
+    def numbers_rows(self, column: Column, cluster: Column) -> bool:
+        """True if a column of numbers counts the rows of each cluster, from 0 or from 1."""
+        quote = self.engine.dialect.quote
+        cells = f"{quote(f'text {cluster.name}')} AS t, {quote(f'number {column.name}')} AS x"
+        no_gap = "count(DISTINCT x) = count(*) AND max(x) - min(x) + 1 = count(*)"
+        first = f"CASE WHEN {no_gap} THEN min(x) END AS first, count(*) AS n"
+        ends = "min(first) AS low, max(first) AS high, count(first) AS counted"
+        clusters = self._query([cells]).around(first, "GROUP BY t")
+        found = self.engine.table(clusters.around(f"{ends}, count(*) AS clusters, max(n) AS most"))
+        row = found.to_pylist()[0]
+        same_start = row["low"] == row["high"] and row["low"] in (0, 1)
+        return same_start and row["counted"] == row["clusters"] and row["most"] > 1
+
     def names(self, column: Column) -> tuple[str, ...]:
         """The distinct texts of a column, in order."""
         cells = [f"{self.engine.dialect.quote(f'text {column.name}')} AS value"]

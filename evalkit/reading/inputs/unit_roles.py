@@ -146,7 +146,7 @@ class Columns:
 
     def units_within(self, cluster: Column, beside: Sequence[Column]) -> list[Column]:
         """The column that identifies the units of each cluster of a long table, by its cells; empty
-        if there is none, or if a name says which column identifies units.
+        if there is none, if a name says which column identifies units, or if clusters are units.
 
         Within a cluster each of its values comes once for every combination of `beside` (system,
         metric) and draw, or at least for more than half of them.
@@ -155,15 +155,16 @@ class Columns:
             return []
         cells, draws = self.cells, [column for column in self.every if column.draws]
         repeated = [*beside, *draws]
-        each, clusters = cells.distinct(repeated), cells.distinct([cluster])
+        if cells.distinct([cluster, *repeated]) == cells.rows:
+            return []
+        each, units = cells.distinct(repeated), dict[Column, int]()
         for column in self.every:
-            if column.draws or column.kind == "empty":
+            if column.draws or column.kind == "empty" or "value" in column.uses:
                 continue
-            units = cells.distinct([cluster, column])
             alone = cells.distinct([cluster, column, *repeated]) == cells.rows
-            if alone and units > clusters and units * each < 2 * cells.rows:
-                return [column]
-        return []
+            if alone and (number := cells.distinct([cluster, column])) * each < 2 * cells.rows:
+                units[column] = number
+        return sorted(units, key=units.__getitem__)[:1]
 
     def units_of_rows(self) -> list[Column]:
         """The columns that identify the units of a wide table; empty if each row is a unit.
@@ -230,11 +231,13 @@ class Roles:
             refuse_counts(free.numbers, system.name, columns.where)
             if columns.cells.rows > 2:
                 raise refused(columns.where, "leaderboard", column=system.name)
-        value, guess = (named["value"], "") if "value" in named else free.value()
-        free = free.without(value)
         within = []
         if cluster and "unit" not in named:
             within = free.units_within(cluster, [system, *([metric] if metric else [])])
+        value, guess = named.get("value"), ""
+        if value is None:
+            value, guess = free.without(*within).value()
+        free = free.without(value)
         ids = [named["unit"]] if "unit" in named else within or free.units_of_cells()
         if cluster and all(column.draws and "unit" not in ids[0].uses for column in ids):
             ids, cluster = [cluster], None
@@ -259,8 +262,10 @@ class Roles:
         if not named:
             refuse_pairs(columns.texts, columns.where)
         ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
-        if cluster and not ids and any(column.draws for column in free.every):
-            ids = [cluster]
+        if cluster and not ids:
+            drawn = any(column.draws for column in free.every)
+            counters = (c for c in free.numbers if free.cells.numbers_rows(c, cluster))
+            ids = [cluster] if drawn else [*counters][:1]
         free = free.without(*ids)
         values = [c for c in free.numbers if not c.no_value and "truth" not in c.uses]
         measured = named or [c for c in values if not c.aside]

@@ -206,12 +206,15 @@ class Given:
             return units.read_output(cells.parts, p.systems, p.metrics)
         if self.name == "classification":
             return units.read_scores(cells, p.columns, p.unit, reading)
+        columns = Columns.of(cells)
+        chosen = dict(p.columns)
         if self.name == "long":
-            roles = Roles.of_long(columns := Columns.of(cells), p.columns, _unit(p, columns))
+            numbers = [column.name for column in columns.numbers]
+            if len(metrics) == 1 and metrics[0] in numbers and columns.metric() is None:
+                chosen.setdefault("value", metrics[0])
+            roles = Roles.of_long(columns, chosen, _unit(p, columns))
         else:
-            roles = Roles.of_wide(
-                columns := Columns.of(cells), p.columns, _unit(p, columns), p.systems
-            )
+            roles = Roles.of_wide(columns, chosen, _unit(p, columns), p.systems)
         rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
         return units.read_table(roles, p.systems, metrics, reading, rule)
 
