@@ -430,3 +430,17 @@ def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
 
 def test_probabilities_that_are_rounded_raise_no_finding():
     assert "EK316" not in unnormalised(1.0005)
+
+
+def test_rows_of_only_0_have_a_message_of_their_own():
+    text = unnormalised(np.where(np.arange(240) < 7, 0.0, 1.0))
+    assert "Rows whose probabilities are all 0, which log loss leaves out: m0 7." in text
+    assert "the sum of a row" not in text
+
+
+def test_rows_of_only_0_do_not_hide_by_how_much_the_others_move_log_loss():
+    scale = np.where(np.arange(240) < 7, 0.0, 1.0)
+    scale[200:] = 0.5
+    text = unnormalised(scale)
+    assert "the sum of a row is m0 0.5 to 1 (40 rows not 1)" in text
+    assert "changes it: m0 −" in text

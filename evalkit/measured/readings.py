@@ -338,7 +338,7 @@ def highest(score: Floats, predicted: Ints) -> Floats:
 @dataclass(frozen=True)
 class RowSums:
     """The sums of the probabilities of rows: the lowest and the highest, and the number of rows
-    that do not add up to 1.
+    that do not add up to 1; except rows of only 0, which log loss leaves out: `zero` counts them.
 
     scaled, unscaled: the log loss, added up over the rows, with each row scaled to the sum 1, and
     as the rows are.
@@ -347,20 +347,24 @@ class RowSums:
     low: float
     high: float
     rows: int
+    zero: int
     scaled: float
     unscaled: float
 
     @staticmethod
     def of(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
         """The sums of rows that each have a score for every class."""
-        total = rows.scores.sum(axis=1)
-        each = np.ones(len(total)) if weight is None else weight
+        each = np.ones(len(rows)) if weight is None else weight
+        some = rows.scores.any(axis=1)
+        actual, scores, each = rows.actual[some], rows.scores[some], each[some]
+        total = scores.sum(axis=1)
         return RowSums(
-            float(total.min()),
-            float(total.max()),
+            float(total.min(initial=np.inf)),
+            float(total.max(initial=-np.inf)),
             int(np.count_nonzero(np.abs(total - 1) > NORMAL)),
-            float(losses.log_classes(rows.actual, rows.scores) @ each),
-            float(losses.log_unscaled(rows.actual, rows.scores) @ each),
+            len(rows) - len(total),
+            float(losses.log_classes(actual, scores) @ each),
+            float(losses.log_unscaled(actual, scores) @ each),
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
@@ -368,6 +372,7 @@ class RowSums:
             min(self.low, other.low),
             max(self.high, other.high),
             self.rows + other.rows,
+            self.zero + other.zero,
             self.scaled + other.scaled,
             self.unscaled + other.unscaled,
         )

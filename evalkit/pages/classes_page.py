@@ -34,6 +34,7 @@ from evalkit.pages.shared_findings import (
     decisions_as_scores,
     few_clusters,
     few_rows,
+    nonzero,
     of_sample,
     rows_read,
     weights,
@@ -255,14 +256,17 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
         yield from decisions_as_scores(
             {name: [study.measured.table(name, c) for c in classes_of] for name in study.order}
         )
-    if study.scored and study.probabilities and (far := classes.unnormalised(study)):
+    every = classes.row_sums(study)
+    if zero := nonzero({name: row.zero for name, row in every.items()}):
+        yield kinds.UNNORMALISED.warning(max(zero.values()), "zero", rows=counts(zero))
+    if far := {name: row for name, row in every.items() if row.rows}:
         sums = listed(
             f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows, 'row')} not 1)"
             for name, row in far.items()
         )
         moved = listed(f"{name} {signed_percent(row.moved)}" for name, row in far.items())
         rows = max(row.rows for row in far.values())
-        yield kinds.UNNORMALISED.warning(rows, sums=sums, moved=moved)
+        yield kinds.UNNORMALISED.warning(rows, "sums", sums=sums, moved=moved)
 
 
 def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:

@@ -569,10 +569,11 @@ def not_highest(study: ClassesStudy) -> dict[str, int]:
     }
 
 
-def unnormalised(study: ClassesStudy) -> dict[str, RowSums]:
-    """The sums of the rows' probabilities by system, where some do not add up to 1."""
-    every = {name: study.measured.sums(name) for name in study.systems}
-    return {name: sums for name, sums in every.items() if sums.rows}
+def row_sums(study: ClassesStudy) -> dict[str, RowSums]:
+    """The sums of the rows' probabilities by system; empty if there are no probabilities."""
+    if not (study.scored and study.probabilities):
+        return {}
+    return {name: study.measured.sums(name) for name in study.systems}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:
