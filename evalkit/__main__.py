@@ -177,10 +177,13 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "report", type=Path, metavar="REPORT", help="NAME.json, with NAME.units.parquet beside it"
+        "report",
+        type=Path,
+        metavar="REPORT",
+        help="NAME.json, with NAME.units.parquet beside it, or its folder",
     )
     parser.add_argument(
-        "policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
+        "policy", nargs="?", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
     )
     parser.add_argument(
         "--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too"

@@ -412,6 +412,12 @@ def test_identical_reports(tmp_path, capsys):
     assert "No difference: both reports have the same queries" in str(study)
 
 
+def test_a_study_in_place_of_a_report_is_refused_with_the_way():
+    study = KINDS["rows"](1)
+    with pytest.raises(ParameterError, match=r"must be a path: .* got BinaryStudy; .*write_units"):
+        ek.diff(study, study)
+
+
 def test_an_edited_list_is_named_first(tmp_path):
     table = lists(1)
     query = table["query"].iloc[0]

@@ -5,6 +5,7 @@ again.
 import builtins
 import json
 import re
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -475,7 +476,7 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
     assert command.main(["check", str(file), claims[0]]) == 0
     for wrong, says in (
         ([str(tmp_path / "no.json"), claims[0]], "cannot be read"),
-        ([str(path), "better"], "the units of the report"),
+        ([str(path), "better"], "policy.toml.json: cannot be read"),
         ([str(file), "mae ="], "column 5"),
         ([str(file), "bias.low >= 1"], "the metric must be one of mae, got 'bias'"),
         ([str(file), claims[0], "--junit", str(tmp_path / "no" / "x.xml")], "cannot write"),
@@ -515,6 +516,25 @@ def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
         InputError, match=r"units of new/rating.json, which it compared, are missing or changed"
     ):
         gates.of_report(file)
+
+
+def test_a_diff_is_checked_by_the_name_of_its_folder(tmp_path, capsys):
+    file, _ = saved("diff", tmp_path, ek.diff())
+    assert command.main(["check", str(file.parent), "accuracy not worse within 0.5"]) == 0
+
+
+def test_check_without_a_policy_names_a_command_that_works(tmp_path, capsys):
+    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    assert command.main(["check", str(file)]) == 2
+    asked = capsys.readouterr().err.partition("evalkit check ")[2]
+    assert command.main(["check", *shlex.split(asked)]) == 0
+
+
+def test_a_policy_without_a_limit_or_a_test_has_no_level(tmp_path, capsys):
+    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    path = written(tmp_path, rules("mae.value <= 9", "none of severity severe"))
+    assert command.main(["check", str(file), str(path)]) == 0
+    assert "family-wise level" not in capsys.readouterr().out
 
 
 def test_the_page_shows_each_rule_with_both_limits(tmp_path):

@@ -3,6 +3,7 @@ machines.
 """
 
 import json
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +15,11 @@ from evalkit.arrays import InputError
 from evalkit.commands import requests
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.studies import diff, policy, study, unit_files
+
+A_FINDING = "none of severity severe"  # a rule that fits every report
 
 
 def main(options: Any) -> int:
@@ -25,7 +27,10 @@ def main(options: Any) -> int:
     exit status.
     """
     with requests.one_line():
-        asked = required("POLICY", gate("POLICY", options.policy))
+        asked = gate("POLICY", options.policy)
+        if asked is None:
+            command = shlex.join(["evalkit", "check", str(options.report), A_FINDING])
+            raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
         studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
     print(markdown(judged, options.report))
@@ -44,9 +49,14 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
 
     Raises InputError where the JSON or the units are missing, or are not of one run.
     """
-    file = (
-        path if path.suffix == ".json" else diff.located(path).with_suffix("").with_suffix(".json")
-    )
+    if path.is_dir():
+        files = sorted(path.glob("*.json"))
+    else:
+        files = [path.with_name(f"{report.stem(path)}.json")]
+    if len(files) != 1:
+        got = ", ".join(file.name for file in files) or "no NAME.json"
+        raise InputError(f"{path}: must hold the results of one report, got {got}; name one")
+    file = files[0]
     try:
         results = json.loads(file.read_text(encoding="utf-8"))
         findings = results["findings"]

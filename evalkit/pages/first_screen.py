@@ -381,7 +381,7 @@ def rules(judged: policy.Judged) -> Html:
     columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_of)}
     columns["value and usual interval"] = _limits("low", "high")
     note = ""
-    if judged.level and judged.policy.level:
+    if judged.level and judged.policy.level and judged.tested:
         levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
         columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
         note = texts.said("first_screen.policy", count=judged.tested, **levels)

@@ -5,6 +5,7 @@ comes from.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
@@ -47,6 +48,7 @@ SAMPLE: dict[str, Any] = {
 OLD_REPORT = "the old report"
 UNNAMED = "system"  # the name of a system whose input gives none
 NEW, OLD = "new ", "old "  # before the name of a system: its side
+FORMS = "a path: NAME.units.parquet, NAME.json or NAME.html, or a folder of one report"
 EACH = 4  # systems of which the first screen has both sides
 MOST = 500  # units that moved, as a page lists them
 UNHASHED = "unknown"  # what is not a file
@@ -96,8 +98,13 @@ read = reports.reader(reports.Diff)(study_of)
 def located(given: Any) -> Path:
     """The file of units of a report, of which any file is named, or the folder where it is alone.
 
-    Raises InputError where there is none, or are several.
+    Raises ParameterError for what is no path, InputError where there is none, or are several.
     """
+    if not isinstance(given, str | PathLike):
+        raise ParameterError(
+            f"a report must be {FORMS}, got {type(given).__name__}; a study writes its units by "
+            f"study.write_units('NAME{report.UNITS}')"
+        )
     path = Path(given).expanduser()
     every = path.is_dir()
     files = (
