@@ -102,7 +102,7 @@ def test_novelty_equals_the_loop_and_counts_what_it_leaves_out(lists, count, k):
     kept = [[i for i in one[:k] if i >= 0 and count[i]] for one in lists]
     expected = [np.mean([-np.log2(count[i] / 9) for i in one]) if one else np.nan for one in kept]
     np.testing.assert_allclose(d.novelty(s, share, k), expected, atol=1e-12)
-    assert d.left_out(s, share > 0, k).tolist() == [
+    assert d.unknown_items(s, share > 0, k).tolist() == [
         len(a[:k]) - len(b) for a, b in zip(lists, kept, strict=True)
     ]
 
@@ -128,7 +128,7 @@ def test_coverage_and_exposure_equal_the_loop(lists, k):
     shown = [i for one in lists for i in one[:k] if i >= 0]
     assert d.exposure(s, k).tolist() == [shown.count(i) for i in range(SIZE)]
     assert d.catalogue_coverage(s, k) == len(set(shown)) / SIZE
-    assert d.left_out(s, np.ones(SIZE, bool), k).sum() == sum(-1 in one[:k] for one in lists)
+    assert d.unknown_items(s, np.ones(SIZE, bool), k).sum() == sum(-1 in one[:k] for one in lists)
 
 
 @ANY_TIME

@@ -506,9 +506,10 @@ def test_calibration_has_no_interval_and_no_test():
     rng = np.random.default_rng(1)
     score = rng.random(300)
     a = Rows((rng.random(300) < score).astype(np.int64), score, 0.5)
+    b = Rows(a.actual, score**2, 0.5)
     for name, metric in TABLE.items():
         if isinstance(metric.kind, Calibration):
-            e, c = estimate(Chosen(metric), a), compare(Chosen(metric), a, a)
+            e, c = estimate(Chosen(metric), a), compare(Chosen(metric), a, b)
             assert np.isnan([e.low, e.high, c.p_value, c.difference.low]).all(), name
             assert e.value == metric.kind.value(a, None)
             assert "biased" in e.method

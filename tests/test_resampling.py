@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.metrics import curves, influence
+from evalkit.metrics import curves, influence, kept
 from evalkit.metrics.counts import at, auc, average_precision, count, ks, precision
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import bootstrap, significance
@@ -261,7 +261,7 @@ def reached(c):
 
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows, rng = seen(100_000), np.random.default_rng(2)
-    drawn = bootstrap.redrawn_rows(rows, reached, rng=rng, samples=100)
+    drawn = bootstrap.rechosen_counts_of_rows(rows, reached, rng=rng, samples=100)
     cell = influence.ends(rows.counts, bootstrap.CELLS).threshold
     assert np.ptp(np.searchsorted(-cell, -drawn.threshold)) <= 3
     assert len(np.unique(drawn.threshold)) > bootstrap.CONTESTED
@@ -271,7 +271,7 @@ def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
     others = [seen(20_000, seed) for seed in range(60)]
     true = np.std([precision(at(rows.counts, reached(rows.counts))) for rows in others])
     drawn = [
-        bootstrap.redrawn_rows(rows, reached, rng=np.random.default_rng(1), samples=100)
+        bootstrap.rechosen_counts_of_rows(rows, reached, rng=np.random.default_rng(1), samples=100)
         for rows in others[:5]
     ]
     assert np.mean([precision(one).std() for one in drawn]) == pytest.approx(true, rel=0.25)
@@ -286,7 +286,9 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
     others = [seen(1_500, seed) for seed in range(80)]
     true = np.std([precision(at(rows.counts, every_positive(rows.counts))) for rows in others])
     drawn = [
-        bootstrap.redrawn_rows(rows, every_positive, rng=np.random.default_rng(1), samples=100)
+        bootstrap.rechosen_counts_of_rows(
+            rows, every_positive, rng=np.random.default_rng(1), samples=100
+        )
         for rows in others[:20]
     ]
     assert np.mean([precision(one).std() for one in drawn]) == pytest.approx(true, rel=0.35)
@@ -296,7 +298,7 @@ def test_systems_with_the_same_order_of_scores_have_the_same_samples():
     rows = seen(3_000)
     other = Rows(rows.actual, np.exp(rows.scores))
     drawn = [
-        bootstrap.redrawn_rows(one, reached, rng=np.random.default_rng(1), samples=20)
+        bootstrap.rechosen_counts_of_rows(one, reached, rng=np.random.default_rng(1), samples=20)
         for one in (rows, other)
     ]
     assert np.array_equal(drawn[0].tp, drawn[1].tp)
@@ -305,5 +307,5 @@ def test_systems_with_the_same_order_of_scores_have_the_same_samples():
 
 def test_rows_are_added_up_by_part_class_and_candidate():
     part, actual = np.array([0, 1, 1]), np.array([True, False, False])
-    sums = bootstrap.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
+    sums = kept.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
     assert sums.tolist() == [[0, 2, 0, 0], [0, 0, 7, 0]]

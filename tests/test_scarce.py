@@ -73,7 +73,7 @@ def test_the_error_of_a_mean_over_rare_labels_is_that_of_leaving_out_each_row():
     error = np.sqrt((ROWS - 1) / ROWS * np.sum((without - without.mean()) ** 2))
     of = statistic("macro_f1", "labels", rows)
     assert of.scarce
-    assert of.left_out().spread.error == pytest.approx(error, rel=1e-12)
+    assert of.leave_one_out().spread.error == pytest.approx(error, rel=1e-12)
 
 
 def test_the_interval_of_a_mean_over_rare_labels_lies_around_the_value_without_its_bias():
@@ -94,7 +94,9 @@ def test_two_systems_on_rare_labels_are_compared_by_leaving_out_each_row():
     apart = without_each_row(first) - without_each_row(second)
     error = np.sqrt((ROWS - 1) / ROWS * np.sum((apart - apart.mean()) ** 2))
     a, b = (statistic("macro_f1", "labels", rows) for rows in (first, second))
-    assert a.left_out().spread_apart(b.left_out()).error == pytest.approx(error, rel=1e-12)
+    assert a.leave_one_out().spread_apart(b.leave_one_out()).error == pytest.approx(
+        error, rel=1e-12
+    )
     c = inference.compare(a, b, options())
     assert (c.p_value < 0.05) == (not c.difference.low <= 0 <= c.difference.high)
 

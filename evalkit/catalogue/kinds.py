@@ -64,7 +64,7 @@ class Kind(ABC):
     original: ClassVar[Metric | None] = None
 
     @property
-    def left_out(self) -> Kind | None:
+    def leave_one_out(self) -> Kind | None:
         """The same metric with the influence of leaving out each row, for a mean over many parts
         with few positives each; None if it has no such form.
         """

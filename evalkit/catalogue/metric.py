@@ -162,9 +162,9 @@ class Chosen:
         return self.base.metric.decided
 
     @property
-    def left_out(self) -> "Chosen":
+    def leave_one_out(self) -> "Chosen":
         """The metric for many parts with few positives each; see `Combined.scarce`."""
-        return replace(self, metric=replace(self.metric, kind=self.metric.kind.left_out))
+        return replace(self, metric=replace(self.metric, kind=self.metric.kind.leave_one_out))
 
     @property
     def base(self) -> "Chosen":
@@ -230,12 +230,12 @@ class Combined(Kind):
         """
         parts = len(positives)
         few = 2 * parts**2 > positives.sum()
-        return self.whole and self.of.kind.left_out is not None and parts >= MANY_PARTS and few
+        return self.whole and self.of.kind.leave_one_out is not None and parts >= MANY_PARTS and few
 
     @property
-    def left_out(self) -> "Combined":
+    def leave_one_out(self) -> "Combined":
         """The same mean, of parts with few positives each."""
-        return replace(self, of=replace(self.of, kind=self.of.kind.left_out))
+        return replace(self, of=replace(self.of, kind=self.of.kind.leave_one_out))
 
     @property
     def decided(self) -> bool:  # type: ignore[override]

@@ -96,7 +96,7 @@ class Area(Curve):
     """The area under the ROC curve: a mean over pairs of a positive and a negative row."""
 
     @property
-    def left_out(self) -> Area:
+    def leave_one_out(self) -> Area:
         """Itself: first-order influence values are large enough."""
         return self
 
@@ -209,12 +209,12 @@ class Overlap(Decision):
         )
 
     @property
-    def left_out(self) -> LeftOut:
+    def leave_one_out(self) -> LeaveOneOut:
         """The same metric by the jackknife."""
-        return LeftOut(self.of, weight=self.weight, times=self.times)
+        return LeaveOneOut(self.of, weight=self.weight, times=self.times)
 
 
-class LeftOut(Overlap):
+class LeaveOneOut(Overlap):
     """An overlap whose influence values are those of leaving out each row, for unweighted rows.
 
     With few positives first-order influence values are too small, and the value is biased.
@@ -241,7 +241,7 @@ class LeftOut(Overlap):
 
         >>> from evalkit.catalogue.tables import F1
         >>> c = Counts.of(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
-        >>> F1.kind.left_out.bins(c).round(4).tolist()
+        >>> F1.kind.leave_one_out.bins(c).round(4).tolist()
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
         falls = self._falls(c)

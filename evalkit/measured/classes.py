@@ -157,7 +157,7 @@ class Several:
         place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
         return OfMoments(chosen, moments, place, self.layout)
 
-    def refuse_left_out(self) -> None:
+    def refuse_partial_losses(self) -> None:
         """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows
         themselves.
         """
@@ -191,7 +191,7 @@ class Several:
     def part_of(self, kind: Combined, group: int) -> Chosen:
         """The metric of each part of a mean, for parts with many or with few positives."""
         scarce = self.plain and kind.scarce(self.true(group))
-        return Chosen((kind.left_out if scarce else kind).of)
+        return Chosen((kind.leave_one_out if scarce else kind).of)
 
     def true(self, group: int) -> Floats:
         """The weight of the rows of each class, or with each label."""
@@ -331,10 +331,12 @@ class SummedBinary(Several):
         statistic = of_system(chosen, self.cells(group), i)
         if group or self.second is None or not self.second.candidates:
             return statistic
-        return replace(statistic, rows=replace(statistic.rows, redraw=lambda: self.redrawn(i)))
+        return replace(
+            statistic, rows=replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
+        )
 
     @cached
-    def redrawn(self, i: int) -> counts.Counts:
+    def rechosen_counts(self, i: int) -> counts.Counts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
         return self.redraw(self.second.candidates[i], self.moved.part_sums[i].sums)
 

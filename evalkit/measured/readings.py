@@ -24,7 +24,6 @@ from evalkit.metrics import calibration, grid, influence, kept, losses
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.bootstrap import part_sums
 from evalkit.statistics.class_cells import CellCounts, Counting
 
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
@@ -654,7 +653,7 @@ class ByMoves:
             place = np.searchsorted(-threshold, -score[0])
             place = np.minimum(place, len(threshold) - 1)  # lower are only rows without weight
             shape = self.parts, len(threshold)
-            yield Total(part_sums(part, block.truth[0], place, weight, shape))
+            yield Total(kept.part_sums(part, block.truth[0], place, weight, shape))
 
     def _cells(self, part: Block) -> CellCounts:
         """What thresholds decide of two classes."""

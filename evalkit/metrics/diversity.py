@@ -4,8 +4,8 @@ coverage, overlap.
 `Items` holds the item of each row as its number in the catalogue. Metrics of a list return one
 value per list, NaN if undefined; coverage and Gini are one number over all lists, with one value
 per list for their intervals. An item that lacks what a metric needs (it is outside the catalogue,
-has no features, was never seen) is left out of that metric, never taken as 0; `left_out` counts
-such items. `k` is the cut-off (None: the whole list).
+has no features, was never seen) is left out of that metric, never taken as 0; `unknown_items`
+counts such items. `k` is the cut-off (None: the whole list).
 """
 
 from collections.abc import Callable, Sequence
@@ -122,14 +122,14 @@ def top(lists: Items, k: int | None) -> Items:
     return Items(lists.item[lists.rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
 
 
-def left_out(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
+def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
     """Number of items per list, among the first k, that are outside the catalogue or lack what a
     metric needs.
 
     has: one truth value per item: `described(features)`, `category >= 0`, `share > 0`; all true for
     coverage.
 
-    >>> left_out(items([["a", "b", "x"]], ["a", "b"]), [True, False])
+    >>> unknown_items(items([["a", "b", "x"]], ["a", "b"]), [True, False])
     array([2.])
     """
     lists = top(lists, k)

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows
 
@@ -193,6 +193,20 @@ def parts_of(block: Block, parts: int) -> Ints:
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
     return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
+
+
+def part_sums(
+    part: Ints, actual: Bools, place: Ints, weight: Floats, shape: tuple[int, int]
+) -> Floats:
+    """The weight of the rows by part and cell: the positives by candidate, then the negatives.
+
+    place: the number of each row's candidate, which is the highest that is not above its score.
+    shape: the numbers of parts and of candidates.
+    """
+    parts, k = shape
+    cell = (part * 2 + ~actual) * k + place
+    sums = np.bincount(cell, weight, parts * 2 * k).astype(np.float64)
+    return sums.reshape(parts, 2 * k)
 
 
 # Summaries ----------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Parted:
 
 
 @dataclass(frozen=True, eq=False)
-class Redrawn:
+class ResampledFolds:
     """Pairs of row numbers of folds that were each drawn anew from the same ids.
 
     fold, id: of each row. A fold was trained on the ids that it does not test: a row of each.
@@ -90,7 +90,7 @@ class Folds:
     """
 
     rows: int
-    pairs: Sequence[tuple[Ints, Ints]] | Parted | Redrawn
+    pairs: Sequence[tuple[Ints, Ints]] | Parted | ResampledFolds
     rule: str
     names: tuple[str, ...] = ()
 
@@ -427,10 +427,10 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     return replace(_by_part(fold.code, fold.names), names=fold.names)
 
 
-def redrawn(fold: Coded, id: Ints) -> Folds:
+def resampled_folds(fold: Coded, id: Ints) -> Folds:
     """The folds of a column, each drawn anew from the same ids, whose number each row has."""
     rule = f"{len(fold.names)} folds of the fold column, each drawn anew from the same ids"
-    return Folds(len(fold), Redrawn(fold.code, id), rule, fold.names)
+    return Folds(len(fold), ResampledFolds(fold.code, id), rule, fold.names)
 
 
 def _listed(names: Sequence[str]) -> str:

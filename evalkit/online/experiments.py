@@ -98,10 +98,10 @@ def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) ->
     )
     counts = np.bincount(number[rows], minlength=len(arms))
     if counts.min() == 0:
-        left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
+        crossed_users = f"; {crossed} users seen in several arms are left out" if crossed else ""
         raise InputError(
             f"every arm must have a user of its own, got none in "
-            f"{arms[int(counts.argmin())]}{left_out}"
+            f"{arms[int(counts.argmin())]}{crossed_users}"
         )
     return Assignment(number[rows], tuple(arms), rows, crossed)
 

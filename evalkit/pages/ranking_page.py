@@ -466,7 +466,7 @@ def diversity(study: Ranking) -> Html:
     )
     names, meaning = dict.fromkeys(frame["metric"]), dict(texts.meanings("diversity"))
     table = tables.by_system(
-        caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame)
+        caption, frame, "metric", tables.limits("value"), _unknown_items(study.catalogue, frame)
     )
     said = paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))
     tested = beyond_relevance.differences(study)
@@ -479,7 +479,7 @@ def diversity(study: Ranking) -> Html:
     return stack([table, said, tables.of_rows(caption, tested, columns)])
 
 
-def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:
+def _unknown_items(catalogue: Stock, frame: pd.DataFrame) -> str:
     """How many items the table has, and how many are left out of each measure."""
     most = frame.groupby("metric", sort=False)["left_out"].max()
     some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)

@@ -72,7 +72,7 @@ def _extent(study: Validation) -> str:
     repeats = study.examples.repeats
     if repeats > 1:
         return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
-    if study.examples.redrawn:
+    if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
@@ -306,7 +306,7 @@ def _rows(study: Validation) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(
         e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns)
     )
-    for part in e.left_out:
+    for part in e.exclusions:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
         yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.of)
     if not e.classes:
@@ -366,8 +366,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
             if study.settings.unit != "id"
             else " Each id counts once, with the mean of its repeats."
         )
-        form = "redrawn" if e.redrawn else "repeats"
-        times = len(study.tests) if e.redrawn else e.repeats
+        form = "redrawn" if e.has_resampled_folds else "repeats"
+        times = len(study.tests) if e.has_resampled_folds else e.repeats
         facts = {"times": times, "rows": len(e), "ids": study.distinct}
         yield kinds.REPEATED_FOLDS.note(times, form, each=each, once=once, **facts)
     if n := study.untested:

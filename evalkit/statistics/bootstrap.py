@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, product, ratio
+from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
+from evalkit.metrics.kept import part_sums
 from evalkit.metrics.rows import Rows
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
@@ -447,21 +448,7 @@ def candidates(c: Counts, choose: Choose, *, units: int, rng: np.random.Generato
     return table.threshold
 
 
-def part_sums(
-    part: Ints, actual: Bools, place: Ints, weight: Floats, shape: tuple[int, int]
-) -> Floats:
-    """The weight of the rows by part and cell: the positives by candidate, then the negatives.
-
-    place: the number of each row's candidate, which is the highest that is not above its score.
-    shape: the numbers of parts and of candidates.
-    """
-    parts, k = shape
-    cell = (part * 2 + ~actual) * k + place
-    sums = np.bincount(cell, weight, parts * 2 * k).astype(np.float64)
-    return sums.reshape(parts, 2 * k)
-
-
-def redrawn(
+def rechosen_counts(
     threshold: Floats,
     sums: Floats,
     choose: Choose,
@@ -479,7 +466,9 @@ def redrawn(
 
     >>> from evalkit.metrics import counts, curves
     >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
-    >>> drawn = redrawn(threshold, sums, curves.best_f, rng=np.random.default_rng(1), samples=3)
+    >>> drawn = rechosen_counts(
+    ...     threshold, sums, curves.best_f, rng=np.random.default_rng(1), samples=3
+    ... )
     >>> counts.precision(drawn), counts.recall(drawn)
     (array([1., 1., 1.]), array([1., 1., 1.]))
     """
@@ -487,8 +476,10 @@ def redrawn(
     return Counts(*np.array([_at_choice(threshold, sizes, choose) for sizes in drawn]).T)
 
 
-def redrawn_rows(rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int) -> Counts:
-    """The counts on samples of the units of rows in memory, as from `redrawn`."""
+def rechosen_counts_of_rows(
+    rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int
+) -> Counts:
+    """The counts on samples of the units of rows in memory, as from `rechosen_counts`."""
     unit, units = _numbered_units(rows)
     pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
     threshold = candidates(rows.counts, choose, units=units, rng=pilots)
@@ -498,7 +489,7 @@ def redrawn_rows(rows: Rows, choose: Choose, *, rng: np.random.Generator, sample
     part = rng.permutation(units) % parts
     shape = parts, len(threshold)
     sums = part_sums(part[unit], rows.actual == 1, place, rows.weights, shape)
-    return redrawn(threshold, sums, choose, rng=rng, samples=samples)
+    return rechosen_counts(threshold, sums, choose, rng=rng, samples=samples)
 
 
 def _cumulated(threshold: Floats, sizes: Floats) -> Counts:

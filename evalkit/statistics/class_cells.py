@@ -367,7 +367,7 @@ class OfMean(OfForm):
         plain, mean = self.layout is Layout.PLAIN, isinstance(kind, metric.Combined)
         return plain and mean and kind.scarce(self.positives)
 
-    def left_out(self) -> OfMean:
+    def leave_one_out(self) -> OfMean:
         """Itself: the second reading adds up the influence of leaving out each row."""
         return self
 

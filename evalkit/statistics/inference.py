@@ -166,7 +166,7 @@ def _combined(statistic: Any, o: Options) -> Estimate:
     still hold the value. Of many parts with few positives each `_of_scarce` is used.
     """
     if statistic.scarce:
-        return _of_scarce(statistic.left_out(), o)
+        return _of_scarce(statistic.leave_one_out(), o)
 
     def sides() -> Iterator[closed_forms.Part]:
         for part in statistic.parts():
@@ -298,7 +298,7 @@ INTERVALS = (
     Rule(Combined, EVERY, _combined, BY_PARTS),
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
-    Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT_OF_MEANS, held=True),
+    Rule(scores.OfMeans, EVERY, interval_methods.jackknife_or_delta, LEFT_OF_MEANS, held=True),
     Rule(
         (scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False
     ),

@@ -5,7 +5,6 @@ metric.
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from evalkit.statistics import bootstrap, closed_forms, independent, intervals, 
 from evalkit.statistics.intervals import Estimate, recovered
 from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.statistic import Layout
 
 OF_CELLS = "t on the logit scale of the range, half a row added to each cell"
 BOYD = "t on the logit scale, with Boyd's binomial limits"
@@ -232,7 +231,10 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
     return of_units(
-        statistic, o, float(np.fmax(statistic.spread.error, np.nanstd(statistic.redrawn))), CHOSEN
+        statistic,
+        o,
+        float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
+        CHOSEN,
     )
 
 
@@ -254,7 +256,7 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
 
 
-def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
+def jackknife_or_delta(statistic: Any, o: Options) -> Estimate:
     """t from the value without each unit (jackknife).
 
     With few units, first-order influence underestimates the error.
@@ -314,7 +316,7 @@ def of_table(statistic: Any, o: Options) -> Estimate:
     """
     c = statistic.tables.counts
     freedom = min(c.positives, c.negatives) - 1
-    return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
+    return ranged(statistic, statistic.table_spread.error, o, freedom=freedom, n=int(c.total))
 
 
 def of_order(statistic: Any, o: Options) -> Estimate:
@@ -345,35 +347,9 @@ def lift_of_units(statistic: Any, o: Options) -> Estimate:
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
 
-# of statistics that still exist: an interval at many levels asks for it at each level
-_SPREADS: WeakKeyDictionary[Statistic, Spread] = WeakKeyDictionary()
-
-
-def table_spread(statistic: Any) -> Spread:
-    """The spread of a metric of unweighted rows, from the influence of one row of each bin."""
-    if statistic not in _SPREADS:
-        _SPREADS[statistic] = _table_spread(statistic)
-    return _SPREADS[statistic]
-
-
-def _table_spread(statistic: Any) -> Spread:
-    kind, parts = statistic.chosen.metric.kind, []
-    c = kind.source(statistic.tables)
-    for step, moved in kind.by_steps(c, statistic.value):
-        for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
-            each, squared = rows.astype(np.float64), by * by
-            parts.append(
-                (np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared)))
-            )
-    squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
-    return Spread(
-        c.total, squares, c.total, lambda power: float(np.nan_to_num(ratio(cubes, squares**1.5)))
-    )
-
-
 def skewed(statistic: Any, o: Options) -> Estimate:
     """t with Hall's correction for skewness, for unweighted rows."""
-    return intervals.of_spread(statistic.value, table_spread(statistic), level=o.level)
+    return intervals.of_spread(statistic.value, statistic.table_spread, level=o.level)
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:

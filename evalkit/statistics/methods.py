@@ -238,7 +238,7 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
 
 def chosen(a: Any, b: Any, o: Options) -> Comparison:
     """Compare by bootstrap samples, on each of which both systems' thresholds are chosen again."""
-    spread = np.fmax(a.spread_from(b).error, np.nanstd(a.redrawn - b.redrawn))
+    spread = np.fmax(a.spread_from(b).error, np.nanstd(a.bootstrap_values - b.bootstrap_values))
     return by_t(
         a, b, o, float(np.sqrt(spread**2 + _row_more(a, b).sum())), max(a.freedom, 1.0), CHOSEN
     )
@@ -264,7 +264,7 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     If each row has one class, Welch's t with the variance of each class is used, otherwise t with
     the degrees of freedom that follow from the kurtosis of the influence values.
     """
-    a, b = a.left_out(), b.left_out()
+    a, b = a.leave_one_out(), b.leave_one_out()
     variance, rows = by_stratum(a, b)
     if rows.size and rows.min() > 1:
         return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(

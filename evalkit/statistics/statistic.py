@@ -70,6 +70,23 @@ class Statistic:
         """True if at least one unit has both values."""
         return True
 
+    @cached_property
+    def table_spread(self: Any) -> Spread:
+        """The spread of a metric of unweighted rows, from the influence of one row of each bin of
+        its score.
+        """
+        kind, parts = self.chosen.metric.kind, []
+        c = kind.source(self.tables)
+        for step, moved in kind.by_steps(c, self.value):
+            for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
+                each, squared = rows.astype(np.float64), by * by
+                parts.append(
+                    (np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared)))
+                )
+        squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
+        skew = float(np.nan_to_num(ratio(cubes, squares**1.5)))
+        return Spread(c.total, squares, c.total, lambda power: skew)
+
     def predicts_as(self, other: Any) -> bool:
         """True if both systems are known to predict the same for every row."""
         return False
@@ -96,9 +113,9 @@ class Statistic:
         """
         return []
 
-    def left_out(self) -> Self:
+    def leave_one_out(self) -> Self:
         """The statistic with the influence of leaving out each row, if it is `scarce`."""
-        return replace(self, chosen=self.chosen.left_out) if self.scarce else self
+        return replace(self, chosen=self.chosen.leave_one_out) if self.scarce else self
 
     def base(self) -> Self:
         """The statistic of the metric that this one transforms; itself if it transforms none."""
@@ -294,7 +311,7 @@ class OfRows(Statistic):
         return self.rows.redraw is not None
 
     @cached_property
-    def redrawn(self) -> Floats:
+    def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
         redraw: Any = self.rows.redraw
         return self.chosen.metric.kind.each(redraw())
@@ -318,7 +335,9 @@ class OfRows(Statistic):
     def predicts_as(self, other: OfRows) -> bool:
         if not self.chosen.decided:
             return np.array_equal(self.rows.scores, other.rows.scores)
-        rechosen = not self.redraws or np.array_equal(self.redrawn, other.redrawn, equal_nan=True)
+        rechosen = not self.redraws or np.array_equal(
+            self.bootstrap_values, other.bootstrap_values, equal_nan=True
+        )
         return rechosen and self.decides_as(other)
 
     def decides_as(self, other: OfRows) -> bool:

@@ -159,9 +159,9 @@ def measures(study: Ranking) -> pd.DataFrame:
     for name, measure in (
         (name, one) for name, every in _by_system(study).items() for one in every.values()
     ):
-        left_out = diversity.left_out(measure.lists, measure.has, study.depth).sum()
+        unknown = diversity.unknown_items(measure.lists, measure.has, study.depth).sum()
         place = {"metric": measure.name, "system": name, "k": study.depth}
-        rows.append(place | estimate_columns(measure.estimate) | {"left_out": int(left_out)})
+        rows.append(place | estimate_columns(measure.estimate) | {"left_out": int(unknown)})
     return pd.DataFrame(rows, columns=MEASURES)
 
 

@@ -628,14 +628,16 @@ class Asked:
         if self.rule.fixed is not None:
             return None
         drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
-        return cache(partial(bootstrap.redrawn_rows, rows, self.rule.choose, **drawn))
+        return cache(partial(bootstrap.rechosen_counts_of_rows, rows, self.rule.choose, **drawn))
 
     def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
         """The counts on the same samples, from the candidate thresholds and the weight by part of
         the units and candidate.
         """
         samples = self.settings.limits.bands
-        return bootstrap.redrawn(threshold, sums, self.rule.choose, rng=self.rng, samples=samples)
+        return bootstrap.rechosen_counts(
+            threshold, sums, self.rule.choose, rng=self.rng, samples=samples
+        )
 
     @property
     def rng(self) -> np.random.Generator:
@@ -740,10 +742,10 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
         cut=lambda name, c: a.rule.at(c, precision[name]),
         redraw=a.redraw_parts,
     )
-    measured.refuse_left_out()
+    measured.refuse_partial_losses()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    if second := _second(of, a, measured, first.counting):
+    if second := _second_reading(of, a, measured, first.counting):
         if second.candidates and not t.paired:  # each row goes to a part
             numbered = t.engine.dialect.row_number is not None
             again = replace(nameless.schema, numbered=numbered, drawn=not numbered)
@@ -773,7 +775,7 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
     )
 
 
-def _second(
+def _second_reading(
     of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""

@@ -438,7 +438,7 @@ def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> Cla
     ):  # other classes have rows only whose id another system lacks
         of = of.only(there)
         measured = _counted(of, settings)
-    if second := _second(of, measured, settings):
+    if second := _second_reading(of, measured, settings):
         measured = replace(
             measured, second=second, moved=row_study.nameless(of.table).total(second)
         )
@@ -485,7 +485,7 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     measured = SummedClasses(
         t.systems, first, counted, layout_of(units=t.schema.unit, weights=of.scale is not None)
     )
-    measured.refuse_left_out()
+    measured.refuse_partial_losses()
     return measured
 
 
@@ -511,7 +511,7 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     )
 
 
-def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
+def _second_reading(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
     """What the second reading needs to know of the first; None if all is known."""
     systems, k, means = range(len(of.table.systems)), len(of.names), {}
     for group in measured.groups:

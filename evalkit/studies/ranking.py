@@ -412,9 +412,9 @@ def with_own_document(study: Ranking) -> dict[str, int]:
 
 def without_own_document(study: Ranking) -> dict[str, float]:
     """The metric that decides by system, with the query itself left out of its lists."""
-    left_out = replace(study.p, leave_out=reports.OWN_DOCUMENT, segments=(), metrics=())
-    left_out = replace(left_out, metrics=(study.primary.label,), gate=None)
-    other = study_of(left_out, study.settings.limits)
+    parameters = replace(study.p, leave_out=reports.OWN_DOCUMENT, segments=(), metrics=())
+    parameters = replace(parameters, metrics=(study.primary.label,), gate=None)
+    other = study_of(parameters, study.settings.limits)
     return {name: other.estimate(other.primary, name).value for name in other.systems}
 
 

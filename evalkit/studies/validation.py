@@ -90,8 +90,8 @@ def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> 
     labels.
     """
     assert e.fold is not None
-    if e.redrawn and e.id is not None:
-        split = splits.redrawn(e.fold, e.id.code)
+    if e.has_resampled_folds and e.id is not None:
+        split = splits.resampled_folds(e.fold, e.id.code)
     else:
         split = splits.read(e.fold, e.repeat)
     rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}

@@ -53,7 +53,7 @@ TIME = Rule("hold numbers or ISO dates as times", None, "")
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Exclusion:
     """Rows, columns or folds that were read but not used: the reason, how many of how many, and
     their names.
     """
@@ -70,7 +70,7 @@ class Examples:
 
     features: one row each, or None. candidates: if the features were selected by using the label,
     all columns to select from. score: system -> its out-of-fold scores. time: numbers; dates as
-    days since 1970. left_out: rows and columns that were read and not used, and why. repeat: the
+    days since 1970. exclusions: rows and columns that were read and not used, and why. repeat: the
     number of the draw of the folds, if ids repeat. precision: system -> the type in which its
     scores were stored. place: the index of each row among those read; None if all are kept.
     """
@@ -86,7 +86,7 @@ class Examples:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
-    left_out: tuple[LeftOut, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
     features: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
     score: Mapping[str, Floats] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Examples:
         return 1 if self.repeat is None else len(self.repeat.names)
 
     @cached_property
-    def redrawn(self) -> bool:
+    def has_resampled_folds(self) -> bool:
         """True if each fold was drawn anew from the same ids: random holdouts, bootstrap samples,
         pairs left out, or k folds drawn again under other names.
 
@@ -133,7 +133,7 @@ class Examples:
     @property
     def ids_again(self) -> bool:
         """True if ids have several rows because the folds were drawn several times."""
-        return self.repeats > 1 or self.redrawn
+        return self.repeats > 1 or self.has_resampled_folds
 
     @property
     def group_number(self) -> Ints | None:
@@ -192,7 +192,7 @@ class Examples:
     def __len__(self) -> int:
         return self.label.size
 
-    def take(self, rows: Ints, rest: LeftOut) -> Examples:
+    def take(self, rows: Ints, rest: Exclusion) -> Examples:
         """The rows `rows`; the rest is recorded as left out."""
         every = {
             name: getattr(self, name)
@@ -203,14 +203,14 @@ class Examples:
             sides[name] = sides[name].reset_index(drop=True)
         score = {name: values[rows] for name, values in self.score.items()}
         place = rows if self.place is None else self.place[rows]
-        return replace(self, score=score, place=place, left_out=(*self.left_out, rest), **sides)
+        return replace(self, score=score, place=place, exclusions=(*self.exclusions, rest), **sides)
 
     def sample(self, most: int, seed: int) -> Examples:
         """At most `most` rows, drawn at random and kept in their order."""
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
-        return self.take(rows, LeftOut(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
+        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
 
 
 # Out-of-fold predictions
@@ -237,7 +237,7 @@ def predictions(
         rows.columns,
         id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
-        left_out=(LeftOut(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        exclusions=(Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
@@ -350,7 +350,7 @@ def _without_development(e: Examples) -> Examples:
     if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
         return e
     aside = (sets == DEVELOPMENT)[e.fold.code]
-    rest = LeftOut(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
+    rest = Exclusion(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
     return e.take(np.flatnonzero(~aside), rest)
 
 
@@ -387,7 +387,7 @@ def _without_copies(e: Examples) -> Examples:
         )
     copied = np.isin(split.code, copies)
     names = tuple(split.names[number] for number in copies)
-    return e.take(np.flatnonzero(~copied), LeftOut(kinds.COPIED_SPLITS, int(copied.sum()), names))
+    return e.take(np.flatnonzero(~copied), Exclusion(kinds.COPIED_SPLITS, int(copied.sum()), names))
 
 
 # Features and a target
@@ -438,7 +438,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
         id=tables.Ids.of(rows.column("id")) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
-        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
+        exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
         if own.ignored
         else (),
         read=len(rows),
