@@ -342,14 +342,9 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         }
         severity = WARNING if apart else NOTE
         yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
-    means = study.reversed_decisions
-    if means:
-        systems = listed(
-            f"{name} {number(decided)} (the others {number(others)})"
-            for name, (decided, others) in means.items()
-        )
-        column = study.decision_column
-        yield kinds.REVERSED_DECISIONS.warning(len(means), systems=systems, column=column)
+    if systems := study.reversed_decisions:
+        facts = {"column": study.decision_column, "systems": listed(systems)}
+        yield kinds.REVERSED_DECISIONS.warning(len(systems), **facts)
 
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:

@@ -195,19 +195,18 @@ class BinaryStudy(row_study.RowStudy):
             differing[name] = int(np.count_nonzero(own.predicted != by_threshold.predicted))
         return differing
 
-    @cached_property
-    def reversed_decisions(self) -> dict[str, tuple[float, float]]:
-        """The mean scores of the rows that a system decides to be positive, and of the others, of
-        each system whose first mean is not above the second.
+    @property
+    def reversed_decisions(self) -> list[str]:
+        """The systems whose rows that are decided to be positive do not have a higher mean score
+        than the others.
         """
-        reversed_decisions = {}
+        systems = []
         for name, own in self.own_rows.items() if self.decision_column else ():
             positive = own.predicted == 1
-            if 0 < np.count_nonzero(positive) < len(own):
-                means = float(own.scores[positive].mean()), float(own.scores[~positive].mean())
-                if means[0] <= means[1]:
-                    reversed_decisions[name] = means
-        return reversed_decisions
+            both = positive.any() and not positive.all()
+            if both and own.scores[positive].mean() <= own.scores[~positive].mean():
+                systems.append(name)
+        return systems
 
     @property
     def own_rows(self) -> Mapping[str, Rows]:

@@ -48,7 +48,6 @@ SAMPLE: dict[str, Any] = {
 OLD_REPORT = "the old report"
 UNNAMED = "system"  # the name of a system whose input gives none
 NEW, OLD = "new ", "old "  # before the name of a system: its side
-FORMS = "a path: NAME.units.parquet, NAME.json or NAME.html, or a folder of one report"
 EACH = 4  # systems of which the first screen has both sides
 MOST = 500  # units that moved, as a page lists them
 UNHASHED = "unknown"  # what is not a file
@@ -102,8 +101,8 @@ def located(given: Any) -> Path:
     """
     if not isinstance(given, str | PathLike):
         raise ParameterError(
-            f"a report must be {FORMS}, got {type(given).__name__}; a study writes its units by "
-            f"study.write_units('NAME{report.UNITS}')"
+            "a report must be a path: NAME.units.parquet, NAME.json or NAME.html, or its folder, "
+            f"got {type(given).__name__}; study.write_units('NAME.units.parquet') writes one"
         )
     path = Path(given).expanduser()
     every = path.is_dir()

@@ -372,12 +372,10 @@ def _without_copies(e: Examples) -> Examples:
     facts = np.column_stack([first_id[fold], e.id.code, *e.score.values()])
     order = np.lexsort((e.id.code, split.code))
     ends = np.cumsum(np.bincount(split.code, minlength=len(split.names)))
-    seen, copies = set[bytes](), list[int]()
+    numbers: dict[bytes, list[int]] = {}
     for number, rows in enumerate(np.split(order, ends[:-1])):
-        content = facts[rows].tobytes()
-        if content in seen:
-            copies.append(number)
-        seen.add(content)
+        numbers.setdefault(facts[rows].tobytes(), []).append(number)
+    copies = sorted(number for alike in numbers.values() for number in alike[1:])
     if not copies:
         return e
     if split is e.fold and len(copies) + 1 == len(split.names):
