@@ -21,7 +21,7 @@ from evalkit.parameters.reports import Interleaving
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
-from evalkit.studies import experiment, interleaving, planning
+from evalkit.studies import diagnostics, experiment, interleaving, planning
 
 
 def test_two_estimands_give_two_answers():
@@ -413,15 +413,15 @@ def test_the_sample_ratio_is_against_what_was_planned():
         for shares in (None, "a=2,b=1", "unknown")
     }
     beside_verdict = notes[None].html.split("<!--at verdict-->")[1].split("<!--/at-->")[0]
-    assert "state the plan, such as shares=&#x27;a=67,b=33&#x27;" in beside_verdict
-    assert "Sample ratio against the planned shares: p 1" in notes["a=2,b=1"].text
+    assert "state the planned share of each by shares" in beside_verdict
+    assert "Sample ratio against the planned shares a=2,b=1: p 1" in notes["a=2,b=1"].text
     assert "Sample ratio: not tested" in notes["unknown"].text
 
 
 def test_planned_shares_are_those_of_their_arms_in_whatever_order():
     table = pd.DataFrame({"user": range(90), "arm": ["a", "a", "b"] * 30, "orders": range(90)})
     study = interleaving.read(users=table, metrics="orders", shares="b=1,a=2", **SMALL).users
-    assert study.sample_ratio == 1
+    assert study.sample_ratio.p_value == 1
 
 
 def test_an_adjustment_saves_users_by_the_square_of_the_width():
@@ -644,6 +644,33 @@ def test_sample_ratio_equals_scipy():
 
 def test_cuped_by_a_copy_of_the_metric_is_refused():
     table = known_before().assign(copy=lambda rows: 2 * rows["orders"] + 1)
-    study = interleaving.read(users=table, metrics="orders", before="copy", **SMALL)
     with pytest.raises(InputError, match="a column that determines the metric"):
-        str(study)
+        interleaving.read(users=table, metrics="orders", before="copy", **SMALL)
+
+
+def test_cuped_by_a_copy_of_the_capped_metric_is_refused():
+    table = known_before().assign(copy=lambda rows: rows["orders"].clip(upper=3))
+    share = (table["orders"] < 3).mean() + 0.001
+    with pytest.raises(InputError, match="a column that determines the metric"):
+        interleaving.read(users=table, metrics="orders", before="copy", cap=share, **SMALL)
+
+
+def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means():
+    study = interleaving.read(
+        users=known_before(), metrics="bought", before="past", baseline="b", **SMALL
+    ).users
+    row = study.headline.iloc[0]
+    (pair,) = re.findall(
+        r"bought adjusted for past is (\S+) \(\S+ more\) instead of (\S+)\.",
+        first_screen.verdict(study).text,
+    )
+    means = row[["adjusted_first", "adjusted_second"]].tolist()
+    assert [float(mean) for mean in pair] == pytest.approx(means, abs=1e-3)
+
+
+def test_the_means_of_an_adjusted_pair_turn_with_its_names():
+    table = known_before().replace({"arm": {"a": "x", "b": "y"}})
+    study = interleaving.read(users=table, metrics="bought", before="past", **SMALL).users
+    row = study.headline.iloc[0]
+    turned = diagnostics.turned(row)
+    assert (turned["first"], turned["adjusted_first"]) == (row["second"], row["adjusted_second"])

@@ -15,12 +15,14 @@ import pytest
 from made_once import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
 from papermill.exceptions import PapermillExecutionError
+from scipy.stats import f_oneway
 
 import evalkit as ek
 from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
+from evalkit.online import experiments
 from evalkit.pages import experiment_page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
@@ -289,7 +291,19 @@ def test_a_broken_assignment_has_no_verdict():
 def test_a_broken_assignment_is_severe_and_names_the_parameter():
     finding = sample_ratio(uneven(300, 100))
     assert finding["severity"] == "severe"
-    assert "state the plan, such as shares='control=75,treatment=25'" in finding["message"]
+    assert "state the planned share of each by shares" in finding["message"]
+
+
+def test_the_observed_shares_are_not_suggested_as_the_plan():
+    message = sample_ratio(uneven(300, 100))["message"]
+    assert "against equal arms, as shares states no plan" in message
+    assert "75" not in message
+
+
+def test_the_planned_shares_are_named_as_they_were_stated():
+    study = uneven(240, 160, shares="control=2,treatment=2")
+    assert "against the planned shares control=2,treatment=2: p" in sample_ratio(study)["message"]
+    assert "do not fit the planned shares control=2,treatment=2" in study.users.broken_design
 
 
 def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
@@ -332,6 +346,81 @@ def test_check_and_diff_wait_for_the_assignment_too(tmp_path, capsys):
     assert "the assignment is broken" in capsys.readouterr().err
     diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
     assert "the assignment is broken" in diff.gate.message
+
+
+# A covariate that differs between the arms --------------------------------------------------------
+
+
+def adjusted(shift, before="past", **parameters):
+    """The A/B test of a treatment that lowers orders a little, adjusted by a column that is higher
+    by `shift` in its arm, as orders are.
+    """
+    rng = np.random.default_rng(5)
+    arm = np.array(["control", "treatment"] * 400)
+    past = rng.normal(10, 2, 800) + shift * (arm == "treatment")
+    orders = past + rng.normal(0, 1, 800) - 0.3 * (arm == "treatment")
+    table = pd.DataFrame({"user": range(800), "arm": arm, "past": past, "orders": orders})
+    return ek.interleaving(users=table, metrics="orders", before=before, world="none", **parameters)
+
+
+def balance(study):
+    return study.findings.set_index("code").loc["EK717"]
+
+
+@pytest.mark.parametrize(("shift", "severity"), [(0, "note"), (0.5, "warning"), (1.5, "severe")])
+def test_a_covariate_that_differs_is_a_finding(shift, severity):
+    assert balance(adjusted(shift))["severity"] == severity
+
+
+def test_the_finding_of_a_covariate_names_both_means_p_and_what_to_do():
+    message = balance(adjusted(0.5))["message"]
+    assert "its mean is 10.009 in control and 10.451 in treatment; p 0.0016" in message
+    assert "name an earlier column, or leave before out" in message
+
+
+def test_a_covariate_that_clearly_differs_has_no_verdict():
+    study = adjusted(1.5)
+    assert study.users.comparisons["verdict"].tolist() == ["cannot tell"]
+    assert "No verdict: the arms differ in past, named by before" in str(study)
+
+
+@pytest.mark.parametrize("rule", ["better", "not worse", "orders.value >= 0"])
+def test_every_gate_waits_for_the_covariate(rule):
+    gate = adjusted(1.5, gate=rule).gate
+    assert gate.message.startswith("gate not decided")
+    assert "past was measured after the start" in gate.message
+
+
+def test_without_the_covariate_the_raw_values_decide():
+    assert adjusted(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
+
+
+def test_check_and_diff_wait_for_the_covariate_too(tmp_path, capsys):
+    for day in ("old", "new"):
+        file = saved(adjusted(1.5), tmp_path / day, "interleaving")
+    assert command.main(["check", str(file), "orders.value >= 0"]) == 3
+    assert "past was measured after the start" in capsys.readouterr().err
+    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
+    assert "past was measured after the start" in diff.gate.message
+
+
+def test_the_p_of_a_covariate_is_that_of_an_analysis_of_variance():
+    rng = np.random.default_rng(6)
+    arm = np.repeat([0, 1, 2], [30, 50, 20])
+    values = rng.lognormal(size=100)
+    users = experiments.Assignment(arm, ("a", "b", "c"), np.arange(100), 0)
+    groups = (values[arm == number] for number in range(3))
+    assert experiments.Balance.of("past", values, users).p_value == pytest.approx(
+        f_oneway(*groups).pvalue
+    )
+
+
+@pytest.mark.parametrize(("values", "p"), [([1.0, 1, 2, 2], 0.0), ([3.0, 3, 3, 3], np.nan)])
+def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
+    users = experiments.Assignment(np.array([0, 0, 1, 1]), ("a", "b"), np.arange(4), 0)
+    found = experiments.Balance.of("past", np.array(values), users)
+    assert found.p_value == pytest.approx(p, nan_ok=True)
+    assert bool(found.obstacle) is (p == 0)
 
 
 # The control of an A/B test -----------------------------------------------------------------------

@@ -7,8 +7,9 @@ from typing import Any
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, measured
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Severity, measured
 from evalkit.numbers import counted, number, p_value, plural
+from evalkit.online.experiments import Balance, SampleRatio
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
@@ -19,7 +20,6 @@ from evalkit.pages.shared_findings import (
     slices,
     undirected,
 )
-from evalkit.parameters.kinds import written
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
@@ -103,7 +103,8 @@ def answers(study: Experiment) -> dict[str, Any]:
     return as_json.answers(study) | {
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
-        "sample_ratio": study.sample_ratio,
+        "sample_ratio": study.sample_ratio.p_value,
+        "covariate": None if study.balance is None else vars(study.balance),
         "baseline": study.settings.baseline,
         **as_json.records(
             adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
@@ -133,15 +134,9 @@ def design(study: Experiment) -> Iterator[Finding]:
     if n := study.crossed:
         severity = WARNING if study.many_crossed else NOTE
         yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
-    if study.sample_ratio is None:
-        yield kinds.SAMPLE_RATIO.note(None, "unknown")
-    else:
-        severity = WARNING if study.misassigned else NOTE
-        if study.broken_design:
-            severity = SEVERE
-        planned = "the planned shares" if study.planned else "equal arms"
-        facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": _broken(study)}
-        yield kinds.SAMPLE_RATIO.rated(severity, None, "tested", **facts)
+    yield _sample_ratio(study.sample_ratio)
+    if study.balance is not None:
+        yield _balance(study.balance)
     if cost := study.looks:
         bounds = {
             "obrien_fleming": number(cost["obrien_fleming"], 4),
@@ -156,20 +151,30 @@ def design(study: Experiment) -> Iterator[Finding]:
         yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
 
 
-def _broken(study: Experiment) -> str:
-    """What a mismatch means, and the parameter that states the plan; "" if there is none."""
-    if not study.misassigned:
-        return ""
-    if study.planned:
-        return (
-            " The assignment is broken: no result counts. Check shares, which states the plan, and "
-            "the assignment."
-        )
-    shares = {name: str(share) for name, share in study.percentages.items()}
-    plan = f"if unequal arms were planned, state the plan, such as shares='{written(shares)}'."
-    if study.broken_design:
-        return f" The assignment is broken, no result counts; {plan}"
-    return f" The arms differ from equal ones; {plan}"
+def _sample_ratio(shares: SampleRatio) -> Finding:
+    """Whether the arms have the planned shares of users, and what to do if not."""
+    if shares.p_value is None:
+        return kinds.SAMPLE_RATIO.note(None, "unknown")
+    facts = {"plan": shares.against, "p": p_value(shares.p_value)}
+    if not shares.mismatch:
+        return kinds.SAMPLE_RATIO.note(None, "fits", **facts)
+    if shares.plan:
+        return kinds.SAMPLE_RATIO.rated(SEVERE, None, "planned", **facts)
+    return kinds.SAMPLE_RATIO.rated(_severity(shares), None, "unplanned", **facts)
+
+
+def _balance(balance: Balance) -> Finding:
+    """Whether the arms had the same mean before the experiment, and what to do if not."""
+    facts = {"column": balance.column, "means": balance.means_in_words}
+    facts |= {"p": p_value(balance.p_value)}
+    if not balance.mismatch:
+        return kinds.BALANCE.note(None, "fits", **facts)
+    return kinds.BALANCE.rated(_severity(balance), None, "differs", **facts)
+
+
+def _severity(mismatch: SampleRatio | Balance) -> Severity:
+    """The severity of a mismatch."""
+    return SEVERE if mismatch.obstacle else WARNING
 
 
 def _usual(study: Experiment) -> Iterator[Finding]:

@@ -205,8 +205,12 @@ def _alone(study: Study) -> str:
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     metric, names = row["metric"], (row["first"], row["second"])
     same = page.places(study, metric)
-    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = (_name(study, name) for name in names)
+    if before := study.adjusted_for(study.primary):
+        metric = f"{metric} adjusted for {before}"
+        a, b = page.adjusted_means(row, numbers.of_frame(study.headline, "difference"))
+    else:
+        a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     over, values = "", f"{a} and {b}"
     both, instead = (
         f"{metric} is {values}",
@@ -243,9 +247,7 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
     that is undefined.
     """
     by = _per_cent(study, row)
-    before = study.adjusted_for(study.primary)
-    adjusted = f" after adjusting for {before}" if before else ""
-    return f" ({by} {'more' if row['difference'] > 0 else 'less'}{adjusted})" if by else ""
+    return f" ({by} {'more' if row['difference'] > 0 else 'less'})" if by else ""
 
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
@@ -258,6 +260,12 @@ def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
     )
     text = signed_percent(by, places).lstrip("+−") if by == by else ""
     return text if any(digit in text for digit in "123456789") else ""
+
+
+def _adjusted(study: Study) -> str:
+    """That a verdict is about adjusted values, which are not those shown; "" if it is not."""
+    before = study.adjusted_for(study.primary)
+    return f" after adjusting for {before}" if before else ""
 
 
 def _margin(study: Study) -> str:
@@ -283,16 +291,14 @@ def _of_leader(study: Study) -> str:
     if len(behind) == len(rows):
         every = "both" if len(rows) == 2 else f"all {len(rows)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
-        return f"{best} is {words.better} than {all_others}: it has the {top} {metric}, {value}."
+        better = f"{best} is {words.better} than {all_others}{_adjusted(study)}"
+        return f"{better}: it has the {top} {metric}, {value}."
     claims = [f"{words.better} than {_several(study, behind)}"] if behind else []
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
-    claim = f" and is {' and '.join(claims)}" if claims else ""
+    claim = f" and is {' and '.join(claims)}{_adjusted(study)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = (
-        [f"it is {words.worse} than {_several(study, ahead)} over the {units} that both have"]
-        if ahead
-        else []
-    )
+    where = _adjusted(study) or f" over the {units} that both have"
+    unlike = [f"it is {words.worse} than {_several(study, ahead)}{where}"] if ahead else []
     unlike += (
         [f"the data do not show that it is {words.better} than {_any(study, others)}"]
         if others
@@ -328,7 +334,8 @@ def _against_baseline(study: Study) -> str:
             f"{f'that {of} {side} it' if side else f'whether {of} {words.better} or {words.worse}'}"
         )
     baseline = shortened(study.settings.baseline or "")
-    return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
+    by = f"{study.primary.label}{_adjusted(study)}"
+    return f"Against {baseline}, by {by}: {'; '.join(parts)}.{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
@@ -553,7 +560,7 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         before, place = study.adjusted_for(study.primary), page.evidence(study)
         how = ""
         if before:
-            how = f"Differences are adjusted for {before}, known before the experiment (CUPED). "
+            how = f"Differences are adjusted for {before} (CUPED). "
             means = [
                 _adjusted_means(row, same) for row in against.values() if "adjusted_first" in row
             ]

@@ -362,6 +362,9 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
         name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan
         for name, other in lifts.items()
     }
+    if "adjusted_first" in row:
+        ends["adjusted_first"] = row["adjusted_second"]
+        ends["adjusted_second"] = row["adjusted_first"]
     return {**row, **words, **ends}
 
 

@@ -20,15 +20,14 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.names import usual
-from evalkit.online import experiments
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import DATA, SHARES, UNKNOWN, choice, did_you_mean, written
+from evalkit.parameters.kinds import DATA, choice, did_you_mean, written
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
-from evalkit.studies import diagnostics, experiment, study, unit_files, units
+from evalkit.studies import diagnostics, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
     Member,
@@ -336,11 +335,9 @@ class Diff(Shown, Study):
 
     @cached_property
     def broken_design(self) -> str:
-        """Why no result counts: the users of the A/B test of one report are not shared out as
-        planned; "" if they are.
-        """
+        """Why no result of the new or the old report counts; "" if results count."""
         label = self.primary.label
-        return _assignment(self.new, label) or _assignment(self.old, label)
+        return self.new.broken_design(label) or self.old.broken_design(label)
 
     @property
     def unpaired_new(self) -> list[str]:
@@ -634,20 +631,6 @@ def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -
         f"the new report has {', '.join(new.words['system'])}, the old one "
         f"{', '.join(old.words['system'])}: name those that belong together{advice}"
     )
-
-
-def _assignment(file: UnitFile, label: str) -> str:
-    """Why no result of an A/B test counts, by its users; "" if results count, and for any other
-    report.
-    """
-    shares = SHARES.read("shares", file.parameters.get("shares"))
-    if file.metrics[label]["structure"] != "users" or shares == UNKNOWN:
-        return ""
-    sides = {name: file.side(label, name) for name in file.systems_of(label)}
-    sizes = {name: side.size for name, side in sides.items() if side is not None}
-    planned = isinstance(shares, Mapping)
-    p = experiments.sample_ratio([*sizes.values()], [shares[n] for n in sizes] if planned else None)
-    return experiment.assignment(sizes, p, planned=planned)
 
 
 def date_of(file: UnitFile) -> str:

@@ -16,11 +16,9 @@ from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.rows import Sums
 from evalkit.names import control_of
-from evalkit.numbers import p_value, unit_noun
+from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import UNKNOWN
-from evalkit.parameters.policy import obstacle
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
@@ -38,9 +36,6 @@ TOP_HEAVY = (
 # users of an arm with a value other than the usual one, of fewer the interval of its mean is too
 # short
 FEW_OTHERS = 10
-BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
-# the same where no shares were stated, so that unequal ones may have been planned
-BROKEN_UNPLANNED = 1e-6
 MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt
 
 
@@ -186,14 +181,38 @@ class Experiment(Study):
 
     # The design
 
+    def check_covariate(self) -> None:
+        """Raise InputError for a column from before the experiment that is a copy of the metric,
+        as it is or capped.
+        """
+        if not self.p.before or self.plain is None:
+            return
+        before = self.table.numbers[self.p.before]
+        arms = [self._in[arm] for arm, users in self.sizes.items() if users > 1]
+        for values in (self._values, experiments.capped(self._values, share=self.p.cap)):
+            for arm in arms[1:]:
+                experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
+
     @cached_property
-    def sample_ratio(self) -> float | None:
-        """The p-value of the planned shares of users in the arms; None if the plan is unknown."""
-        if self.p.shares == UNKNOWN:
+    def sample_ratio(self) -> experiments.SampleRatio:
+        """The users of the arms beside the planned shares."""
+        return experiments.SampleRatio(self.sizes, self.p.shares)
+
+    @cached_property
+    def balance(self) -> experiments.Balance | None:
+        """The column from before the experiment in the arms; None if none is named."""
+        if not self.p.before:
             return None
-        shares = self.p.shares
-        planned = [shares[name] for name in self.systems] if isinstance(shares, Mapping) else None
-        return experiments.sample_ratio(list(self.sizes.values()), planned)
+        values = self.table.numbers[self.p.before]
+        return experiments.Balance.of(self.p.before, values, self.table.assigned)
+
+    @property
+    def broken_design(self) -> str:
+        """Why no result counts: the users are not shared out as planned, or the arms differed
+        before the experiment; "" otherwise.
+        """
+        unbalanced = self.balance.obstacle if self.balance else ""
+        return self.sample_ratio.obstacle or unbalanced
 
     @frame
     def users_for(self) -> Iterator[Row]:
@@ -226,28 +245,6 @@ class Experiment(Study):
             "looks": n,
             "false_positive_rate": multiplicity.false_positive_rate(n, level=level),
         } | last
-
-    @property
-    def planned(self) -> bool:
-        """True if the planned shares of the arms are stated."""
-        return isinstance(self.p.shares, Mapping)
-
-    @property
-    def percentages(self) -> dict[str, int]:
-        """The share of the users in each arm, in whole per cent, at least 1."""
-        return {name: max(round(100 * n / self.users), 1) for name, n in self.sizes.items()}
-
-    @property
-    def misassigned(self) -> bool:
-        """True if the shares of users clearly differ from the planned ones, or from equal ones if
-        no plan is stated. `broken_design` says whether results count all the same.
-        """
-        return self.sample_ratio is not None and self.sample_ratio < BROKEN
-
-    @property
-    def broken_design(self) -> str:
-        """Why no result counts: the users are not shared out as planned; "" if they are."""
-        return assignment(self.sizes, self.sample_ratio, planned=self.planned)
 
     # The users
 
@@ -394,15 +391,6 @@ def few_others(study: Experiment) -> dict[str, int]:
     return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
 
 
-def assignment(sizes: Mapping[str, int], p: float | None, *, planned: bool) -> str:
-    """Why no result of these arms counts, by the p-value of their shares; "" if results count."""
-    if p is None or p >= (BROKEN if planned else BROKEN_UNPLANNED):
-        return ""
-    users = " and ".join(f"{name} {size:,}" for name, size in sizes.items())
-    plan = "the planned shares" if planned else "equal arms"
-    return obstacle("assignment", sizes=users, planned=plan, p=p_value(p))
-
-
 def only_without_looks(study: Experiment) -> bool:
     """True if the smallest p is below 1 − level, but not below the bound that accounts for the
     interim analyses.
@@ -437,7 +425,9 @@ def read(
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
-    return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
+    study = Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
+    study.check_covariate()
+    return study
 
 
 def check_metrics(data: list[Part], o: reports.Interleaving) -> None:

@@ -27,13 +27,15 @@ from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
 from evalkit.numbers import estimate as printed, unpacked
+from evalkit.online.experiments import SampleRatio
 from evalkit.parameters import reports
+from evalkit.parameters.kinds import SHARES
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
-from evalkit.studies import diagnostics, experiment, study, units
+from evalkit.studies import diagnostics, study, units
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,17 @@ class UnitFile:
         rows = self.has("table", self.metrics[label]["table"] or None)
         there = {*self.code["system"][rows].tolist()}
         return [name for number, name in enumerate(self.words["system"]) if number in there]
+
+    def broken_design(self, label: str) -> str:
+        """Why no result of the table of a metric counts; "" if results count."""
+        metric = self.metrics[label]
+        if metric["structure"] != "users":
+            return ""
+        sides = [self.side(label, name) for name in self.systems_of(label)]
+        sizes = {side.system: side.size for side in sides if side is not None}
+        shares = SHARES.read("shares", self.parameters.get("shares"))
+        stated = self.about.get("broken_design", {}).get(metric["table"], "")
+        return SampleRatio(sizes, shares).obstacle or stated
 
     def side(self, label: str, system: str) -> Side | None:
         """A metric of a system; None if the file does not have it."""
@@ -558,16 +571,10 @@ class Recomputed(study.Study):
         """What the report calls its unit."""
         return str(self.file.about["unit"][self.table])
 
-    @property
-    def broken_design(self) -> str:
-        """Why no result counts: the users of an A/B test are not shared out as planned; "" if they
-        are.
-        """
-        if "sample_ratio" not in self.results:
-            return ""
-        planned = self.file.parameters.get("shares") is not None
-        sizes = self.results["population"]["sizes"]
-        return experiment.assignment(sizes, self.results["sample_ratio"], planned=planned)
+    @cached_property
+    def broken_design(self) -> str:  # type: ignore[override]
+        """Why no result counts, as the file of units says."""
+        return self.file.broken_design(self.primary.label)
 
     @property
     def word(self) -> str | None:

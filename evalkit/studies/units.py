@@ -450,8 +450,8 @@ def _about(
     """What the file says of itself: the report, its metrics in order, what a unit is, all classes
     in order.
 
-    Also whether units have ids, and what made the report: inputs, parameters that can change a
-    number, and versions.
+    Also whether units have ids, why no result counts if none does, and what made the report:
+    inputs, parameters that can change a number, and versions.
     """
     metrics = [
         {"table": of} | _metric(chosen) | ({"repeated": True} if study.repeats(chosen) else {})
@@ -474,6 +474,7 @@ def _about(
         "classes": list(names["class"]),
     }
     about |= {"named": {of: units.named for of, (_, units) in every.items()}, "inputs": inputs}
+    about["broken_design"] = {of: study.broken_design for of, (study, _) in every.items()}
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
 
