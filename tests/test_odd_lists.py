@@ -97,6 +97,55 @@ def test_other_forms_of_lists_leave_the_query_out(form):
     assert study.estimates["value"].tolist() == pytest.approx([expected] * len(study.systems))
 
 
+def placed(system: str, place: int, queries: int = 20) -> list[tuple[str, str, str, int]]:
+    """Lists of ten items with the query itself at a place."""
+    rows = [(system, f"t{q}", f"c{q}{k}", -k) for q in range(queries) for k in range(1, 11)]
+    return [
+        (name, query, query if rank == -place else item, rank) for name, query, item, rank in rows
+    ]
+
+
+def systems(**places: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Systems with the query itself at a place of each list; the last item is relevant."""
+    rows = [row for name, place in places.items() for row in placed(name, place)]
+    run = pd.DataFrame(rows, columns=["system", "query", "item", "score"])
+    judged = [(f"t{q}", f"c{q}10", 1) for q in range(20)]
+    return run, pd.DataFrame(judged, columns=["query", "item", "grade"])
+
+
+@BOTH
+def test_a_system_with_the_query_at_a_later_place_is_named_too(limits):
+    text = told(read(*systems(a=1, b=7), limits, metrics="mrr"))
+    assert "reciprocal_rank is a 0.100 (without: 0.111), b 0.100 (without: 0.111)" in text
+
+
+def test_a_system_without_the_query_is_not_named():
+    assert "a 20 of 20 queries" in told(read(*systems(a=1, b=99), metrics="mrr"))
+
+
+def test_the_query_at_the_second_of_ten_places_is_a_warning():
+    assert "EK147" in told(read(*systems(a=2), metrics="mrr"))
+
+
+def test_the_query_at_the_last_places_alone_is_no_warning():
+    assert "EK147" not in told(read(*systems(a=9), metrics="mrr"))
+
+
+@BOTH
+def test_a_query_that_alone_is_judged_is_what_is_searched_for(limits):
+    run, qrels = systems(a=1, b=2)
+    text = told(read(run, qrels.assign(item=qrels["query"]), limits, metrics="mrr"))
+    assert "Without it nothing would be left to measure" in text
+    assert "(without:" not in text
+
+
+@BOTH
+def test_leaving_out_the_only_judged_item_is_refused(limits):
+    run, qrels = systems(a=1)
+    with pytest.raises(InputError, match="got none; leave_out=query leaves nothing to measure"):
+        read(run, qrels.assign(item=qrels["query"]), limits, leave_out="query")
+
+
 def test_a_few_queries_in_their_lists_are_no_warning():
     assert "EK147" not in told(read(*with_itself(40, 3)))
 

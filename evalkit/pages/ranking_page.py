@@ -399,15 +399,18 @@ def _own_documents(study: Ranking) -> Iterator[Finding]:
     if study.p.leave_out:
         yield kinds.OWN_DOCUMENT.note(None, "left_out")
     elif lists := ranking.with_own_document(study):
-        without, primary = ranking.without_own_document(study), study.primary
+        facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
+        without = ranking.without_own_document(study)
+        if not without:
+            yield kinds.OWN_DOCUMENT.note(max(lists.values()), "sought", **facts)
+            return
         values = listed(
-            f"{name} {number(study.estimate(primary, name).value)} (without: "
+            f"{name} {number(study.estimate(study.primary, name).value)} (without: "
             f"{number(without[name])})"
             for name in lists
         )
-        facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
         yield kinds.OWN_DOCUMENT.warning(
-            max(lists.values()), "kept", metric=primary.label, values=values, **facts
+            max(lists.values()), "kept", metric=study.primary.label, values=values, **facts
         )
 
 

@@ -398,23 +398,27 @@ NOTICED = 0.1  # a share of the queries from which it is said what is wrong with
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
-    """By system the number of lists that return the query itself, if these are a tenth of the
-    queries and half of them return it first: else its id may mean something else.
+    """By system the number of lists that return the query itself. Empty unless these are a tenth
+    of the queries for one system, and half of them return it early: else its id may mean something
+    else.
     """
     few = NOTICED * len(study.runs.query)
-    accounts = study.runs.accounts.items()
-    return {
-        name: account.own
-        for name, account in accounts
-        if account.own >= few and 2 * account.own_first >= account.own > 0
-    }
+    accounts = study.runs.accounts
+    if any(a.own >= few and 2 * a.own_early >= a.own > 0 for a in accounts.values()):
+        return by_system(accounts, "own")
+    return {}
 
 
 def without_own_document(study: Ranking) -> dict[str, float]:
-    """The metric that decides by system, with the query itself left out of its lists."""
+    """The metric that decides by system, with the query itself left out of its lists; empty if that
+    leaves nothing to measure, as if only the query itself is judged.
+    """
     parameters = replace(study.p, leave_out=reports.OWN_DOCUMENT, segments=(), metrics=())
     parameters = replace(parameters, metrics=(study.primary.label,), gate=None)
-    other = study_of(parameters, study.settings.limits)
+    try:
+        other = study_of(parameters, study.settings.limits)
+    except InputError:
+        return {}
     return {name: other.estimate(other.primary, name).value for name in other.systems}
 
 

@@ -24,9 +24,9 @@ class Account:
     rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run
     without judgements. tied: used rows with the same score as the row before. unjudged: used rows
     without a judgement. late: lists whose first rank is above 1. gaps: lists that lack a rank after
-    their first. own: lists that return the query itself as an item; own_first: those that return it
-    first. respelled: lists among whose first rows is an item that differs from a judged one only in
-    case or ending.
+    their first. own: lists that return the query itself as an item; own_early: those that return it
+    in their first fifth. respelled: lists among whose first rows is an item that differs from a
+    judged one only in case or ending.
     """
 
     rows: int
@@ -39,13 +39,13 @@ class Account:
     late: int = 0
     gaps: int = 0
     own: int = 0
-    own_first: int = 0
+    own_early: int = 0
     respelled: int = 0
 
     @property
     def record(self) -> dict[str, int]:
         """The counts of the JSON: without what findings say of the items."""
-        noted = ("own", "own_first", "respelled")
+        noted = ("own", "own_early", "respelled")
         return {name: n for name, n in vars(self).items() if name not in noted}
 
     def __add__(self, other: "Account") -> "Account":

@@ -29,6 +29,7 @@ Ask = Callable[
 NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
 TOP = 10  # rows of a list whose items are compared with those that are judged
 SAMPLED = 500  # queries whose items are compared first
+EARLY = 5  # a query in one of so many parts of its list, the first, stands early
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -197,7 +198,8 @@ def _check(
                 roles_of.sentence("other_queries", system=name, query=has, judged=judged)
             )
         if account.unjudged == account.used and not ranked.graded:
-            raise InputError(roles_of.sentence("unjudged_items", system=name))
+            reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
+            raise InputError(roles_of.sentence(reason, system=name))
     if ranked.queries and not any(shard.shared for shard in shards):
         has = next(id for shard in shards for id in shard.beside)
         raise roles_of.refused(ranked.queries[0].name, "other_table", query=has, judged=judged)
@@ -441,15 +443,15 @@ class Build:
 
     @cached_property
     def _own(self) -> tuple[Ints, Bools]:
-        """The lists that return the query itself, and which of them return it first; none if it is
-        left out.
+        """The lists that return the query itself, and which of them return it in their first fifth;
+        none if it is left out.
         """
         if self.options.leave_out:
             return np.zeros(0, np.int64), np.zeros(0, np.bool_)
         order, ends = self._ranked[0], self._ends
         place = np.flatnonzero(listed.own_documents(self.run)[order])
         lists = self._list[order[place]]
-        return lists, place == ends[lists]
+        return lists, (place - ends[lists]) * EARLY < np.diff(ends)[lists]
 
     @cached_property
     def _respelled(self) -> Ints:
@@ -540,7 +542,7 @@ class Build:
         if not known.all():
             retrieved = retrieved.take(known)
         late, gaps = listed.gaps(retrieved)
-        own, first = self._own
+        own, early = self._own
         mine = np.isin(own // total, codes) & known[own % total]
         respelled = self._respelled
         account = Account(
@@ -554,7 +556,7 @@ class Build:
             late=late,
             gaps=gaps,
             own=int(mine.sum()),
-            own_first=int((mine & first).sum()),
+            own_early=int((mine & early).sum()),
             respelled=int(np.isin(respelled // total, codes).sum()),
         )
         return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
