@@ -28,6 +28,41 @@ def test_the_nearer_forecast_is_better():
     assert row["wins"] + row["ties"] + row["losses"] == 60
 
 
+def zeros_of_users():
+    """Forecasts of 60 actual values of ten users, of which those of the first two are 0."""
+    table = forecasts()
+    table.loc[:11, "actual"] = 0.0
+    table["user"] = np.arange(60) // 6
+    return table
+
+
+def in_blocks(table, **parameters):
+    """The study of a table that is read in blocks."""
+    limits = Limits(reading=Reading(rows=20, shard=20, largest=20))
+    return rating.study_of(Rating.of({"preds": table, **parameters}), limits)
+
+
+@pytest.mark.parametrize("read", [rating.read, in_blocks])
+@pytest.mark.parametrize(("unit", "counted"), [(None, 48), ("user", 8)])
+def test_wins_of_a_metric_are_of_the_rows_that_it_does_not_leave_out(read, unit, counted):
+    rows = read(zeros_of_users(), metrics="mae,mape", unit=unit).comparisons.set_index("metric")
+    assert rows.loc["mape", ["wins", "ties", "losses"]].sum() == counted
+
+
+def test_wins_of_a_metric_that_leaves_rows_out_are_by_the_absolute_error():
+    table = zeros_of_users()
+    row, rows = rating.read(table, metrics="mape").comparisons.iloc[0], table[12:]
+    near, far = ((rows[f"forecast_{name}"] - rows["actual"]).abs() for name in ("near", "far"))
+    assert row["wins"] == (near < far).sum()
+
+
+def test_a_metric_without_any_value_has_no_lowest():
+    study = rating.read(forecasts().assign(actual=0.0), metrics="mape,mae")
+    text = first_screen.verdict(study).text
+    assert text.startswith("mape has no value for any system.")
+    assert "lowest" not in text
+
+
 def test_a_metric_without_a_better_direction_decides_nothing():
     study = rating.read(metrics="bias,mae")
     shown = page.comparisons(study)

@@ -683,8 +683,8 @@ class Total:
 
 
 def won(first: Floats, second: Floats) -> Total:
-    """The number of units on which the first has the smaller error, and the second; rounding error
-    decides nothing.
+    """The number of units on which the first has the smaller error, the same, and the larger one;
+    rounding error decides nothing.
     """
     more = minus(second, first)
-    return Total(np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)]))
+    return Total(np.array([np.sum(more > 0), np.sum(more == 0), np.sum(more < 0)]))

@@ -173,11 +173,18 @@ def _answer(study: Study) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show
     it.
     """
+    if _undefined(study):
+        return f"{study.primary.label} has no value for any {study.compares}."
     if not len(study.headline):
         return _alone(study)
     if len(study.headline) == 1:
         return _of_pair(study, study.headline.iloc[0])
     return _against_baseline(study) if study.settings.baseline else _of_leader(study)
+
+
+def _undefined(study: Study) -> bool:
+    """True if no system has a value of the metric that decides."""
+    return math.isnan(diagnostics.deciding(study, study.order[0])["value"])
 
 
 def _alone(study: Study) -> str:
@@ -216,7 +223,7 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
         f"{metric} is {values}",
         f"{metric} is {a}{_relative(study, row)} instead of {b}",
     )
-    if diagnostics.apart(study, row):
+    if row["n"] and diagnostics.apart(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
         values = both = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
     match verdict_of(row):
@@ -578,7 +585,8 @@ def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
 
 def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
-    facts = {"best": "" if study.settings.baseline else best, "how": page.methods(study.headline)}
+    picked = not study.settings.baseline and not _undefined(study)
+    facts = {"best": best if picked else "", "how": page.methods(study.headline)}
     facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
     words = diagnostics.words(study)
     facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
@@ -592,4 +600,6 @@ def _how(study: Study) -> str:
 
 
 def _top(study: Study) -> str:
+    if _undefined(study):
+        return ""
     return "highest" if study.primary.metric.sign > 0 else "lowest"

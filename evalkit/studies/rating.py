@@ -111,35 +111,71 @@ class KeptForecasts(Kept):
     """The summary of a block of forecasts, in addition to the terms of the metrics.
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
-    sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: by
-    pair, units that each misses less. rows_without_value: of each system and partial metric the
-    rows that do not count.
+    sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: as
+    in `Errors`; empty if units are parted. rows_without_value: of each system and partial metric
+    the rows that do not count.
     """
 
     facts: Total
     actual: Counts
     forecasts: tuple[Counts, ...]
-    nearer: dict[tuple[int, int], Total]
+    nearer: dict[tuple[str, int, int], Total]
     far: tuple[Extremes, ...]
     ids: Distinct
     rows_without_value: Total
 
 
-def off(block: Block) -> Floats:
-    """The absolute error of each system on each row, one row per system."""
-    return np.abs(block.said - block.truth)
+@dataclass(frozen=True)
+class Errors:
+    """The absolute errors of some systems. partial: the metrics that leave rows out."""
+
+    systems: int
+    partial: tuple[Chosen, ...]
+
+    @property
+    def width(self) -> int:
+        """The number of rows that a call returns."""
+        return self.systems + len(self.partial) * (1 + self.systems)
+
+    def __call__(self, block: Block) -> Floats:
+        """The error of each system on each row of a block, one row per system.
+
+        Then for each partial metric a row with 1 where all systems have a value of it, else 0, and
+        the same errors, 0 elsewhere.
+        """
+        error = np.abs(block.said - block.truth)
+        every = [error]
+        for chosen in self.partial:
+            rows = (block.rows(i) for i in range(self.systems))
+            values = np.array([chosen.metric.kind.per_row(each, chosen.k) for each in rows])
+            counted = ~np.isnan(values).any(axis=0)
+            every += [counted[None, :], error * counted]
+        return np.concatenate(every)
+
+    def nearer(self, errors: Floats) -> dict[tuple[str, int, int], Total]:
+        """The units on which the first of two systems has the smaller error, the same, the larger.
+
+        By metric, "" for those that leave no row out, and by the two systems. errors: the rows that
+        a call returns, by unit.
+        """
+        groups = {"": errors[: self.systems]}
+        further = np.split(errors[self.systems :], len(self.partial) or 1)
+        for chosen, (counted, *each) in zip(self.partial, further, strict=False):
+            groups[chosen.label] = np.array(each)[:, counted > 0]
+        pairs = [*combinations(range(self.systems), 2)]
+        return {
+            (label, i, j): won(each[i], each[j]) for label, each in groups.items() for i, j in pairs
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Summarises a block. ids: how many ids are checked for duplicates. partial: the metrics that
-    leave rows out.
-    """
+    """Summarises a block. ids: how many ids are checked for duplicates."""
 
     terms: Terms
     limits: Limits
+    errors: Errors
     ids: int = 0
-    partial: tuple[Chosen, ...] = ()
 
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
@@ -159,16 +195,18 @@ class Asked:
             w @ around,
             w @ (around * around),
         ]
-        near = (
-            np.add.reduceat(w * off(block), block.starts, axis=1) if block.clustered else off(block)
-        )
-        pairs = [] if block.parted else combinations(systems, 2)
+        nearer = {}
+        if not block.parted:
+            errors = self.errors(block)
+            if block.clustered:
+                errors = np.add.reduceat(w * errors, block.starts, axis=1)
+            nearer = self.errors.nearer(errors)
         return KeptForecasts(
             **self.terms.kept(block, self.limits),
             facts=Total(np.array(facts, float)),
             actual=Counts.of(block.truth, weight, self.limits.bins),
             forecasts=tuple(self._along(block, i) for i in systems),
-            nearer={(i, j): won(near[i], near[j]) for i, j in pairs},
+            nearer=nearer,
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
@@ -177,12 +215,13 @@ class Asked:
 
     def _rows_without_value(self, block: Block) -> Floats:
         """The rows of each system that do not count for each of the partial metrics."""
+        partial = self.errors.partial
         every = [block.rows(i) for i in range(len(block.said))]
         counts = [
-            [chosen.metric.kind.rows_without_value(rows, chosen.k) for chosen in self.partial]
+            [chosen.metric.kind.rows_without_value(rows, chosen.k) for chosen in partial]
             for rows in every
         ]
-        return np.array(counts, np.float64).reshape(len(every), len(self.partial))
+        return np.array(counts, np.float64).reshape(len(every), len(partial))
 
     def _along(self, block: Block, i: int) -> Counts:
         """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
@@ -252,7 +291,9 @@ class Rating(row_study.RowStudy):
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
-        counts = zip(self.asked.partial, self.kept.rows_without_value.sums.T.tolist(), strict=True)
+        counts = zip(
+            self.asked.errors.partial, self.kept.rows_without_value.sums.T.tolist(), strict=True
+        )
         every = {
             chosen: dict(zip(self.systems, map(int, rows), strict=True)) for chosen, rows in counts
         }
@@ -395,17 +436,25 @@ class Rating(row_study.RowStudy):
     # Beside the metrics
 
     def comparison_extras(self, chosen: metric.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Units on which the first has the smaller absolute error, and the detectable
-        difference.
+        """Units on which the first has the smaller absolute error, of those that the metric does
+        not leave out, and the detectable difference.
         """
         i, j = (self.systems.index(name) for name in pair)
-        low, high = sorted((i, j))
-        moments = self.kept.moments[0]
-        parted = moments.sums[[1 + low, 1 + high]] if isinstance(moments, Parted) else None
-        both = self.kept.nearer[low, high] if parted is None else won(*parted)
-        wins, losses = both.sums.tolist()[:: 1 if i < j else -1]
-        counted = {"wins": wins, "ties": self.unit_count - wins - losses, "losses": losses}
+        label = chosen.label if chosen in self.asked.errors.partial else ""
+        wins, ties, losses = self._nearer[label, min(i, j), max(i, j)].sums.tolist()
+        if i > j:
+            wins, losses = losses, wins
+        counted = {"wins": wins, "ties": ties, "losses": losses}
         return counted | super().comparison_extras(chosen, pair)
+
+    @cached_property
+    def _nearer(self) -> dict[tuple[str, int, int], Total]:
+        """The units on which each system has the smaller absolute error, as in `Errors`."""
+        moments = self.kept.moments[0]
+        if isinstance(moments, Parted):
+            errors = self.asked.errors
+            return errors.nearer(moments.sums[1 : 1 + errors.width])
+        return self.kept.nearer
 
     @property
     def medians(self) -> list[metric.Chosen]:
@@ -642,9 +691,10 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
-    terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))
+    errors = Errors(len(held), partial(settings.metrics))
+    terms = Terms((), [(centre, centre)] * len(held), {}, 0, errors, errors.width)
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
-    asked = Asked(terms, held_limits, partial=partial(settings.metrics))
+    asked = Asked(terms, held_limits, errors)
     return Rating(
         **fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block)
     )
@@ -656,8 +706,10 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     """
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
-    terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
-    asked = Asked(terms, settings.limits, t.ids_held, partial(settings.metrics))
+    errors = Errors(len(t.systems), partial(settings.metrics))
+    further = {"more": errors, "width": errors.width}
+    terms = Terms.of(metrics, t.head(), settings.limits.flipped, **further)
+    asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(schema.WEIGHT)
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
