@@ -27,6 +27,7 @@ from evalkit.pages import experiment_page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
 from evalkit.studies.diff import partners
+from evalkit.studies.randomisation import Balance
 from evalkit.system import bundled_notebooks
 
 GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
@@ -410,15 +411,13 @@ def test_the_p_of_a_covariate_is_that_of_an_analysis_of_variance():
     values = rng.lognormal(size=100)
     users = experiments.Assignment(arm, ("a", "b", "c"), np.arange(100), 0)
     groups = (values[arm == number] for number in range(3))
-    assert experiments.Balance.of("past", values, users).p_value == pytest.approx(
-        f_oneway(*groups).pvalue
-    )
+    assert Balance.of("past", values, users).p_value == pytest.approx(f_oneway(*groups).pvalue)
 
 
 @pytest.mark.parametrize(("values", "p"), [([1.0, 1, 2, 2], 0.0), ([3.0, 3, 3, 3], np.nan)])
 def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
     users = experiments.Assignment(np.array([0, 0, 1, 1]), ("a", "b"), np.arange(4), 0)
-    found = experiments.Balance.of("past", np.array(values), users)
+    found = Balance.of("past", np.array(values), users)
     assert found.p_value == pytest.approx(p, nan_ok=True)
     assert bool(found.obstacle) is (p == 0)
 

@@ -9,7 +9,6 @@ from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Severity, measured
 from evalkit.numbers import counted, number, p_value, plural
-from evalkit.online.experiments import Balance, SampleRatio
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
@@ -22,6 +21,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
+from evalkit.studies.randomisation import Balance, SampleRatio
 
 pieces.offered(__name__)
 

@@ -173,7 +173,7 @@ def _answer(study: Study) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show
     it.
     """
-    if _undefined(study):
+    if len(study.order) > 1 and _undefined(study):
         return f"{study.primary.label} has no value for any {study.compares}."
     if not len(study.headline):
         return _alone(study)

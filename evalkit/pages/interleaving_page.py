@@ -9,11 +9,10 @@ from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, name
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
-from evalkit.online import experiments
 from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.report import Results
-from evalkit.studies import interleaving, provenance, units
+from evalkit.studies import interleaving, provenance, randomisation, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.planning import (
     BAIT,
@@ -85,7 +84,7 @@ def checks(study: Interleaving) -> Html:
     columns = named(f"position i{' | arm=system w' if several else ''}")
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
-    note = texts.said("interleaving.checks_note", broken=experiments.BROKEN)
+    note = texts.said("interleaving.checks_note", broken=randomisation.BROKEN)
     by_position = of_rows(
         "Balance of teams by position (position 1: the coin)", study.coins, columns, note
     )
@@ -189,7 +188,7 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
     p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
     uneven, share = interleaving.uneven(study)
     facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
-    broken = p < experiments.BROKEN
+    broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(
         WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts
     )

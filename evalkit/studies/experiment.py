@@ -24,6 +24,7 @@ from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
 from evalkit.studies import study, units
+from evalkit.studies.randomisation import Balance, SampleRatio
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
@@ -194,17 +195,17 @@ class Experiment(Study):
                 experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
 
     @cached_property
-    def sample_ratio(self) -> experiments.SampleRatio:
+    def sample_ratio(self) -> SampleRatio:
         """The users of the arms beside the planned shares."""
-        return experiments.SampleRatio(self.sizes, self.p.shares)
+        return SampleRatio(self.sizes, self.p.shares)
 
     @cached_property
-    def balance(self) -> experiments.Balance | None:
+    def balance(self) -> Balance | None:
         """The column from before the experiment in the arms; None if none is named."""
         if not self.p.before:
             return None
         values = self.table.numbers[self.p.before]
-        return experiments.Balance.of(self.p.before, values, self.table.assigned)
+        return Balance.of(self.p.before, values, self.table.assigned)
 
     @property
     def broken_design(self) -> str:

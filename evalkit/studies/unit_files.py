@@ -27,7 +27,6 @@ from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
 from evalkit.numbers import estimate as printed, unpacked
-from evalkit.online.experiments import SampleRatio
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import SHARES
 from evalkit.parameters.policy import obstacle
@@ -36,6 +35,7 @@ from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
 from evalkit.studies import diagnostics, study, units
+from evalkit.studies.randomisation import SampleRatio
 
 
 @dataclass(frozen=True, eq=False)
