@@ -194,7 +194,7 @@ BAD = [
         "x must be one of linear, binary, got 'liner' (did you mean 'lin",
     ),
     *(
-        (kinds.mapping, value, "x must be pairs such as ")
+        (kinds.mapping, value, "x must be pairs name=text,name=text")
         for value in ("query", "a=b,c", 5, ["a"], "[a]")
     ),
     (kinds.mapping, "a=b,a=c", "x must name a once"),

@@ -554,6 +554,23 @@ def test_a_gate_is_about_the_table_that_has_the_baseline():
     assert study.gate.failed == ["free"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            "not worse within 0.1 in every part",
+            "every system not worse against b within 0.1 in every part",
+        ),
+        ("mae better of a", "a better against b"),
+    ],
+)
+def test_the_words_of_a_gate_have_its_margin_system_and_slices(rule, words):
+    table = pd.DataFrame({"id": range(20), "actual": 1.0, "part": ["x", "y"] * 10})
+    table = table.assign(forecast_a=range(20), forecast_b=5.0)
+    study = ek.rating(table, metrics="mae", baseline="b", segments="part", gate=rule)
+    assert study.gate.words == f"mae: {words}"
+
+
 # The index ----------------------------------------------------------------------------------------
 
 

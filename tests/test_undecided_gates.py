@@ -130,8 +130,41 @@ def test_the_page_names_systems_without_a_partner_and_the_parameter(renamed):
 def test_pairs_that_the_reports_do_not_have_are_refused(renamed):
     with pytest.raises(ParameterError, match="pairs: the old report has no system 'm-08'"):
         compared(renamed, pairs="m-1120=m-08")
-    with pytest.raises(ParameterError, match="pairs: must name each old system once"):
+    with pytest.raises(ParameterError, match="old system once, got base for m-1120 and base"):
         compared(renamed, pairs="m-1120=base,base=base")
+
+
+def test_pairs_that_cannot_be_read_are_refused_with_their_own_form(renamed):
+    with pytest.raises(ParameterError, match="pairs must be pairs new=old,new=old, got 'm-1120'"):
+        compared(renamed, pairs="m-1120")
+
+
+@pytest.fixture
+def taken(tmp_path):
+    """Two reports of `a` and `b`; the new `b` is what was `a`, so that two sides are left over."""
+    for day in ("old", "new"):
+        saved(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / day, "rating")
+    return ek.diff(tmp_path / "old", tmp_path / "new", pairs="b=a", gate="not worse")
+
+
+def test_a_system_whose_partner_is_taken_says_by_which(taken):
+    assert taken.gate.undecided == [
+        "a is not compared: pairs compares a of the old report with b",
+        "b is not compared: pairs compares b of the new report with a",
+    ]
+
+
+def test_a_system_whose_partner_is_taken_stands_among_those_not_compared(taken):
+    message = taken.findings.set_index("code").loc["EK807", "message"]
+    assert "a (new report), b (old report)" in message
+    assert "set pairs='b=a,a=b'" in message
+
+
+def test_a_rule_on_the_system_that_took_the_partner_is_decided(tmp_path, taken):
+    study = ek.diff(
+        tmp_path / "old", tmp_path / "new", pairs="b=a", gate="mae.value >= 0 of 'new b'"
+    )
+    assert study.gate.passed
 
 
 def test_reports_without_a_system_in_common_say_how_to_pair_them(tmp_path):

@@ -140,7 +140,8 @@ def _alone(study: Diff) -> Iterator[kinds.Finding]:
     names = listed(f"{name}{places.get(name, '')}" for name in study.alone)
     pair = ""
     if new and old:
-        pair = f" If {new[0]} was {old[0]}, set pairs='{written({new[0]: old[0]})}'."
+        pairs = {**study.p.pairs, new[0]: old[0]}
+        pair = f" If {new[0]} was {old[0]}, set pairs='{written(pairs)}'."
     yield kinds.NOT_COMPARED.warning(len(study.alone), names=names, pair=pair)
 
 

@@ -324,6 +324,9 @@ def yes_or_no(name: str, value: Any) -> bool | None:
     return None if word is None else word == "yes"
 
 
+PAIR_FORMS = {"columns": "role=column", "pairs": "new=old", "shares": "arm=share"}
+
+
 def mapping(name: str, value: Any) -> dict[str, str]:
     """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty for None.
 
@@ -341,7 +344,8 @@ def mapping(name: str, value: Any) -> dict[str, str]:
             read = "not pairs"
     if read is None or isinstance(read, Mapping):
         return {str(key): str(text(name, item)) for key, item in (read or {}).items()}
-    raise ParameterError(f"{name} must be pairs such as query=qid,item=doc, got {value!r}")
+    form = PAIR_FORMS.get(name, "name=text")
+    raise ParameterError(f"{name} must be pairs {form},{form}, got {value!r}")
 
 
 def written(names: str | Mapping[str, str] | Sequence[str]) -> str:

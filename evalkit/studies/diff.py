@@ -317,8 +317,7 @@ class Diff(Shown, Study):
 
     def subjects(self, chosen: Chosen) -> list[str]:
         """The sides of all systems of a metric, also of those without a partner."""
-        missing = [f"{NEW}{name}" for name in self.unpaired(chosen.label)]
-        return self.sides(chosen) + missing
+        return [*self.sides(chosen), *self.unpaired(chosen.label)]
 
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
         """The new and the old side of each system of a metric, also of those without a partner;
@@ -326,12 +325,12 @@ class Diff(Shown, Study):
         """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        missing = [(f"{NEW}{name}", f"{OLD}{name}") for name in self.unpaired(chosen.label)]
-        return [*self.joined[chosen.label], *missing]
+        missing = self.unpaired(chosen.label)
+        return [*self.joined[chosen.label], *((side, _other_side(side)) for side in missing)]
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
         """Why a system is not compared, or why no comparison counts."""
-        return self.broken_design or self.unpaired(chosen.label).get(system.removeprefix(NEW), "")
+        return self.broken_design or self.unpaired(chosen.label).get(system, "")
 
     @cached_property
     def broken_design(self) -> str:
@@ -350,23 +349,29 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The systems of a metric that are not compared, each with the reason."""
+        """The sides of a metric that are not compared, each with the reason; of a system that the
+        new report lacks its new side.
+        """
         compared = {side for pair in self.joined[label].values() for side in (pair.old, pair.new)}
         names = {(side.file, side.system) for side in compared}
         missing: dict[str, str] = {}
         for file, place in ((self.new, "new"), (self.old, "old")):
             for name in file.systems_of(label):
                 if (file, name) not in names:
-                    missing[name] = self._lack(name, place)
+                    both = place == "old" and name in self.new.words["system"]
+                    missing[f"{OLD if both else NEW}{name}"] = self._lack(name, place)
         return missing
 
     def _lack(self, name: str, place: str) -> str:
         """Why a system of the new or the old report is not compared."""
-        named = self.partner.keys() if place == "new" else self.partner.values()
-        if name not in named:
-            other = {"new": "old", "old": "new"}[place]
-            return obstacle("no_partner", name=name, other=other)
-        return obstacle("not_told", name=name)
+        by_old = {was: partner for partner, was in self.partner.items()}
+        partners = {"new": self.partner, "old": by_old}
+        other = {"new": "old", "old": "new"}[place]
+        if name in partners[place]:
+            return obstacle("not_told", name=name)
+        if name in partners[other]:
+            return obstacle("taken", name=name, other=other, partner=partners[other][name])
+        return obstacle("no_partner", name=name, other=other)
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
@@ -553,8 +558,9 @@ class Diff(Shown, Study):
         ]
         told = {*self.joined, *(side.system for side in sides)}
         every = [*self.new.metrics, *self.old.metrics] if not self.p.metrics else []
-        every += self.new.words["system"] + self.old.words["system"]
-        return [name for name in dict.fromkeys(every) if name not in told]
+        every += [*self.partner, *self.partner.values()]
+        missing = [name for name in dict.fromkeys(every) if name not in told]
+        return [*missing, *self.unpaired_new, *self.unpaired_old]
 
     @frame
     def changes(self) -> Iterator[Row]:
@@ -605,8 +611,12 @@ def partners(
                     f"pairs: the {place} report has no system {asked!r}"
                     f"{did_you_mean(asked, known)}, it has {', '.join(known)}"
                 )
-    if len({*pairs.values()}) < len(pairs):
-        raise ParameterError(f"pairs: must name each old system once, got {', '.join(pairs)}")
+    named = [*pairs.values()]
+    if twice := [was for was in dict.fromkeys(named) if named.count(was) > 1]:
+        several = [name for name, was in pairs.items() if was == twice[0]]
+        raise ParameterError(
+            f"pairs: must name each old system once, got {twice[0]} for {' and '.join(several)}"
+        )
     partner = dict(pairs)
     for name in new:
         if name in old and name not in partner and name not in partner.values():
@@ -625,12 +635,19 @@ def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -
     before = [name for name in old.words["system"] if name not in partner.values()]
     advice = ""
     if others and before:
-        advice = f", such as pairs='{written({others[0]: before[0]})}'"
+        advice = f", such as pairs='{written({**partner, others[0]: before[0]})}'"
     raise InputError(
         f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell; "
         f"the new report has {', '.join(new.words['system'])}, the old one "
         f"{', '.join(old.words['system'])}: name those that belong together{advice}"
     )
+
+
+def _other_side(side: str) -> str:
+    """The other side of a system, by the same name."""
+    if side.startswith(NEW):
+        return f"{OLD}{side.removeprefix(NEW)}"
+    return f"{NEW}{side.removeprefix(OLD)}"
 
 
 def date_of(file: UnitFile) -> str:

@@ -292,8 +292,11 @@ def _words(rule: Rule, several: Sequence[Statement]) -> str:
     seconds = dict.fromkeys(
         (s.chosen.label, claim.second or s.study.settings.baseline) for s in several
     )
+    asked = f"{claim.system or 'every system'} {claim.words}"
+    within = "" if claim.within is None else f" within {claim.within:g}"
+    slices = f" in every {claim.column}" if claim.column else ""
     return "; ".join(
-        f"{label}: every system {claim.words} against {second}" for label, second in seconds
+        f"{label}: {asked} against {second}{within}{slices}" for label, second in seconds
     )
 
 
