@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from evalkit.reading.inputs import aligned, outcomes
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
@@ -97,6 +98,12 @@ def forecasts(rows=60, **more) -> pd.DataFrame:
         {"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far}
     )
     return frame.assign(**more)
+
+
+def read_forecasts(data, **chosen) -> outcomes.Outcomes:
+    """The forecasts of a file, folder, glob pattern, frame or list of these."""
+    given = aligned.Given.of(data, roles=outcomes.FORECASTS, **chosen)
+    return outcomes.forecasts_of(given.rows())
 
 
 def limits(estimate) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.feather
 import pytest
 from hypothesis import given, strategies as st
+from samples import read_forecasts
 
 from evalkit.arrays import InputError
 from evalkit.drawing import tables
@@ -16,7 +17,6 @@ from evalkit.drawing.shown import findings
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import Kind
 from evalkit.numbers import decimals, number
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
 from evalkit.report import plain
@@ -50,11 +50,9 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("a.feather")
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
-    assert outcomes.read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
+    assert read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
     assert (
-        outcomes.read_forecasts("out", attributes=["lang"])
-        .rows.shared["attribute lang"]
-        .texts.tolist()
+        read_forecasts("out", attributes=["lang"]).rows.shared["attribute lang"].texts.tolist()
         == ["de"] * 3
     )
 
@@ -65,12 +63,12 @@ def test_a_format_of_its_own_is_refused_like_any_other(folder):
     with pytest.raises(
         InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"
     ):
-        outcomes.read_forecasts(["a.feather", "b.feather"])
+        read_forecasts(["a.feather", "b.feather"])
     RATED[["id"]].to_feather("c.feather")
     with pytest.raises(
         InputError, match=r"^c.feather: no column for the actual .* and for the forecast "
     ):
-        outcomes.read_forecasts("c.feather")
+        read_forecasts("c.feather")
 
 
 def test_text_from_the_data_is_escaped_everywhere():

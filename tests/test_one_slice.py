@@ -140,3 +140,10 @@ def test_figures_of_a_slice():
 def first(axes):
     """The first of some axes."""
     return np.asarray(axes, object).flat[0]
+
+
+@pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["held", "blocks"])
+def test_a_slice_of_a_number_with_an_exponent_has_a_plain_label(limits):
+    rows = ROWS.assign(dose=[f"{number:.3e}" for number in np.arange(400) % 3 + 0.5])
+    study = classified(rows, limits, segments="dose", metrics="roc_auc")
+    assert [part.name for part in study.slices] == ["dose=0.5", "dose=1.5", "dose=2.5"]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from engine_samples import classified
+from samples import read_forecasts
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
@@ -189,11 +190,11 @@ def test_the_kind_can_be_named():
 
 def test_forecasts():
     frame = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
-    data = outcomes.read_forecasts(frame)
+    data = read_forecasts(frame)
     assert data.rows.systems == ("a", "b")
     assert data.score["a"].tolist() == [1.5, 2.5]
     long = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
-    assert outcomes.read_forecasts(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
+    assert read_forecasts(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
 
 
 def test_weights():

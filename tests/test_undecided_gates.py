@@ -234,6 +234,12 @@ def test_lower_is_better_decides_it(read, lower, passed):
     assert read("widgets", gate="better", lower_is_better=lower).gate.passed is passed
 
 
+@pytest.mark.parametrize("read", [values, arms])
+def test_none_among_names_of_metrics_is_refused(read):
+    with pytest.raises(ParameterError, match="none alone, got 'none,widgets'"):
+        read("widgets", lower_is_better="none,widgets")
+
+
 @pytest.mark.parametrize(("best", "passed"), [("low", False), ("high", True)])
 def test_best_of_an_ab_test_says_the_same(best, passed):
     assert arms("widgets", gate="better", best=best).gate.passed is passed

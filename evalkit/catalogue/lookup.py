@@ -28,7 +28,8 @@ from evalkit.catalogue.tables import (
     RANKINGS,
 )
 from evalkit.names import usual
-from evalkit.parameters.kinds import NUMBER, did_you_mean
+from evalkit.parameters.kinds import NO_METRIC, NUMBER, did_you_mean
+from evalkit.parameters.reports import Shared
 
 TABLES: dict[str, dict[str, Metric]] = {
     "rankings": RANKINGS,
@@ -299,31 +300,29 @@ def named(name: str, best: str | None = None) -> Metric:
 
 
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
-NO_METRIC = "none"  # in place of metrics for which lower is better
 
 
-def with_directions(
-    metrics: Iterable[Chosen], lower: Collection[str], *, stated: bool
-) -> tuple[Chosen, ...]:
-    """The metrics with the directions that `lower_is_better` states, as `lower` has it.
+def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
+    """The metrics with the directions that the parameter `lower_is_better` states.
 
-    Where it is stated, the other metrics of unknown direction are better if higher. Raises
+    Where it is given, the other metrics of unknown direction are better if higher. Raises
     ParameterError for a metric that is not there, and for one whose definition says that higher is
     better.
 
     >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
-    >>> [one.metric.best for one in with_directions(metrics, ["minutes"], stated=True)]
+    >>> p = Shared.of({"lower_is_better": "minutes"})
+    >>> [one.metric.best for one in with_directions(metrics, p)]
     ['low', 'high']
     """
     metrics = tuple(metrics)
     labels = [chosen.label for chosen in metrics]
-    low = {name for name in lower if name != NO_METRIC or name in labels}
+    low = {name for name in p.lower_is_better if name != NO_METRIC}
     for name in sorted(low.difference(labels)):
         raise ParameterError(
             f"lower_is_better: there is no metric {name!r}{did_you_mean(name, labels)}, the input "
             f"has {', '.join(labels)}"
         )
-    otherwise = "high" if stated else UNKNOWN
+    otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
     return tuple(_with_direction(chosen, low, otherwise) for chosen in metrics)
 
 

@@ -651,6 +651,17 @@ def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
     }
 
 
+NO_METRIC = "none"  # in place of metrics for which lower is better
+
+
+def _metrics_or_none(name: str, value: Any) -> tuple[str, ...]:
+    """Names of metrics, or `none` alone."""
+    names = tuple(texts(name, value))
+    if NO_METRIC in names and len(names) > 1:
+        raise ParameterError(f"{name} must be names of metrics, or none alone, got {value!r}")
+    return names
+
+
 def required(name: str, value: Any) -> Any:
     """The value. Raises ParameterError if it is None."""
     if value is None:
@@ -676,6 +687,7 @@ WHOLES: Schema = {
 DATA = Kind("a path, folder or pattern, or several", "Tables", LIST, paths)  # or frames and batches
 TEXT = Kind("text", "str", NUMBER_OR_TEXT, text)
 TEXTS = Kind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
+LOWER = Kind("texts", "Names", LIST, _metrics_or_none)
 INTEGERS = Kind(
     "whole numbers of at least 1",
     "Wholes",

@@ -22,6 +22,7 @@ from evalkit.parameters.kinds import (
     DATA,
     FOLDER,
     INTEGERS,
+    LOWER,
     METRICS,
     PAIRS,
     SHARES,
@@ -312,7 +313,7 @@ class Shared(Parameters):
         POSITIVE, "differences within plus or minus this value are equivalent"
     )
     lower_is_better: tuple[str, ...] = option(
-        TEXTS,
+        LOWER,
         'the metrics for which lower is better, "loss,minutes", or none; None: by their names',
     )
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)

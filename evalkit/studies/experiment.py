@@ -414,8 +414,7 @@ def read(
     binary = {
         name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()
     }
-    stated = "lower_is_better" in o.given
-    metrics = lookup.with_directions(_metrics(o, binary), o.lower_is_better, stated=stated)
+    metrics = lookup.with_directions(_metrics(o, binary), o)
     for chosen in metrics:
         if missing := int((~chosen.sums(table.numbers).defined).sum()):
             why = "an A/B test compares all of an arm"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, codes, ratio
+from evalkit.arrays import Bools, Floats, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.lookup import Chosen
@@ -112,8 +112,8 @@ class KeptForecasts(Kept):
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
     sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: as
-    in `Errors`; empty if units are parted. rows_without_value: of each system and partial metric
-    the rows that do not count.
+    in `Errors`; empty if units are parted. rows_without_value: of each partial metric and
+    system the rows that do not count.
     """
 
     facts: Total
@@ -137,6 +137,17 @@ class Errors:
         """The number of rows that a call returns."""
         return self.systems + len(self.partial) * (1 + self.systems)
 
+    def undefined(self, block: Block) -> list[Bools]:
+        """For each partial metric the rows of a block (columns) on which a system (rows) has no
+        value.
+        """
+        rows = [block.rows(i) for i in range(self.systems)]
+        masks = list[Bools]()
+        for chosen in self.partial:
+            values: Floats = np.array([chosen.metric.kind.per_row(each, chosen.k) for each in rows])
+            masks.append(np.isnan(values))
+        return masks
+
     def __call__(self, block: Block) -> Floats:
         """The error of each system on each row of a block, one row per system.
 
@@ -145,11 +156,9 @@ class Errors:
         """
         error = np.abs(block.said - block.truth)
         every = [error]
-        for chosen in self.partial:
-            rows = (block.rows(i) for i in range(self.systems))
-            values = np.array([chosen.metric.kind.per_row(each, chosen.k) for each in rows])
-            counted = ~np.isnan(values).any(axis=0)
-            every += [counted[None, :], error * counted]
+        for undefined in self.undefined(block):
+            counted = ~undefined.any(axis=0)
+            every += [np.atleast_2d(counted), error * counted]
         return np.concatenate(every)
 
     def nearer(self, errors: Floats) -> dict[tuple[str, int, int], Total]:
@@ -195,6 +204,7 @@ class Asked:
             w @ around,
             w @ (around * around),
         ]
+        undefined = self.errors.undefined(block)
         nearer = {}
         if not block.parted:
             errors = self.errors(block)
@@ -210,18 +220,8 @@ class Asked:
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
-            rows_without_value=Total(self._rows_without_value(block)),
+            rows_without_value=Total(np.array([u.sum(axis=1) for u in undefined])),
         )
-
-    def _rows_without_value(self, block: Block) -> Floats:
-        """The rows of each system that do not count for each of the partial metrics."""
-        partial = self.errors.partial
-        every = [block.rows(i) for i in range(len(block.said))]
-        counts = [
-            [chosen.metric.kind.rows_without_value(rows, chosen.k) for chosen in partial]
-            for rows in every
-        ]
-        return np.array(counts, np.float64).reshape(len(every), len(partial))
 
     def _along(self, block: Block, i: int) -> Counts:
         """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
@@ -291,11 +291,10 @@ class Rating(row_study.RowStudy):
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
-        counts = zip(
-            self.asked.errors.partial, self.kept.rows_without_value.sums.T.tolist(), strict=True
-        )
+        counts = self.kept.rows_without_value.sums.tolist()
         every = {
-            chosen: dict(zip(self.systems, map(int, rows), strict=True)) for chosen, rows in counts
+            chosen: dict(zip(self.systems, rows, strict=True))
+            for chosen, rows in zip(self.asked.errors.partial, counts, strict=True)
         }
         return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
 

@@ -151,16 +151,10 @@ class Shares(Shown, Study):
         if null is not None and p.baseline:
             every = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {every}; set only one of the two")
-        if unknown := set(p.lower_is_better) - {SHARE, "successes", lookup.NO_METRIC}:
-            raise ParameterError(
-                f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}"
-            )
-        best = lookup.direction(data.columns["successes"]) or "high"
-        if {SHARE, "successes"} & {*p.lower_is_better}:
-            best = "low"
-        p = replace(p, lower_is_better=())
+        lower = [SHARE if name == "successes" else name for name in p.lower_is_better]
+        p = replace(p, lower_is_better=tuple(lower))
         metric = replace(
-            lookup.named(SHARE, best),
+            lookup.named(SHARE, lookup.direction(data.columns["successes"]) or "high"),
             kind=kinds.Proportion(lookup.absent),
             formula="successes / trials",
             undefined="there is no trial",

@@ -98,10 +98,8 @@ def settings(
     primary one.
     """
     several = tuple(dict.fromkeys(segments))
-    stated = "lower_is_better" in p.given
-    directed = lookup.with_directions(metrics, p.lower_is_better, stated=stated)
     return Settings(
-        directed,
+        lookup.with_directions(metrics, p),
         p.baseline,
         unit,
         several,

@@ -56,8 +56,7 @@ def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
     metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
-    stated = "lower_is_better" in p.given
-    metrics = lookup.with_directions(metrics, p.lower_is_better, stated=stated)
+    metrics = lookup.with_directions(metrics, p)
     shared = study.Settings(
         metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units
     )

@@ -591,10 +591,3 @@ def refuse_two_classes(
     raise roles_of.refused(
         part.name, "two_classes", column=label, forecasts=columns["forecast"], way=way
     )
-
-
-def read_forecasts(data: Any, **chosen: Any) -> Outcomes:
-    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given`
-    has it.
-    """
-    return forecasts_of(Given.of(data, roles=FORECASTS, **chosen).rows())

@@ -406,7 +406,8 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
     numbers = _numbers(names)
     if len(names) <= most:
         order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
-        return Groups([str(names[i]) for i in order], np.argsort(order))
+        labels = [str(names[i]) for i in order]
+        return Groups(labels if numbers is None else _plain(labels), np.argsort(order))
     if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
         return _frequent(names, rows, most)
     return _quarters(numbers, rows)
@@ -444,6 +445,16 @@ def _natural_key(name: str) -> tuple[list[int | str], int]:
     side = {"<": -1, ">": 1}[bound[1]] if bound else 0
     parts = re.split(r"([0-9]+)", name[bound.end() :] if bound else name)
     return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
+
+
+def _plain(labels: list[str]) -> list[str]:
+    """Numbers as labels: without the exponent that some programs write, unless two then look alike.
+
+    >>> _plain(["1.000e+00", "2.5"]), _plain(["1.000e+00", "1"])
+    (['1', '2.5'], ['1.000e+00', '1'])
+    """
+    plain = [f"{float(label):.15g}" if "e" in label.lower() else label for label in labels]
+    return plain if len({*plain}) == len(labels) else labels
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
