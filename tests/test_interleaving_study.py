@@ -421,7 +421,7 @@ def test_the_sample_ratio_is_against_what_was_planned():
 def test_planned_shares_are_those_of_their_arms_in_whatever_order():
     table = pd.DataFrame({"user": range(90), "arm": ["a", "a", "b"] * 30, "orders": range(90)})
     study = interleaving.read(users=table, metrics="orders", shares="b=1,a=2", **SMALL).users
-    assert study.sample_ratio.p_value == 1
+    assert study.sample_ratio.p == 1
 
 
 def test_an_adjustment_saves_users_by_the_square_of_the_width():

@@ -22,12 +22,11 @@ from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
-from evalkit.online import experiments
 from evalkit.pages import experiment_page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
+from evalkit.studies import randomisation
 from evalkit.studies.diff import partners
-from evalkit.studies.randomisation import Balance
 from evalkit.system import bundled_notebooks
 
 GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
@@ -446,18 +445,16 @@ def test_check_and_diff_wait_for_the_covariate_too(tmp_path, capsys):
 
 def test_the_p_of_a_covariate_is_that_of_an_analysis_of_variance():
     rng = np.random.default_rng(6)
-    arm = np.repeat([0, 1, 2], [30, 50, 20])
-    values = rng.lognormal(size=100)
-    users = experiments.Assignment(arm, ("a", "b", "c"), np.arange(100), 0)
-    groups = (values[arm == number] for number in range(3))
-    assert Balance.of("past", values, users).p_value == pytest.approx(f_oneway(*groups).pvalue)
+    values = {arm: rng.lognormal(size=size) for arm, size in (("a", 30), ("b", 50), ("c", 20))}
+    assert randomisation.balance("past", values).p == pytest.approx(
+        f_oneway(*values.values()).pvalue
+    )
 
 
 @pytest.mark.parametrize(("values", "p"), [([1.0, 1, 2, 2], 0.0), ([3.0, 3, 3, 3], np.nan)])
 def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
-    users = experiments.Assignment(np.array([0, 0, 1, 1]), ("a", "b"), np.arange(4), 0)
-    found = Balance.of("past", np.array(values), users)
-    assert found.p_value == pytest.approx(p, nan_ok=True)
+    found = randomisation.balance("past", {"a": np.array(values[:2]), "b": np.array(values[2:])})
+    assert found.p == pytest.approx(p, nan_ok=True)
     assert bool(found.obstacle) is (p == 0)
 
 

@@ -1,5 +1,6 @@
 """The A/B test of users on the interleaving page."""
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Severity, measured
+from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
@@ -21,7 +22,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
-from evalkit.studies.randomisation import Balance, SampleRatio
+from evalkit.studies.randomisation import Check
 
 pieces.offered(__name__)
 
@@ -103,8 +104,8 @@ def answers(study: Experiment) -> dict[str, Any]:
     return as_json.answers(study) | {
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
-        "sample_ratio": study.sample_ratio.p_value,
-        "covariate": None if study.balance is None else vars(study.balance),
+        "sample_ratio": study.sample_ratio.p,
+        "covariate_p": None if study.balance is None else study.balance.p,
         "baseline": study.settings.baseline,
         **as_json.records(
             adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
@@ -134,9 +135,9 @@ def design(study: Experiment) -> Iterator[Finding]:
     if n := study.crossed:
         severity = WARNING if study.many_crossed else NOTE
         yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
-    yield _sample_ratio(study.sample_ratio)
+    yield _sample_ratio(study)
     if study.balance is not None:
-        yield _balance(study.balance)
+        yield _balance(str(study.p.before), study.balance)
     if cost := study.looks:
         bounds = {
             "obrien_fleming": number(cost["obrien_fleming"], 4),
@@ -151,30 +152,25 @@ def design(study: Experiment) -> Iterator[Finding]:
         yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
 
 
-def _sample_ratio(shares: SampleRatio) -> Finding:
+def _sample_ratio(study: Experiment) -> Finding:
     """Whether the arms have the planned shares of users, and what to do if not."""
-    if shares.p_value is None:
+    check = study.sample_ratio
+    if math.isnan(check.p):
         return kinds.SAMPLE_RATIO.note(None, "unknown")
-    facts = {"plan": shares.against, "p": p_value(shares.p_value)}
-    if not shares.mismatch:
+    facts = {"plan": check.words, "p": p_value(check.p)}
+    if check.severity is NOTE:
         return kinds.SAMPLE_RATIO.note(None, "fits", **facts)
-    if shares.plan:
-        return kinds.SAMPLE_RATIO.rated(SEVERE, None, "planned", **facts)
-    return kinds.SAMPLE_RATIO.rated(_severity(shares), None, "unplanned", **facts)
+    if study.p.shares:
+        return kinds.SAMPLE_RATIO.rated(check.severity, None, "planned", **facts)
+    return kinds.SAMPLE_RATIO.rated(check.severity, None, "unplanned", **facts)
 
 
-def _balance(balance: Balance) -> Finding:
+def _balance(column: str, check: Check) -> Finding:
     """Whether the arms had the same mean before the experiment, and what to do if not."""
-    facts = {"column": balance.column, "means": balance.means_in_words}
-    facts |= {"p": p_value(balance.p_value)}
-    if not balance.mismatch:
+    facts = {"column": column, "means": check.words, "p": p_value(check.p)}
+    if check.severity is NOTE:
         return kinds.BALANCE.note(None, "fits", **facts)
-    return kinds.BALANCE.rated(_severity(balance), None, "differs", **facts)
-
-
-def _severity(mismatch: SampleRatio | Balance) -> Severity:
-    """The severity of a mismatch."""
-    return SEVERE if mismatch.obstacle else WARNING
+    return kinds.BALANCE.rated(check.severity, None, "differs", **facts)
 
 
 def _usual(study: Experiment) -> Iterator[Finding]:

@@ -23,8 +23,8 @@ from evalkit.reading.engines import backends, base
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
-from evalkit.studies import study, units
-from evalkit.studies.randomisation import Balance, SampleRatio
+from evalkit.studies import randomisation, study, units
+from evalkit.studies.randomisation import Check
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
@@ -195,17 +195,19 @@ class Experiment(Study):
                 experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
 
     @cached_property
-    def sample_ratio(self) -> SampleRatio:
-        """The users of the arms beside the planned shares."""
-        return SampleRatio(self.sizes, self.p.shares)
+    def sample_ratio(self) -> Check:
+        """The users of the arms against the planned shares."""
+        return randomisation.sample_ratio(self.sizes, self.p.shares)
 
     @cached_property
-    def balance(self) -> Balance | None:
+    def balance(self) -> Check | None:
         """The column from before the experiment in the arms; None if none is named."""
         if not self.p.before:
             return None
-        values = self.table.numbers[self.p.before]
-        return Balance.of(self.p.before, values, self.table.assigned)
+        before = self.table.numbers[self.p.before]
+        return randomisation.balance(
+            self.p.before, {arm: before[own] for arm, own in self._in.items()}
+        )
 
     @property
     def broken_design(self) -> str:

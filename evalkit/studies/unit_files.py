@@ -35,7 +35,7 @@ from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
 from evalkit.studies import diagnostics, study, units
-from evalkit.studies.randomisation import SampleRatio
+from evalkit.studies.randomisation import sample_ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +101,11 @@ class UnitFile:
         metric = self.metrics[label]
         if metric["structure"] != "users":
             return ""
-        sides = [self.side(label, name) for name in self.systems_of(label)]
-        sizes = {side.system: side.size for side in sides if side is not None}
+        sides = filter(None, [self.side(label, name) for name in self.systems_of(label)])
+        sizes = {side.system: side.size for side in sides}
         shares = SHARES.read("shares", self.parameters.get("shares"))
         stated = self.about.get("broken_design", {}).get(metric["table"], "")
-        return SampleRatio(sizes, shares).obstacle or stated
+        return sample_ratio(sizes, shares).obstacle or stated
 
     def side(self, label: str, system: str) -> Side | None:
         """A metric of a system; None if the file does not have it."""
