@@ -22,7 +22,6 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
-from evalkit.studies.randomisation import Check
 
 pieces.offered(__name__)
 
@@ -105,7 +104,7 @@ def answers(study: Experiment) -> dict[str, Any]:
         "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio.p,
-        "covariate_p": None if study.balance is None else study.balance.p,
+        "covariate_p": study.balance.p,
         "baseline": study.settings.baseline,
         **as_json.records(
             adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
@@ -136,20 +135,20 @@ def design(study: Experiment) -> Iterator[Finding]:
         severity = WARNING if study.many_crossed else NOTE
         yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
     yield _sample_ratio(study)
-    if study.balance is not None:
-        yield _balance(str(study.p.before), study.balance)
+    if study.p.before:
+        yield _balance(study)
     if cost := study.looks:
-        bounds = {
-            "obrien_fleming": number(cost["obrien_fleming"], 4),
-            "pocock": number(cost["pocock"], 4),
-        }
-        looks = {
-            "looks": cost["looks"],
-            "alpha": diagnostics.alpha(study),
-            "rate": cost["false_positive_rate"],
-        }
         severity = WARNING if experiment.only_without_looks(study) else NOTE
-        yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
+        yield kinds.LOOKS.rated(
+            severity,
+            int(cost["looks"]),
+            "users",
+            looks=cost["looks"],
+            alpha=diagnostics.alpha(study),
+            rate=cost["false_positive_rate"],
+            obrien_fleming=number(cost["obrien_fleming"], 4),
+            pocock=number(cost["pocock"], 4),
+        )
 
 
 def _sample_ratio(study: Experiment) -> Finding:
@@ -165,9 +164,10 @@ def _sample_ratio(study: Experiment) -> Finding:
     return kinds.SAMPLE_RATIO.rated(check.severity, None, "unplanned", **facts)
 
 
-def _balance(column: str, check: Check) -> Finding:
+def _balance(study: Experiment) -> Finding:
     """Whether the arms had the same mean before the experiment, and what to do if not."""
-    facts = {"column": column, "means": check.words, "p": p_value(check.p)}
+    check = study.balance
+    facts = {"column": study.p.before, "means": check.words, "p": p_value(check.p)}
     if check.severity is NOTE:
         return kinds.BALANCE.note(None, "fits", **facts)
     return kinds.BALANCE.rated(check.severity, None, "differs", **facts)

@@ -567,12 +567,8 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         before, place = study.adjusted_for(study.primary), page.evidence(study)
         how = ""
         if before:
-            how = f"Differences are adjusted for {before} (CUPED). "
-            means = [
-                _adjusted_means(row, same) for row in against.values() if "adjusted_first" in row
-            ]
-            if means:
-                how += f"Adjusted means: {listed(means, NAMED, '; ')}. "
+            means = listed((_adjusted_means(row, same) for row in against.values()), NAMED, "; ")
+            how = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
         yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
 
 
@@ -585,8 +581,8 @@ def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
 
 def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
-    picked = not study.settings.baseline and not _undefined(study)
-    facts = {"best": best if picked else "", "how": page.methods(study.headline)}
+    named = study.settings.baseline or _undefined(study)
+    facts = {"best": "" if named else best, "how": page.methods(study.headline)}
     facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
     words = diagnostics.words(study)
     facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}

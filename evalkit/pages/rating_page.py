@@ -94,8 +94,7 @@ def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     units = plural(study.unit_name, 2)
     win = f"{units} on which the absolute error of the first system is smaller, equal, larger"
-    if study.asked.errors.partial:
-        win += "; of a metric that leaves rows out, on the rows that it counts for all systems"
+    win += ", without rows that the metric leaves out"
     compared = (
         [*tests, (f"{units} won / tied / lost", win)]
         if (tests := page.test_definitions(study))

@@ -325,8 +325,8 @@ class Diff(Shown, Study):
         """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        missing = self.unpaired(chosen.label)
-        return [*self.joined[chosen.label], *((side, _other_side(side)) for side in missing)]
+        missing = [(side, OLD_REPORT) for side in self.unpaired(chosen.label)]
+        return [*self.joined[chosen.label], *missing]
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
         """Why a system is not compared, or why no comparison counts."""
@@ -611,12 +611,12 @@ def partners(
                     f"pairs: the {place} report has no system {asked!r}"
                     f"{did_you_mean(asked, known)}, it has {', '.join(known)}"
                 )
-    named = [*pairs.values()]
-    if twice := [was for was in dict.fromkeys(named) if named.count(was) > 1]:
-        several = [name for name, was in pairs.items() if was == twice[0]]
-        raise ParameterError(
-            f"pairs: must name each old system once, got {twice[0]} for {' and '.join(several)}"
-        )
+    for was in pairs.values():
+        several = [name for name, other in pairs.items() if other == was]
+        if len(several) > 1:
+            raise ParameterError(
+                f"pairs: must name each old system once, got {was} for {' and '.join(several)}"
+            )
     partner = dict(pairs)
     for name in new:
         if name in old and name not in partner and name not in partner.values():
@@ -641,13 +641,6 @@ def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -
         f"the new report has {', '.join(new.words['system'])}, the old one "
         f"{', '.join(old.words['system'])}: name those that belong together{advice}"
     )
-
-
-def _other_side(side: str) -> str:
-    """The other side of a system, by the same name."""
-    if side.startswith(NEW):
-        return f"{OLD}{side.removeprefix(NEW)}"
-    return f"{NEW}{side.removeprefix(OLD)}"
 
 
 def date_of(file: UnitFile) -> str:

@@ -200,22 +200,20 @@ class Experiment(Study):
         return randomisation.sample_ratio(self.sizes, self.p.shares)
 
     @cached_property
-    def balance(self) -> Check | None:
-        """The column from before the experiment in the arms; None if none is named."""
+    def balance(self) -> Check:
+        """The column from before the experiment in the arms."""
         if not self.p.before:
-            return None
+            return randomisation.NOT_MADE
         before = self.table.numbers[self.p.before]
-        return randomisation.balance(
-            self.p.before, {arm: before[own] for arm, own in self._in.items()}
-        )
+        values = {arm: before[own] for arm, own in self._in.items()}
+        return randomisation.balance(self.p.before, values)
 
     @property
     def broken_design(self) -> str:
         """Why no result counts: the users are not shared out as planned, or the arms differed
         before the experiment; "" otherwise.
         """
-        unbalanced = self.balance.obstacle if self.balance else ""
-        return self.sample_ratio.obstacle or unbalanced
+        return self.sample_ratio.obstacle or self.balance.obstacle
 
     @frame
     def users_for(self) -> Iterator[Row]:

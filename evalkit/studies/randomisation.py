@@ -33,6 +33,9 @@ class Check(NamedTuple):
     obstacle: str
 
 
+NOT_MADE = Check(math.nan, "", NOTE, "")
+
+
 def check(p: float, warning: float, broken: float, words: str, reason: str) -> Check:
     """The check with this p. warning: the p below which it is one. broken: the p below which no
     result counts, for the given reason.
@@ -50,13 +53,15 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
     ('equal arms', 'severe')
     """
     if plan == UNKNOWN:
-        return Check(math.nan, "", NOTE, "")
-    broken, shares, words = BROKEN_WITHOUT_PLAN, None, "equal arms"
+        return NOT_MADE
+    words = "equal arms"
+    broken = BROKEN_WITHOUT_PLAN
+    shares = None
     if isinstance(plan, Mapping):
-        broken = BROKEN
-        shares = [plan[arm] for arm in sizes]
         stated = written({arm: f"{share:g}" for arm, share in plan.items()})
         words = f"the planned shares {stated}"
+        broken = BROKEN
+        shares = [plan[arm] for arm in sizes]
     p = experiments.sample_ratio([*sizes.values()], shares)
     users = " and ".join(f"{arm} {size:,}" for arm, size in sizes.items())
     reason = obstacle("assignment", sizes=users, plan=words, p=p_value(p))

@@ -706,8 +706,8 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Ratin
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
-    further = {"more": errors, "width": errors.width}
-    terms = Terms.of(metrics, t.head(), settings.limits.flipped, **further)
+    flipped = settings.limits.flipped
+    terms = Terms.of(metrics, t.head(), flipped, more=errors, width=errors.width)
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(schema.WEIGHT)
