@@ -93,8 +93,7 @@ def extremes(study: Rating) -> Html:
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     units = plural(study.unit_name, 2)
-    win = f"{units} on which the absolute error of the first system is smaller, equal, larger"
-    win += ", without rows that the metric leaves out"
+    win = f"{units} with a value where the first system's absolute error is smaller, equal, larger"
     compared = (
         [*tests, (f"{units} won / tied / lost", win)]
         if (tests := page.test_definitions(study))
