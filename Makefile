@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(filter-out %.pyc,$(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*))
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page test-wheel night large release lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page test-wheel night large release lint lab outputs bench bench-guard trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -34,10 +34,11 @@ test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
 
 # What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
-# kernels, large tables, and the wheel with dependencies of its own.
+# kernels, large tables, the wheel with dependencies of its own, and whether something became slower.
 night: $(VENV)/.spark large release
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
+	$(MAKE) bench-guard
 
 # Large tables made from seeds, held and read block by block, against stored numbers: tests/frozen/large.py says how.
 large: $(VENV)/.ok
@@ -82,7 +83,12 @@ trust: $(VENV)/.ok
 	$(BIN)/python benchmarks/trust/run.py
 
 bench: $(VENV)/.ok $(VENV)/.spark .bench/.ok
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py --write
+	$(BIN)/python tests/readme_table.py
+
+# Small workloads against stored ratios to peers; with WRITE=1 stores the ratios of today.
+bench-guard: $(VENV)/.ok
+	$(BIN)/python benchmarks/guard.py $(if $(WRITE),--write)
 
 .bench/.ok: benchmarks/peers.txt
 	$(PY) -m venv .bench

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from results import Claim, seconds
+from results import STATISTICS, Claim, seconds
 
 from evalkit.catalogue import lookup
 from evalkit.metrics.counts import Counts, auc, auc_by_group, average_precision, count, ks
@@ -21,6 +21,7 @@ from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
+COVERS = STATISTICS
 USERS, USERS_TIMED = 50_000, 500
 
 

@@ -14,6 +14,7 @@ from results import Claim
 
 from evalkit.online import interleaving
 
+COVERS = ("evalkit/arrays.py", "evalkit/online/*.py")
 K, CANDIDATES, LOOPED = 10, 40, 4000
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from results import Claim
+from results import REPORTS, Claim
 from usage import Usage, usage
 
 from evalkit.catalogue import lookup
 
+COVERS = REPORTS
 BIN = Path(sys.executable).parent
 METRICS, QUERIES, ITEMS, KEPT = "ndcg@10,map,mrr,precision@10,recall@100", 50, 200, 30
 SYSTEMS, ROWS, MANY = 126, 6_366, 33

@@ -40,8 +40,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from results import Claim
+from results import READING, Claim
 
+COVERS = READING
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".bench" / "bin" / "python"
 OWN = ("evalkit", "duckdb_by_hand")

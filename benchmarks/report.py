@@ -37,9 +37,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from results import Claim
+from results import REPORTS, Claim
 from usage import usage
 
+COVERS = REPORTS
 BIN = Path(sys.executable).parent
 SIX = ("classification", "interleaving", "ranking", "rating", "significance", "validation")
 

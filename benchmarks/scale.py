@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from results import Claim
+from results import STUDIES, Claim
 
+COVERS = (*STUDIES, "evalkit/offline/*.py", "evalkit/online/*.py")
 HERE = Path(__file__).resolve().parent
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 MEMORY = "1GB"
@@ -304,7 +305,8 @@ def main(sizes: tuple[int, ...] = SIZES) -> list[Claim]:
                 f"{1e6 * one['cpu'] / rows:>14.2f}"
             )
             print(f"{kind:<16}{rows:>13,}{spent}", flush=True)
-    draw(found, HERE / "growth.svg")
+    if sizes == SIZES:
+        draw(found, HERE / "growth.svg")
     claims = []
     for kind, several in of_kind.items():
         last = several[-1]

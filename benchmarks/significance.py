@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from results import Claim, seconds
+from results import STATISTICS, Claim, seconds
 from scipy import stats
 
 from evalkit.statistics.bootstrap import resampled_sums
@@ -21,6 +21,7 @@ from evalkit.statistics.multiplicity import max_t
 from evalkit.statistics.signflip import ranges
 from evalkit.statistics.significance import paired_bootstrap, paired_t, sign_flip
 
+COVERS = STATISTICS
 PEERS = Path(__file__).resolve().parent.parent / ".bench" / "bin" / "python"
 N, DRAWS, FEWER = 10_000, 100_000, 400
 RESAMPLES, METRICS, LOOPED = 10_000, 8, 500

@@ -31,9 +31,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from results import Claim
+from results import STUDIES, Claim
 from scale import CHUNK, lists
 
+COVERS = STUDIES
 ROOT = Path(__file__).resolve().parents[1]
 ROWS, ROUNDS, THREADS = 10_000_000, 3, 2
 ENGINES = ("duckdb", "spark")

@@ -4,7 +4,7 @@ tests/readme_table.py`.
 docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report,
 docs/findings.md from the kinds of findings, evalkit/schema.json from the frozen results
 (results_schema.py), docs/glossary.md from the terms that pages explain, the ratios in
-docs/performance.md from what the benchmarks wrote.
+docs/performance.md and benchmarks/RESULTS.md from the stored results of the benchmarks.
 """
 
 import inspect
@@ -16,8 +16,10 @@ from typing import Any, get_type_hints
 
 # this checkout's, whichever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import nbformat
+import results as benchmarks
 import results_schema
 
 import evalkit as ek
@@ -42,7 +44,7 @@ Different conventions have different names: `ndcg` and `ndcg_exp` are two metric
 whose result is equal.
 
 """
-SPEED = "<!-- speed: made by make outputs from benchmarks/RESULTS.md -->\n", "<!-- end of speed -->"
+SPEED = "<!-- speed: made by make outputs from benchmarks/found -->\n", "<!-- end of speed -->"
 INTRODUCTION = """# Parameters
 
 <!-- made by make outputs from evalkit/parameters/reports.py -->
@@ -80,7 +82,6 @@ __all__ = [
 
 {}
 """
-CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 
 def metrics() -> str:
@@ -91,12 +92,13 @@ def metrics() -> str:
 def performance(text: str) -> str:
     """The text of docs/performance.md with the ratios as they are now."""
     before, rest = text.split(SPEED[0])
-    return f"{before}{SPEED[0]}{claims()}{SPEED[1]}{rest.split(SPEED[1])[1]}"
+    table = benchmarks.table(benchmarks.stored())
+    return f"{before}{SPEED[0]}{table}{SPEED[1]}{rest.split(SPEED[1])[1]}"
 
 
-def claims() -> str:
-    """The table of ratios that the benchmarks wrote."""
-    return RESULTS.read_text(encoding="utf-8").split(CLAIMS[0])[1].split(CLAIMS[1])[0]
+def results() -> str:
+    """The text of benchmarks/RESULTS.md."""
+    return benchmarks.text()
 
 
 def parameters() -> str:
@@ -166,4 +168,5 @@ if __name__ == "__main__":
     FINDINGS.write_text(findings(), encoding="utf-8")
     GLOSSARY.write_text(glossary(), encoding="utf-8")
     SCHEMA.write_text(results_schema.text(), encoding="utf-8")
+    RESULTS.write_text(results(), encoding="utf-8")
     PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import readme_table as tables
+import results as benchmarks
 import results_schema
 import yaml
 from frozen import freeze
@@ -33,7 +34,9 @@ MOST_WORDS = 900
 COMMAND = r"^    ((?:evalkit|papermill) .*)$"
 
 
-@pytest.mark.parametrize("name", ["metrics", "parameters", "findings", "glossary", "performance"])
+@pytest.mark.parametrize(
+    "name", ["metrics", "parameters", "findings", "glossary", "performance", "results"]
+)
 def test_the_docs_are_those_of_the_code(name):
     text = getattr(tables, name.upper()).read_text(encoding="utf-8")
     make = getattr(tables, name)
@@ -328,12 +331,62 @@ def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
     assert Path("classification.html").is_file()
 
 
+SPEED = re.compile(
+    r"\d[\d.,]* ?(?:CPU |wall )?(?:s|ms|µs|seconds|minutes|hours)\b"
+    r"|(?:times|%) (?:as )?(?:fast|slow|quick)|peak of \d"
+)
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, README.parent / "CONTRIBUTING.md"], ids=lambda page: page.name
+)
+def test_no_speed_is_stated_but_what_was_measured(page):
+    text = page.read_text(encoding="utf-8")
+    before, _, made = text.partition(tables.SPEED[0])
+    assert not SPEED.findall(before + made.partition(tables.SPEED[1])[2])
+
+
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """A stored result of a folder with one file of code."""
+    (tmp_path / "code.py").write_text("fast = 1\n")
+    monkeypatch.setattr(benchmarks, "ROOT", tmp_path)
+    covers = ["*.py"]
+    claims = [benchmarks.Claim("peer / ours", 2.0, ">= 1")]
+    digest = benchmarks.digest(covers)
+    return benchmarks.Found(claims, "", "2026-11-28", "", "abc12345", covers, digest)
+
+
+def test_a_row_names_the_commit_that_was_measured(measured):
+    assert measured.rows() == ["| peer / ours | 2.0 | at least 1 | `abc12345` |"]
+
+
+def test_a_row_is_marked_if_the_code_has_changed_since(measured):
+    (benchmarks.ROOT / "code.py").write_text("slow = 1\n")
+    assert measured.rows() == [
+        "| peer / ours | 2.0 | at least 1 | `abc12345`, older than the code |"
+    ]
+
+
+def test_a_row_is_marked_if_a_file_was_added_since(measured):
+    (benchmarks.ROOT / "other.py").write_text("")
+    assert "older than the code" in measured.state
+
+
+@pytest.mark.parametrize(
+    "pattern", sorted({c for f in benchmarks.stored().values() for c in f.covers})
+)
+def test_what_a_benchmark_covers_exists(pattern):
+    assert [*benchmarks.ROOT.glob(pattern)]
+
+
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 OTHERS = {
     "by_name",
     "contenders",
     "faults",
     "figures",
+    "guard",
     "results",
     "run",
     "syntax",
@@ -350,6 +403,7 @@ def test_main_takes_no_argument_that_it_needs(path):
         if isinstance(node, ast.FunctionDef)
     ]
     main = next(node for node in found if node.name == "main")
+    assert "COVERS = " in path.read_text(encoding="utf-8")
     assert ast.unparse(main.returns) == "list[Claim]"  # by which run.py knows it
     arguments = main.args
     assert len(arguments.args) == len(arguments.defaults)
