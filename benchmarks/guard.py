@@ -170,8 +170,8 @@ def ranked_lists(folder: Path) -> Workload:
 
 
 def sign_flips(folder: Path) -> Workload:
-    """All pairs of 24 systems, with limits; the peer: 1,500 draws of one pair."""
-    values = many_systems.valued(24, 50)
+    """All pairs of 12 systems, with limits; the peer: 3,000 draws of one pair."""
+    values = many_systems.valued(12, 50)
     p = Significance.of({"preds": values, "threads": 1})
     d = np.random.default_rng(1).normal(0.02, 1, 1_000)
     flipped = partial(
@@ -179,7 +179,7 @@ def sign_flips(folder: Path) -> Workload:
         (d,),
         np.mean,
         permutation_type="samples",
-        n_resamples=1_500,
+        n_resamples=3_000,
         batch=500,
         rng=1,
     )
