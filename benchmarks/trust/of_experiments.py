@@ -65,11 +65,14 @@ def spending(lift: float) -> Draw:
     return draw
 
 
-def buyers(lift: float) -> Draw:
-    """Users of three arms of whom one in ten buys, for lognormal amounts; the last for more."""
+def buyers(lift: float, arms: str = "abc") -> Draw:
+    """Users of three arms of whom one in ten buys, for lognormal amounts; the last for more.
+
+    arms: an arm as often as it has its share of the users.
+    """
 
     def draw(rng: Generator, n: int) -> Inputs:
-        arm = _arms(rng, n, "abc")
+        arm = _arms(rng, n, arms)
         spent = (rng.random(n) < 0.1) * rng.lognormal(0, 1.2, n)
         spent *= np.where(arm == "c", 1 + lift, 1.0)
         return {"users": pd.DataFrame({"user": ids(n), "arm": arm, "revenue": spent})}
@@ -169,6 +172,15 @@ EXPERIMENTS = (
     ),
     _users("power, spending", 600, spending(0.53), REVENUE, "planned", many=20_000),
     _users("power, revenue of three arms", 6000, buyers(0.95), REVENUE, "planned", many=20_000),
+    _users("power, few buyers", 600, buyers(3.6), REVENUE, "planned", many=20_000),
+    _users(
+        "power, few buyers, arms 8 to 1",
+        2000,
+        buyers(3.0, "aaaaaaaabc"),
+        REVENUE,
+        "planned",
+        many=20_000,
+    ),
     _users(
         "power, CUPED of bought",
         1500,

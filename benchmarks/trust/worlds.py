@@ -420,7 +420,7 @@ def _validated() -> list[World]:
 
 def _power() -> list[World]:
     """Differences about as large as what "would show": then 80% of the tests should reject."""
-    frames, paid = ("power",), {"world": "none"}
+    frames, paid = ("power",), {"world": "none", "baseline": "b"}
     ordered, decided = {"metrics": "roc_auc,average_precision"}, {"metrics": "accuracy"}
     both = {"metrics": "roc_auc,average_precision,accuracy"}
     return [
