@@ -90,9 +90,10 @@ def product(rows: Floats, matrix: Floats) -> Floats:
     array([3., 3., 3.])
     """
     step = max(1, ALONE // matrix.size)
-    return np.concatenate(
-        [rows[start : start + step] @ matrix for start in range(0, len(rows), step)]
-    )
+    out = np.empty((len(rows), matrix.shape[1]))
+    for start in range(0, len(rows), step):
+        np.matmul(rows[start : start + step], matrix, out=out[start : start + step])
+    return out
 
 
 def finite(name: str, values: ArrayLike) -> Floats:

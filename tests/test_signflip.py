@@ -297,3 +297,11 @@ def test_one_far_larger_unit_leaves_the_p_of_the_others(small):
     assert signflip.tail_p(d, rng=np.random.default_rng(1)) == pytest.approx(
         41 * 2.0**-40, rel=0.05
     )
+
+
+@pytest.mark.parametrize("n", [33, 50, 64])
+def test_two_halves_of_a_transform_are_the_transform(n):
+    values, bits = rng(1).normal(size=n), signflip.random_bits(n, rng(2), 1_000)
+    points = np.append(values, np.zeros(64 - n))
+    expected = signflip.walsh_hadamard(signflip._signs(bits, n) * points).ravel()
+    assert np.concatenate(list(signflip.sums(values, bits))) == pytest.approx(expected, abs=1e-12)

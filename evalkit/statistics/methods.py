@@ -207,13 +207,15 @@ def _growth(first: Floats, second: Floats, metric: Metric) -> tuple[float, float
     equal, (low, high) = float((d == 0).mean()), metric.ends
     if equal == 1:
         return 0.0, 0.0
-    (variance, shared), (_, other) = np.cov(first, second, ddof=0)
-    alike = max(float(np.nan_to_num(ratio(shared, np.sqrt(variance * other)))), 0.0)
+    mean = float(first.mean())
+    moved, other = first - mean, second - second.mean()
+    variance, shared = float(moved @ moved) / d.size, float(moved @ other) / d.size
+    sizes = variance * float(other @ other) / d.size
+    alike = max(shared / (sizes**0.5 or np.inf), 0.0)
     grows = alike * equal**2 * float(np.sqrt(d @ d / np.count_nonzero(d)))
     if not np.isfinite(high - low):
         return grows, -equal
-    mean = float(first.mean())
-    share = float(np.nan_to_num(ratio(variance - shared, (mean - low) * (high - mean))))
+    share = (variance - shared) / ((mean - low) * (high - mean) or np.inf)
     return grows + share * metric.sign * (low + high - 2 * float(second.mean())), -share
 
 

@@ -153,11 +153,27 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
         return
     drawn = remembered(_signs, values.size)(bits, values.size)
     rows = max(1, CACHED // drawn.shape[1])
+    blocks = (drawn[start : start + rows] for start in range(0, len(drawn), rows))
+    if 1 < drawn.shape[1] <= TOGETHER:
+        yield from (_by_halves(block, values) for block in blocks)
+        return
     points = np.zeros(drawn.shape[1])
     points[: values.size] = values
-    yield from (
-        walsh_hadamard(drawn[at : at + rows] * points).ravel() for at in range(0, len(drawn), rows)
-    )
+    yield from (walsh_hadamard(block * points).ravel() for block in blocks)
+
+
+def _by_halves(signs: Floats, values: Floats) -> Floats:
+    """The transform of signs times values: the last level by hand, of two products that have half
+    of the points each.
+    """
+    half = signs.shape[1] // 2
+    matrix = _hadamard(half)
+    first = signs[:, :half] @ (values[:half, None] * matrix)
+    second = signs[:, half : values.size] @ (values[half:, None] * matrix[: values.size - half])
+    drawn = np.empty((len(signs), 2, half))
+    np.add(first, second, out=drawn[:, 0])
+    np.subtract(first, second, out=drawn[:, 1])
+    return drawn.ravel()
 
 
 def walsh_hadamard(values: Floats) -> Floats:
@@ -323,11 +339,13 @@ class Ranges:
         0.375
         """
         away = null - self.mean
-        end = -self.low if away < 0 else self.high
-        inside = self.draws - int(np.count_nonzero(end < abs(away) - self.rounding))
+        far = abs(away) - self.rounding
+        beyond = self.low > -far if away < 0 else self.high < far
+        inside = self.draws - int(np.count_nonzero(beyond))
         if tied == 1 or abs(away) <= self.rounding:
             return inside / self.draws
-        ending = np.count_nonzero(np.abs(end - abs(away)) <= self.rounding)
+        end = self.low if away < 0 else self.high
+        ending = np.count_nonzero(np.abs(end - away) <= self.rounding)
         return float(inside - (1 - tied) * ending) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
@@ -404,10 +422,10 @@ def ranges(
     start = 0
     for drawn in sums(total - mean * count, bits):
         here = slice(start, start + drawn.size)
-        flipped = drawn * sizes.flipped[here]
-        kept = drawn * sizes.kept[here]
-        np.minimum(flipped, kept, out=low[here])
+        flipped = np.multiply(drawn, sizes.flipped[here], out=low[here])
+        kept = np.multiply(drawn, sizes.kept[here], out=drawn)
         np.maximum(flipped, kept, out=high[here])
+        np.minimum(flipped, kept, out=low[here])
         start = here.stop
     low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
     if own_mirror and bits:

@@ -101,7 +101,7 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
     # whatever the order of the units
     square, cube = (fsum((moved / far) ** power) for power in (2, 3))
     error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
-    skew = float(np.nan_to_num(ratio(cube * n**0.5, square**1.5))) * (1 + 8.5 / n)
+    skew = cube * n**0.5 / (square**1.5 or np.inf) * (1 + 8.5 / n)
     e = intervals.hall(inside.value, error, skew, n=n, level=inside.level)
     return replace(inside, low=min(inside.low, e.low), high=max(inside.high, e.high))
 
