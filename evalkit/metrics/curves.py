@@ -42,8 +42,10 @@ class Curve:
 
 def roc_curve(c: Counts) -> Curve:
     """Recall over false positive rate, from (0, 0) at threshold infinity."""
-    c = from_none(c)
-    return Curve(false_positive_rate(c), recall(c), c.threshold)
+    none = from_none(Counts(c.threshold[:0], c.tp[:0], c.fp[:0], c.positives, c.negatives))
+    x = np.append(false_positive_rate(none), false_positive_rate(c))
+    y = np.append(recall(none), recall(c))
+    return Curve(x, y, np.append(none.threshold, c.threshold))
 
 
 def precision_recall_curve(c: Counts) -> Curve:
