@@ -135,9 +135,9 @@ class Rows:
         """
         y, d = self.actual, self.predicted
         # A product is several times as fast as sums of short rows.
-        each = np.ones(y.shape[1])
-        true, predicted, both = (marks.astype(np.float64) @ each for marks in (y, d, y & d))
-        return true, predicted, both
+        each = np.ones(y.shape[1], np.float32)  # exact, in half of the memory
+        true, predicted, both = (marks.astype(np.float32) @ each for marks in (y, d, y & d))
+        return true.astype(float), predicted.astype(float), both.astype(float)
 
     # Of several classes
 
