@@ -298,11 +298,13 @@ class SummedBinary(Several):
     """Two classes. cut: a function from a system and its table to the threshold.
 
     redraw: a function from candidate thresholds and the weight by part and candidate to the counts
-    on samples, on each of which the threshold is chosen again.
+    on samples, on each of which the threshold is chosen again. redraw_table: the same of one system
+    of independent rows, from its table; None if the threshold is fixed.
     """
 
     cut: Callable[[str, counts.Counts], float]
     redraw: Callable[[Floats, Floats], counts.Counts]
+    redraw_table: Callable[[counts.Counts], counts.Counts] | None = None
 
     @property
     def held(self) -> bool:
@@ -329,7 +331,7 @@ class SummedBinary(Several):
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> OfCells:
         statistic = of_system(chosen, self.cells(group), i)
-        if group or self.second is None or not self.second.candidates:
+        if group or self.redraw_table is None:
             return statistic
         return replace(
             statistic, rows=replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
@@ -338,6 +340,8 @@ class SummedBinary(Several):
     @cached
     def rechosen_counts(self, i: int) -> counts.Counts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
+        if self.second is None:
+            return self.redraw_table(self.scores(0, i, 0).counts)  # type: ignore[misc]
         return self.redraw(self.second.candidates[i], self.moved.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:

@@ -473,7 +473,17 @@ def rechosen_counts(
     (array([1., 1., 1.]), array([1., 1., 1.]))
     """
     drawn = rng.poisson(1.0, (samples, len(sums))).astype(np.float64) @ sums
-    return Counts(*np.array([_at_choice(threshold, sizes, choose) for sizes in drawn]).T)
+    return _at_choices(threshold, drawn, choose)
+
+
+def redrawn_table(c: Counts, choose: Choose, *, rng: np.random.Generator, samples: int) -> Counts:
+    """The counts on samples of independent rows, as from `redrawn`, drawn from their table: how
+    often the rows of a cell are drawn follows Poisson's law with their number as its mean.
+    """
+    threshold = candidates(c, choose, units=int(c.total), rng=rng.spawn(1)[0])
+    cells = tables.at(c, threshold)
+    sizes = np.concatenate([cells.positive, cells.negative])
+    return _at_choices(threshold, rng.poisson(sizes, (samples, len(sizes))), choose)
 
 
 def rechosen_counts_of_rows(
@@ -492,12 +502,17 @@ def rechosen_counts_of_rows(
     return rechosen_counts(threshold, sums, choose, rng=rng, samples=samples)
 
 
-def _cumulated(threshold: Floats, sizes: Floats) -> Counts:
+def _cumulated(threshold: Floats, sizes: NDArray) -> Counts:
     """The table of these weights of positives, then of negatives, at each threshold."""
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
 
 
-def _at_choice(threshold: Floats, sizes: Floats, choose: Choose) -> Floats:
+def _at_choices(threshold: Floats, drawn: NDArray, choose: Choose) -> Counts:
+    """The counts of samples, one row of weights each, at the threshold that is chosen in it."""
+    return Counts(*np.array([_at_choice(threshold, sizes, choose) for sizes in drawn]).T)
+
+
+def _at_choice(threshold: Floats, sizes: NDArray, choose: Choose) -> Floats:
     """The threshold that is chosen, with the two counts there, and those of all rows."""
     c = _cumulated(threshold, sizes)
     at = tables.at(c, choose(c))

@@ -614,11 +614,12 @@ WITHIN = [Chosen(metric) for metric in tables.COUNTS.values() if metric.needs ==
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The parameters of a binary study, checked."""
+    """The parameters of a binary study, checked. alone: True if there is one system."""
 
     settings: Settings
     rule: Rule
     costs: Costs
+    alone: bool
 
     def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
         """A function that returns the counts on bootstrap samples, the same for all systems; None
@@ -626,8 +627,15 @@ class Asked:
         """
         if self.rule.fixed is not None:
             return None
+        if self.alone and rows.plain:
+            return cache(lambda: self.redraw_table(rows.counts))
         drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
         return cache(partial(bootstrap.rechosen_counts_of_rows, rows, self.rule.choose, **drawn))
+
+    def redraw_table(self, c: counts.Counts) -> counts.Counts:
+        """The counts on samples of independent rows of one system, from their table."""
+        samples = self.settings.limits.bands
+        return bootstrap.redrawn_table(c, self.rule.choose, rng=self.rng, samples=samples)
 
     def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
         """The counts on the same samples, from the candidate thresholds and the weight by part of
@@ -656,7 +664,8 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     )
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
-    return Asked(settings, rule, rule.costs or p.costs or EqualCosts())
+    costs = rule.costs or p.costs or EqualCosts()
+    return Asked(settings, rule, costs, alone=len(systems) == 1)
 
 
 def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
@@ -664,13 +673,16 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Binary
     a = asked(data.rows.systems, data.outside, p, limits)
     fields, shared = row_study.of_rows(data, a.settings, p)
     precision = {name: own["score"] for name, own in data.rows.precision.items()}
-    rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
-    thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
     decision = data.decision if p.threshold is None else {}
+    rows = {
+        name: Rows(data.actual, score, decision=decision.get(name), **shared)
+        for name, score in data.score.items()
+    }
+    thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
     held = {}
     for name, own in rows.items():
         redraw = None if decision else a.redraw(own)
-        held[name] = replace(own, decision=decision.get(name)).at(thresholds[name], redraw)
+        held[name] = own.at(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decision else ""
     unused = data.unused_decisions
     if data.decision and not decision:  # the threshold that was asked for takes its place
@@ -740,6 +752,7 @@ def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL)
         design,
         cut=lambda name, c: a.rule.at(c, precision[name]),
         redraw=a.redraw_parts,
+        redraw_table=a.redraw_table if a.rule.fixed is None else None,
     )
     measured.refuse_partial_losses()
     if not t.paired:
@@ -779,11 +792,10 @@ def _second_reading(
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
-    single = measured.plain and len(systems) == 1
     rechosen = a.rule.fixed is None
-    if single and not rechosen:
+    if measured.plain and a.alone:
         return None
-    for group in [0] if single else sorted(measured.groups):
+    for group in sorted(measured.groups):
         asked = a.settings.metrics[:1] if group else a.settings.metrics
         read = [
             c.base
@@ -791,7 +803,7 @@ def _second_reading(
             if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
         ]
         decided += [group] if read or (rechosen and not group) else []
-        for chosen in (chosen for chosen in read if not (chosen.decided or single)):
+        for chosen in (chosen for chosen in read if not chosen.decided):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
     cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
