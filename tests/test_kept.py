@@ -10,7 +10,8 @@ from samples import rng
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics.kept import Block, Distinct, Sample, mixed, parts_of
+from evalkit.metrics import grid
+from evalkit.metrics.kept import Block, Distinct, Sample, Tally, mixed, parts_of
 from evalkit.metrics.rows import Sums
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
@@ -199,3 +200,16 @@ def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
     sizes = np.bincount(parts_of(rows, 100), minlength=100)
     assert sizes.mean() == 200
     assert sizes.var() == pytest.approx(200, rel=0.5)
+
+
+@pytest.mark.parametrize("held", [0, 2_000, 100_000])
+@pytest.mark.parametrize("cut", [None, 0.5])
+def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(held, cut):
+    score, hit = rng(1).random(10_000), rng(2).random(10_000) < 0.3
+    pieces = np.array_split(np.arange(10_000), 7)
+    told = {"most": 500, "held": held, "cut": cut}
+    whole = reduce(add, (Tally.of_hits(score[at], hit[at], None, **told) for at in pieces)).whole
+    expected = grid.reduce(score, hit, most=500, cut=cut)
+    np.testing.assert_array_equal(whole.low, expected.low)
+    np.testing.assert_array_equal(whole.high, expected.high)
+    np.testing.assert_array_equal(whole.sums, expected.sums)

@@ -333,15 +333,31 @@ def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    path, reduce = tmp_path / "live.csv", grid.reduce
+    path, reduce = tmp_path / "live.csv", grid.with_labels
     binary(2000).to_csv(path, index=False)
 
     def slow(*columns, **given):
         path.touch()
         return reduce(*columns, **given)
 
-    monkeypatch.setattr(grid, "reduce", slow)
+    monkeypatch.setattr(grid, "with_labels", slow)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
+        classified(str(path), SMALL)
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("score_good", r"score_good must be a finite number, got nothing \(row 1501\)"),
+        ("label", r"label must not be empty, got nothing \(row 1501\)"),
+    ],
+)
+def test_a_cell_is_refused_that_the_ends_of_a_parquet_file_do_not_show(tmp_path, column, text):
+    table, path = binary(3000), tmp_path / "ends.parquet"
+    table[column] = table[column].astype("Float64")
+    table.loc[1500, column] = pd.NA
+    table.to_parquet(path)
+    with pytest.raises(InputError, match=text):
         classified(str(path), SMALL)
 
 
@@ -353,7 +369,7 @@ def test_an_input_whose_readings_differ_is_refused(monkeypatch):
 
 
 def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
-    monkeypatch.setattr(grid, "reduce", lambda *columns, **given: 1 / 0)
+    monkeypatch.setattr(grid, "with_labels", lambda *columns, **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         classified(binary(), SMALL, spill=str(tmp_path))
     assert not list(tmp_path.iterdir())

@@ -29,6 +29,7 @@ from evalkit.statistics.class_cells import CellCounts, Counting
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
 
 LEAST = 2**12  # bins of the scores of a class or label at least
+WAITING = 16  # rows, of all systems together, that wait to be binned, for each bin
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 CODED = 52  # labels up to which those of a row are one whole number
 WHOLE = ""  # the name of the cells of all classes
@@ -231,24 +232,18 @@ class Asked:
         self, part: Block, weight: Ints | None, most: int
     ) -> Iterator[tuple[tuple[int, int], Tally]]:
         """For each system and problem its number, and its scores in at most `most` bins."""
+        held = WAITING * most // (len(part.said) if self.problems == 1 else 1)
         for i, c in np.ndindex(part.said.shape[:2]):
             cut = None if self.exact is None else self.exact[i]
-            yield (i, c), tally(part.said[i, c], np.asarray(part.truth[c], bool), weight, most, cut)
+            hit = np.asarray(part.truth[c], bool)
+            tally = Tally.of_hits(part.said[i, c], hit, weight, most=most, held=held, cut=cut)
+            yield (i, c), tally
 
     @abstractmethod
     def more(
         self, block: Block, weight: Ints | None
     ) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
         """Further summaries of all rows."""
-
-
-def tally(
-    score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float | None = None
-) -> Tally:
-    """Hits and other rows by score, in at most `most` bins. cut: scores on either side of it are
-    never in one bin.
-    """
-    return Tally(most, (grid.reduce(score, hit, weight, most=most, cut=cut),))
 
 
 # Of two classes
@@ -258,7 +253,7 @@ def score_rows(block: Block, system: int) -> Rows:
     """The actual values and a system's scores, from a block of `told`; its weights are those of the
     block.
     """
-    return Rows(block.own["stratum"], block.said[system, 0], beside=block.beside)
+    return Rows(block.truth[0].astype(np.int64), block.said[system, 0], beside=block.beside)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -282,9 +277,6 @@ class ByScore(Asked):
             if self.within
         }
         return replace(super().__call__(block), more=values)
-
-    def told(self, block: Block) -> Block:
-        return replace(super().told(block), own={"stratum": (block.truth == 1).astype(np.int64)})
 
     def more(
         self, block: Block, weight: Ints | None
@@ -425,7 +417,8 @@ class ByClass(Asked):
         for i in range(len(block.said)):
             rows = class_rows(block, i)
             own = highest(rows.scores, rows.predicted)
-            tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.bins())
+            right = rows.predicted == rows.actual
+            tallies["top", i] = Tally.of_hits(own, right, weight, most=self.bins())
             tallies["sums", i] = RowSums.of(rows, weight)
             lower.append(int((rows.scores.max(axis=1) > own).sum()))
         return tallies, lower
@@ -476,14 +469,12 @@ class ByLabel(Asked):
     ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         tallies, none = {}, ~block.truth.any(axis=0)
         for i in range(0 if weight is None else len(self.cuts)):
-            tallies["every", i] = Tally(
-                self.bins(), (grid.tally(block.said[i].ravel(), most=self.bins()),)
-            )
+            part = grid.tally(block.said[i].ravel(), most=self.bins())
+            tallies["every", i] = Tally(most=self.bins(), parts=(part,))
         if self.problems <= CODED:
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            tallies["sets", 0] = Tally(
-                self.limits.bins, (grid.tally(code, weight, most=self.limits.bins),)
-            )
+            part = grid.tally(code, weight, most=self.limits.bins)
+            tallies["sets", 0] = Tally(most=self.limits.bins, parts=(part,))
         return tallies, [none.sum() if weight is None else weight[none].sum()]
 
 
@@ -557,10 +548,9 @@ class Mean:
         k, n = len(self.shares), len(self.of)
         moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
         moved += x[n * k :] if self.moving else 0.0
-        powers, code = (
-            [],
-            block.own["stratum"] if self.strata > 1 else np.zeros(len(block), np.int64),
-        )
+        powers, code = [], np.zeros(len(block), np.int64)
+        if self.strata > 1:
+            code = block.own.get("stratum", block.truth[0]).astype(np.int64)
         for i, j in combinations(range(n), 2):
             apart = moved[i] - moved[j]
             if self.picked:

@@ -63,6 +63,11 @@ def codes(score: Floats) -> Ints:
     return ordered((score + 0.0).view(np.int64))
 
 
+def code_of(score: float) -> int:
+    """The code of one score."""
+    return int(codes(np.array([score]))[0])
+
+
 def scores(code: Ints) -> Floats:
     """The scores that these codes stand for.
 
@@ -87,13 +92,13 @@ def reduce(
     >>> g.shift, g.positive, g.negative
     (0, array([0, 1, 1]), array([1, 1, 0]))
     """
-    cut_code = None if cut is None else int(codes(np.array([cut]))[0])
+    cut_code = None if cut is None else code_of(cut)
     if weight is not None:
         return binned(
             codes(score), (np.where(label, weight, 0), np.where(label, 0, weight)), most, cut_code
         )
-    if abs(cut_code or 0) < ROOM and (both := with_label(score, label)) is not None:
-        return _labelled(both, most, cut_code)
+    if (both := with_labels(score, label, cut_code)) is not None:
+        return labelled(both, most, cut_code)
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
@@ -120,14 +125,21 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
     return Grid(shift, code[start], code[start + rows - 1], (rows, rows))
 
 
-def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
-    """The bins of codes whose last bit is the label."""
+def with_labels(score: Floats, label: Bools, cut: int | None = None) -> Ints | None:
+    """The codes of scores with the label as last bit; None if they, or the cut, have no bit to
+    spare.
+    """
+    return with_label(score, label) if abs(cut or 0) < ROOM else None
+
+
+def labelled(both: Ints, most: int, cut: int | None) -> Grid:
+    """The grid of codes whose last bit is the label; they are overwritten."""
     both.sort()
     shift, start, rows = bins(both, 1, most, None if cut is None else cut << 1)
-    positive = np.add.reduceat(both.astype(np.uint8) & 1, start, dtype=np.int64)
-    return Grid(
-        shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, (positive, rows - positive), cut
-    )
+    low, high = both[start] >> 1, both[start + rows - 1] >> 1
+    both &= 1
+    positive = np.add.reduceat(both, start)
+    return Grid(shift - 1, low, high, (positive, rows - positive), cut)
 
 
 def binned(code: Ints, columns: Sequence[Ints], most: int, cut: int | None = None) -> Grid:
@@ -198,14 +210,16 @@ def bins(low: Ints, least: int, most: int, cut: int | None) -> tuple[int, Ints, 
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
     """
     room = most - 1 - (cut is not None)  # for bins that begin after the first, not at the cut
-    shift = least
-    if len(low) > room:
-        shift = _guess(low, least, room)
-        while np.count_nonzero(_apart(low, shift)) - 1 > room:
-            shift += 1
-        while shift > least and np.count_nonzero(_apart(low, shift - 1)) - 1 <= room:
-            shift -= 1
+    shift = least if len(low) <= room else _guess(low, least, room)
     begins = _apart(low, shift)
+    while np.count_nonzero(begins) - 1 > room:
+        shift += 1
+        begins = _apart(low, shift)
+    while shift > least:
+        narrower = _apart(low, shift - 1)
+        if np.count_nonzero(narrower) - 1 > room:
+            break
+        shift, begins = shift - 1, narrower
     if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
         begins[at_cut] = True
     start = np.flatnonzero(begins)

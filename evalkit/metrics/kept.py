@@ -414,14 +414,38 @@ def summed(block: Block, columns: Callable[[Block], Floats], few: int) -> Moment
     return (Parted if block.parted else Moments).of(block, columns, few)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Tally:
-    """Rows of two classes by score in the bins of `grid`, counted exactly in each. most: the
-    largest number of bins.
+    """Rows of two classes by score in the bins of `grid`, counted exactly in each.
+
+    most: the largest number of bins. rows: codes with the label as last bit of rows that wait to be
+    binned, at most `held` of them: one sort of all takes less than merging the bins of blocks. cut:
+    the code at which a bin begins.
     """
 
     most: int
-    parts: tuple[grid.Grid, ...]
+    parts: tuple[grid.Grid, ...] = ()
+    rows: tuple[Ints, ...] = ()
+    held: int = 0
+    cut: int | None = None
+
+    @staticmethod
+    def of_hits(
+        score: Floats,
+        hit: Bools,
+        weight: Ints | None,
+        *,
+        most: int,
+        held: int = 0,
+        cut: float | None = None,
+    ) -> Tally:
+        """Hits and other rows by score. cut: scores on either side of it are never in one bin."""
+        code = None if cut is None else grid.code_of(cut)
+        rows = grid.with_labels(score, hit, code) if weight is None else None
+        if rows is not None:
+            return Tally(most=most, rows=(rows,), held=held, cut=code)._within
+        part = grid.reduce(score, hit, weight, most=most, cut=cut)
+        return Tally(most=most, parts=(part,), held=held, cut=code)
 
     @property
     def room(self) -> int:
@@ -432,26 +456,41 @@ class Tally:
         """Parts wait in bins as wide as those of any, and are laid together once they are twice as
         many as the bins.
         """
-        every = self.parts + other.parts
-        shift, most = max(part.shift for part in every), replace(self, parts=every).room
+        both = replace(self, parts=self.parts + other.parts, rows=self.rows + other.rows)._within
+        shift, most = max((part.shift for part in both.parts), default=0), both.room
         wide = (
             part if part.shift == shift else grid.pooled(replace(part, shift=shift), most)
-            for part in every
+            for part in both.parts
         )
-        both = replace(self, parts=tuple(wide))
+        both = replace(both, parts=tuple(wide))
         return (
-            replace(both, parts=(both.whole,))
+            replace(both, parts=(both.whole,), rows=())
             if sum(len(part.low) for part in both.parts) > 2 * most
             else both
         )
 
+    @property
+    def _within(self) -> Self:
+        """The rows in bins where more than `held` wait."""
+        if sum(map(len, self.rows)) <= self.held:
+            return self
+        return replace(self, parts=self._binned, rows=())
+
+    @property
+    def _binned(self) -> tuple[grid.Grid, ...]:
+        """The parts, and a further one of the rows that wait."""
+        if not self.rows:
+            return self.parts
+        return *self.parts, grid.labelled(np.concatenate(self.rows), self.most, self.cut)
+
     @cached_property
     def whole(self) -> grid.Grid:
         """The parts merged into one."""
-        return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.room)
+        parts = self._binned
+        return parts[0] if len(parts) == 1 else grid.merge(parts, self.room)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Counts(Tally):
     """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are
     many values.
@@ -478,7 +517,7 @@ class Counts(Tally):
         else:
             code.sort()
         rows = grid.Grid(0, code, code, (np.broadcast_to(np.int64(1), len(code)), *sums))
-        counts = Counts(most, (rows,), not np.any(values != np.rint(values)))
+        counts = Counts(most=most, parts=(rows,), integers=not np.any(values != np.rint(values)))
         return replace(counts, parts=(grid.pooled(rows, counts.room),))
 
     @property

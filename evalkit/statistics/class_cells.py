@@ -460,7 +460,8 @@ class Counting:
                 for j in range(0 if block.clustered else i)
             }
             cells |= {
-                pair: Tally(self.bins, (self._bins(*of, weight),)) for pair, of in codes.items()
+                pair: Tally(most=self.bins, parts=(self._bins(*of, weight),))
+                for pair, of in codes.items()
             }
         return CellCounts(
             cells, (self._products(block, actual, said, weight),) if block.clustered else ()

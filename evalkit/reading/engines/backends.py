@@ -270,6 +270,7 @@ def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
         raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
     options = {
         "autoinstall_known_extensions": "false",
+        "enable_external_file_cache": "false",  # the system keeps the pages of files as well
         "memory_limit": f"{budget.memory // SHARE // 10**6}MB",
         "preserve_insertion_order": "true",  # shards are the same for every number of threads
         "temp_directory": str(folder),

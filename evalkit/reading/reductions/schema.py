@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Ints
-from evalkit.metrics.kept import Block, of_numbers, of_texts
+from evalkit.metrics.kept import Block, Hashes, of_numbers, of_texts
 from evalkit.reading.tables import duck, rules, table as tables
 
 # roles of shared columns that are not what is
@@ -123,30 +123,28 @@ class Schema:
             for role, values in shared.items()
             if role.startswith(BESIDE)
         }
-        keys = {
+        keys: dict[str, Any] = {
             n: columns[n] if rows is None else columns[n].take(first)
             for n in ("unit", "id")
             if n in columns
         }
-        key = next(iter(keys.values()), None)
-        drawn = (
-            [*chain(*said), *([] if weight is None else [weight]), *beside.values()]
-            if self.drawn
-            else []
-        )
+        hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]
         names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
         if self.unit:
             one(of_texts(columns["unit"]))
+        key, id = self._keys(keys, hashed), None
+        if self.id and not self.paired:
+            id = of_texts(keys["id"]) if self.unit else key
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
                 said=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
-                key=of_numbers([*truth, *drawn]) if key is None else of_texts(key),
-                id=of_texts(keys["id"]) if self.id and not self.paired else None,
+                key=key,
+                id=id,
                 clustered=self.unit,
                 parted=self.parted,
-                alike=key is None,
+                alike=not keys,
                 slices=[one(column) for column in self._slices(columns)],
                 beside=beside,
                 own={role: values for role, values in own.items() if role not in self.said},
@@ -157,11 +155,21 @@ class Schema:
             )
         )
 
+    def _keys(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
+        """A hash of each row's first text, or of its numbers; one for all where no sample is
+        drawn.
+        """
+        for text in texts.values():
+            return of_texts(text)
+        if self.drawn:
+            return of_numbers(numbers)
+        return np.broadcast_to(np.uint64(0), len(numbers[0]))
+
     def _columns(self, table: Any) -> dict[str, Any]:
         """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page
         can repeat.
         """
-        columns = {name: table[name].combine_chunks() for name in table.column_names}
+        columns = {name: _whole(table[name]) for name in table.column_names}
         if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
             raise rules.Refused("a text is too long")
         if self.id:
@@ -179,6 +187,11 @@ class Schema:
         for i, segment in enumerate(self.segments):
             yield start + segment.of[tables.places_of(columns[f"segment{i}"], segment.values)]
             start += int(segment.of.max()) + 1
+
+
+def _whole(column: Any) -> Any:
+    """A column of an Arrow table as one array, which is not copied if it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def own_name(role: str, system: int) -> str:

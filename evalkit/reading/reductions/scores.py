@@ -18,11 +18,12 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Engine, checked
+from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
+from evalkit.reading.tables.parts import Selection
 
 # of a system and a label that are looked at: of two classes and labels, of several
 LABELS, GROUPS = (
@@ -187,13 +188,34 @@ def _profile(engine: Engine, piece: blocks.Piece, most: int) -> Sequence[Row]:
     label = [quote(LABEL)] if LABEL in fields else []
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
     by = [*label, *([system] if piece.layout.system else [])]
-    return checked(
-        engine,
-        piece.chosen,
-        fields,
-        cells,
-        f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}",
-    )
+    stored = piece.part.counted is not None and engine.dialect.row_number is not None
+    if stored and by == label and not parted:
+        rows = _stated(engine, piece.chosen, [f"{system} AS system", *ends], label)
+        if rows:
+            return rows
+    grouping = f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}"
+    return checked(engine, piece.chosen, fields, cells, grouping)
+
+
+def _stated(
+    engine: Engine, chosen: Selection, cells: Sequence[str], label: Sequence[str]
+) -> Sequence[Row]:
+    """The rows of `_profile` for at most two labels, the first with the number of all rows.
+
+    DuckDB takes the ends of numbers from what a Parquet file states of them. Values that break a
+    rule are found block by block; there is no row if it would take `_profile` to name the first.
+    """
+    whole = profile(engine, chosen, cells)[0]
+    ends = [end for name, end in whole.items() if name != "system"]
+    if any(end is None or not np.isfinite(end) for end in ends):
+        return []
+    if not label:
+        return [whole]
+    distinct = Query.of(chosen, f"DISTINCT {label[0]} AS label", "LIMIT 3")
+    texts = engine.table(distinct)["label"].to_pylist()
+    if None in texts or len(texts) > 2:
+        return []
+    return [whole | {"label": text, "n": 0 if i else whole["n"]} for i, text in enumerate(texts)]
 
 
 def read(
@@ -218,7 +240,7 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
-    query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
+    query = t.query.around(f"*, CAST(CASE WHEN {hit} THEN 1 ELSE 0 END AS TINYINT) AS hit")
     t = replace(t, query=query, schema=replace(t.schema, shared=shared))
     return replace(found, table=t, names=(negative, positive))
 

@@ -73,6 +73,8 @@ class Dialect:
         if kind in ("FLOAT", "DOUBLE"):
             number = f"CAST(CAST({value} + 0 AS {kind}) AS {self.string})"
             return f"CASE WHEN {self.real.format(value)} THEN {number} END"
+        if self.numbers.fullmatch(kind):
+            return f"CAST({value} AS {self.string})"
         return f"nullif(CAST({value} AS {self.string}), '')"
 
     def number(self, name: str, kind: str, where: str) -> str:

@@ -163,7 +163,9 @@ class Field:
             if wrong.any():
                 row = _first(wrong)
                 raise self._error(rule, part, None if empty[row] else numbers[row], row, before)
-        return numbers if numbers.all() else numbers + 0.0  # −0.0 and 0.0 are one number
+        if numbers.dtype.kind == "i" or numbers.all():
+            return numbers
+        return numbers + 0.0  # −0.0 and 0.0 are one number
 
     def _error(
         self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None
