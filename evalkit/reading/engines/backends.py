@@ -26,6 +26,7 @@ from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
+from evalkit.reading.tables.frames import is_spark_frame
 from evalkit.reading.tables.parts import Part, Selection, explained
 from evalkit.reading.tables.rules import Refused
 
@@ -368,11 +369,7 @@ class Spark(Engine):
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
                 for name, frame in query.frames.items():
-                    rows = (
-                        frame
-                        if spark_tables.is_frame(frame)
-                        else self.session.createDataFrame(frame)
-                    )
+                    rows = frame if is_spark_frame(frame) else self.session.createDataFrame(frame)
                     rows.createTempView(views[name])
                 # A name of the query shadows a table or a view of the session, and leaves no trace
                 # there.

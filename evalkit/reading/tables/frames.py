@@ -20,12 +20,13 @@ import numpy as np
 from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import Arrays
-from evalkit.reading.tables import formats
+from evalkit.reading.tables import casts, formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp, without_index
 
 NAME, BATCHES = "data frame", "record batches"
+INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,11 +76,41 @@ class Frame(Part):
     ) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
+    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+        """By Arrow's casts; by a query where a type, or what is read, needs one."""
+        types = {column.name: column.type for column in self.table.schema}
+        plain = {*text.values(), *numbers.values()} <= {*types} and not (self.mixed or self.only)
+        if not (
+            plain
+            and self.rows
+            and all(casts.has_texts(types[name]) for name in text.values())
+            and all(casts.has_numbers(types[name]) for name in numbers.values())
+        ):
+            return super()._read(text, numbers)
+        texts = {role: casts.texts(self.table[name]) for role, name in text.items()}
+        return texts | {role: casts.doubles(self.table[name]) for role, name in numbers.items()}
+
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
         return (
             super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
         )
+
+
+def is_table(data: Any) -> bool:
+    """True for a frame, batches of rows, columns or arrays; False for a path, and for Spark's
+    frame, whose Arrow interface would collect all rows.
+    """
+    if isinstance(data, Mapping):
+        return all(map(is_column, data.values()))
+    if isinstance(data, Arrays | Iterator):
+        return True
+    return hasattr(data, INTERFACE) and not is_spark_frame(data)
+
+
+def is_spark_frame(data: Any) -> bool:
+    """True for a data frame of Spark."""
+    return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
 def part_of(data: Any) -> Part:
@@ -98,43 +129,39 @@ def part_of(data: Any) -> Part:
             for role, systems in data.own.items()
         }
         return _frame(_of_arrays(Arrays(shared, each, data.positive)))
-    return _frame(_of_columns(data) if isinstance(data, Mapping) else data)
+    if isinstance(data, Mapping):
+        return _frame(_of_columns(data))
+    if hasattr(data, INTERFACE):
+        return _frame(data)
+    kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
+    arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
+    raise InputError(
+        f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
+    )
 
 
 def _frame(data: Any) -> Frame:
-    """The frame. Raises InputError for an object that is no frame, cannot be read, or has a column
-    name twice.
+    """The part of an object with Arrow's interface. Raises InputError if it cannot be read, or has
+    a column name twice.
     """
     import pyarrow as pa
 
-    if not hasattr(data, "__arrow_c_stream__"):
-        kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
-        arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
-        raise InputError(
-            f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
-        )
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table, mixed = _table(_without_intervals(data))
+            table, mixed = _table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
-    stated = table.schema.metadata
     kept = without_index(table.column_names)
-    table = table.select(kept) if len(kept) < table.num_columns else table
+    if len(kept) < table.num_columns:
+        table = table.select(kept)
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     table = table.rename_columns(names)
-    halves = tuple(
-        name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16()
-    )
-    types = [
-        pa.float32() if name in halves else kind
-        for name, kind in zip(names, table.schema.types, strict=True)
-    ]
-    table = table.cast(pa.schema(list(zip(names, types, strict=True)))).replace_schema_metadata(
-        stated
-    )
+    halves = tuple(column.name for column in table.schema if column.type == pa.float16())
+    for name in halves:
+        place = names.index(name)
+        table = table.set_column(place, name, table.column(place).cast(pa.float32()))
     return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
 
 
@@ -204,15 +231,18 @@ def _table(data: Any) -> tuple[Any, list[str]]:
     """
     import pyarrow as pa
 
+    mixed: list[str] = []
     try:
-        return pa.table(data), []
+        table = pa.table(data)
     except pa.ArrowException:
         mixed = _mixed(data)
         if not mixed:
             raise
-        return pa.table(
-            data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
-        ), mixed
+        data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
+        table = pa.table(data)
+    if "interval" in table.schema.to_string(show_schema_metadata=False):
+        table = pa.table(_without_intervals(data))
+    return table, mixed
 
 
 def _batches(data: Any) -> Batches:
