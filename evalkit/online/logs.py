@@ -425,11 +425,17 @@ def _fields(
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    of_users = "team" in needed and roles_of.match(part.columns, ["arm"], {}, part.name).has("arm")
-    otherwise = "; a table with one row per user is given as users=FILE" if of_users else ""
-    columns = roles_of.match(
-        part.columns, list(values), here, part.name, attributes, named
-    ).resolved(needed, otherwise)
+    of_users = "team" in needed and bool(
+        roles_of.match(part.columns, ["arm"], {}, part.name).candidates
+    )
+    mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
+    try:
+        columns = mapping.resolved(needed)
+    except InputError as error:
+        if not (of_users and mapping.lacking(needed)):
+            raise
+        users = "a table with one row per user is given as users=FILE"
+        raise InputError(f"{error}; {users}") from None
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}

@@ -19,7 +19,7 @@ from evalkit.metrics.rows import By, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs import unit_columns
+from evalkit.reading.inputs import aligned, unit_columns
 from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
@@ -160,14 +160,12 @@ class Predicted(Given):
     """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
-    1, -1 and 1, or false and true. decisive: True if the decisions beside the scores of two classes
-    are read.
+    1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
     asked: str | None = None
     positive: str | None = None
-    decisive: bool = False
 
     @cached_property
     def kind(self) -> str:
@@ -175,44 +173,32 @@ class Predicted(Given):
         if self.asked is not None:
             return self.asked
         part = self.parts[0]
-        roles = roles_of.match(part.columns, NAMES, self.columns, part.name).resolved()
+        roles = self.mappings[part].resolved()
         scores = _scores(part)
-        if [
-            name
-            for name in scores
-            if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()
-        ]:
+        actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        if actual - {*roles.values()}:
             return "multi-label"
         wide = roles_of.wide(part.columns, "score_", self.systems, part.name)
-        if len(scores) > 1 and not wide and "score" not in roles:
-            return "multi-class"
-        return (
-            "multi-class"
-            if "predicted" in roles and "score" not in roles and not wide
-            else "binary"
-        )
+        if "score" in roles or wide:
+            return "binary"
+        return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
     def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":
-            layout = self.by_system(part, BINARY)
-            return self._with_decisions(part, layout) if self.decisive else layout
+            return self.by_system(part, BINARY)
         scores = _scores(part)
-        needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
-        roles = roles_of.match(
-            part.columns, NAMES, self.columns, part.name, self.taken, self.taken
-        ).resolved(needed)
+        needed = ["label"] if self.kind == "multi-class" else []
+        if needed and not scores:
+            needed.append("predicted")
+        roles = self.mappings[part].resolved(needed)
         shared = self.shared((LABEL, WEIGHT), roles)
         own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
-        if self.kind == "multi-class":
-            own = (
-                {"predicted": Field(roles["predicted"], plain=canonical)}
-                if "predicted" in roles
-                else {}
-            ) | own
-        else:
-            _both_columns(part, scores, {*roles.values(), *self.taken})
+        if self.kind == "multi-label":
+            _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
             shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
             shared.pop("label", None)
+        elif "predicted" in roles:
+            own = {"predicted": Field(roles["predicted"], plain=canonical), **own}
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
@@ -229,12 +215,18 @@ class Predicted(Given):
 
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
-        first = self.parts[0]
         check_positive(self.positive, self.kind)
-        if self.kind == "binary":
-            return _binary(replace(self, decisive=True).rows(), self.positive, first)
-        rows = self.rows()
-        return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+        first = self.parts[0]
+        if self.kind == "multi-class":
+            return _multi_class(self.rows(), first)
+        if self.kind == "multi-label":
+            return _multi_label(self.rows())
+        decided = [
+            self._with_decisions(part, layout)
+            for part, layout in zip(self.parts, self.layouts, strict=True)
+        ]
+        rows = aligned.read(self.parts, decided, self.systems, self.unit)
+        return _binary(rows, self.positive, first)
 
 
 def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
@@ -311,37 +303,48 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
-    coded, column = rows.shared["label"], rows.columns["label"]
-    if len(coded.names) > 2:
-        rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
-        raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
-    chosen, negative = two_labels(list(coded.names), positive, part.name, column)
-    label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
+    labels = rows.shared["label"]
+    column = rows.columns["label"]
+    if len(labels.names) > 2:
+        counts = np.bincount(labels.code).tolist()
+        rare = rarest(dict(zip(labels.names, counts, strict=True)))
+        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
+    hit, miss = two_labels(list(labels.names), positive, part.name, column)
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
-    coded_by_system = {name: own["predicted"] for name, own in rows.own.items() if len(own) > 1}
-    columns = {rows.columns["predicted"]} if coded_by_system else set[str]()
-    refuse_confidence(sure, [*rows.others, *columns], part.name)
-    decision = {name: _decided(own, (negative, chosen)) for name, own in coded_by_system.items()}
-    known = {name: decided for name, decided in decision.items() if decided is not None}
-    unused = () if known else named_as_decisions(rows.others)
-    if len(known) < len(decision):  # one column for all systems, or none
-        unused = named_as_decisions(rows.others)
-        if any(len({*own.names} - {NONE}) <= 2 for own in coded_by_system.values()):
-            unused = (*unused, *columns)
-        others = {role: name for role, name in rows.columns.items() if role != "predicted"}
-        rows = replace(rows, columns=others, others=(*rows.others, *columns))
-        known = {}
+    undecided = rows.without("predicted")
+    refuse_confidence(sure, undecided.others, part.name)
+    decision = _decisions(rows, (miss, hit))
     return Outcomes(
-        rows,
+        rows if decision else undecided,
         "binary",
-        (negative, chosen),
-        label,
+        (miss, hit),
+        (np.array(labels.names) == hit)[labels.code].astype(np.int64),
         score,
         weight_of(rows),
-        decision=known,
-        unused_decisions=unused,
+        decision=decision,
+        unused_decisions=() if decision else _unused_decisions(rows),
     )
+
+
+def _decisions(rows: Aligned, labels: tuple[str, str]) -> dict[str, Bools]:
+    """System -> True where it decided for the positive label; empty unless all systems did."""
+    decisions = {}
+    for name, own in rows.own.items():
+        decided = _decided(own["predicted"], labels) if "predicted" in own else None
+        if decided is None:
+            return {}
+        decisions[name] = decided
+    return decisions
+
+
+def _unused_decisions(rows: Aligned) -> tuple[str, ...]:
+    """The columns that seem to hold decisions, by name or content, and could not be read."""
+    unused = named_as_decisions(rows.others)
+    columns = [own["predicted"] for own in rows.own.values() if "predicted" in own]
+    if any(len({*column.names} - {NONE}) <= 2 for column in columns):
+        return (*unused, rows.columns["predicted"])
+    return unused
 
 
 def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:

@@ -20,7 +20,7 @@ from evalkit.reading.tables import (
     table,
     trec,
 )
-from evalkit.reading.tables.columns import Matches, refused
+from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.system import PACKED
@@ -225,17 +225,19 @@ class Ranked:
         """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        matches = self._matches(part)
-        wide = _wide(part, matches.columns, self.options.systems)
+        mapping = self._mapping(part)
+        wide = _wide(part, mapping.columns, self.options.systems)
         grade = ["grade"] if self.graded else []
         needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
-        if matches.lacking(needed) == [("grade",)] and not matches.unclear:
+        if mapping.lacking(needed) == [("grade",)] and len(mapping.columns) == len(
+            mapping.candidates
+        ):
             has, hint = (
                 ", ".join(map(repr, part.columns)),
                 roles_of.no_header(part.columns, "grade"),
             )
             raise refused(part.name, "no_grade", columns=has, hint=hint)
-        roles = matches.resolved(needed, matches.each_system("score", needed))
+        roles = mapping.resolved(needed, per_system="score")
         _no_role(part, roles, self.beside)
         order = [] if wide else [next(role for role in ORDER if role in roles)]
         kept = [
@@ -251,19 +253,16 @@ class Ranked:
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
         return Piece(RUN, part, fields, scores or {None: order[0]}, name)
 
-    def _matches(self, part: Part) -> Matches:
+    def _mapping(self, part: Part) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         taken = [
             name for name in self.beside if name not in ("query", "query_id", "qid")
         ]  # these are the query always
         named = dict.fromkeys(self.beside, ATTRIBUTE)
-        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken, named)
-        if "query" not in matches.columns:
-            matches.columns.update(
-                roles_of.match(part.columns, ["query"], chosen, part.name).columns
-            )
-        return matches
+        return roles_of.match(
+            part.columns, RULES, chosen, part.name, taken, named, twofold=["query"]
+        )
 
     def _judgements(self, part: Part) -> Piece:
         if part.layout and part.layout is not trec.QRELS:

@@ -76,12 +76,12 @@ class Blocks:
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns as the page prints them."""
-        return aligned.printed(self.pieces[0].layout)
+        return self.pieces[0].layout.printed
 
     @property
     def others(self) -> tuple[str, ...]:
         """The columns that were not read."""
-        return aligned.unread(self.pieces[0].part, self.pieces[0].layout)
+        return self.pieces[0].layout.unread(self.pieces[0].part)
 
     @property
     def wide(self) -> bool:

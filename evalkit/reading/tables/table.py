@@ -101,43 +101,39 @@ def repeated(column: Any) -> Ints:
 
 
 def whole(column: Any) -> Any:
-    """Texts as one Arrow array."""
+    """Texts as one Arrow array. column: of Arrow or numpy, or a list of Arrow arrays."""
     import pyarrow as pa
 
-    some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
-    texts = some.cast(pa.large_string())
+    if not isinstance(column, list | pa.ChunkedArray | pa.Array):
+        column = pa.array(column)
+    chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
+    kind = pa.large_string()
+    texts = pa.chunked_array([chunk.cast(kind) for chunk in chunks], kind)
     # which copies a single one too
     return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
-    """Codes that are equal if the texts are, and the distinct texts that occur.
-
-    column: text of Arrow or numpy, or a list of Arrow arrays in sequence. An empty text counts as a
-    text.
+    """Codes that are equal if the texts are, and the distinct texts that occur. column: as in
+    `whole`. An empty text counts as a text.
     """
     import pyarrow as pa
 
-    column = pa.array(column) if isinstance(column, np.ndarray) else column
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
-    if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
-        every = pa.concat_arrays(
-            pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks
-        )
+    if chunks and all(pa.types.is_dictionary(getattr(chunk, "type", None)) for chunk in chunks):
+        large = pa.chunked_array([_large(chunk) for chunk in chunks])
+        encoded = pa.concat_arrays(large.unify_dictionaries().chunks)
     else:
-        plain = [chunk.cast(pa.large_string()) for chunk in chunks]
-        every = whole(pa.chunked_array(plain, pa.large_string())).dictionary_encode("encode")
-    place, texts = every.indices, every.dictionary
-    if place.null_count:
-        place, texts = (
-            place.fill_null(len(texts)),
-            pa.concat_arrays([texts, pa.nulls(1, texts.type)]),
-        )
-    code = place.to_numpy(zero_copy_only=False).astype(np.int64)
-    used = np.bincount(code, minlength=len(texts)) > 0
-    return (
-        (code, texts) if used.all() else ((np.cumsum(used) - 1)[code], texts.filter(pa.array(used)))
-    )
+        encoded = whole(column).dictionary_encode("encode")
+    code = encoded.indices.fill_null(len(encoded.dictionary))
+    texts = encoded.dictionary
+    if encoded.indices.null_count:
+        texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
+    code = code.to_numpy(zero_copy_only=False).astype(np.int64)
+    present = np.bincount(code, minlength=len(texts)) > 0
+    if present.all():
+        return code, texts
+    return (np.cumsum(present) - 1)[code], texts.filter(pa.array(present))
 
 
 def ordered(column: Any) -> tuple[Ints, Any]:
@@ -173,10 +169,13 @@ class Ids:
 
     @cached_property
     def code(self) -> Ints:
-        """The index of each id among the sorted distinct ones; if all differ, the number of its
-        row.
-        """
-        return ordered(self.texts)[0] if len(repeated(self.texts)) else np.arange(len(self))
+        """A number that is the same for equal ids: their rank, or if all differ that of the row."""
+        return self.rank if len(repeated(self.texts)) else np.arange(len(self))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The index of each id among the sorted distinct ones."""
+        return ordered(self.texts)[0]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -282,6 +281,10 @@ class Table:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
+
+    def ids(self, role: str) -> Ids:
+        """A text column of ids."""
+        return Ids.of(self.chunks(role))
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
         """A text column as indices into its distinct texts.
