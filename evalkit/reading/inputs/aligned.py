@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
+from evalkit.limits import Reading
 from evalkit.reading.tables import (
     columns as roles_of,
     duck,
@@ -341,10 +342,6 @@ class Given:
     beside: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
 
-    def __post_init__(self) -> None:
-        """Raise ParameterError for an unknown role."""
-        roles_of.check_roles(self.columns, [role.name for role in self.roles])
-
     @classmethod
     def of(cls, data: Any, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
@@ -352,13 +349,20 @@ class Given:
 
     @cached_property
     def mappings(self) -> dict[Part, RoleMapping]:
-        """The columns of each part by role, those of other uses apart."""
+        """The columns of each part by role, those of other uses apart; raises ParameterError for
+        an unknown role.
+        """
         names = [role.name for role in self.roles]
+        roles_of.check_roles(self.columns, names)
         uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
         return {
             part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
             for part in self.parts
         }
+
+    def fits(self, reading: Reading) -> bool:
+        """True if the rows surely fit into memory, without counting them."""
+        return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @cached_property
     def layouts(self) -> list[Layout]:
@@ -390,12 +394,7 @@ class Given:
         systems: Mapping[Any, str] = wide or {None: columns[own.name]}
         fields = {name: {own.name: Field(column, own.rules)} for name, column in systems.items()}
         for role in further:
-            each = {name: f"{role.name}_{name}" for name in systems}
-            if not wide:
-                each = {None: columns.get(role.name, "")}
-            if {*each.values()} <= {*part.columns}:
-                for name, column in each.items():
-                    fields[name][role.name] = Field(column, role.rules, role.plain)
+            _add(role, fields, columns, part)
         system = None if wide else columns.get("system")
         return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
 
@@ -420,6 +419,21 @@ class Given:
     def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for invalid values."""
         return read(self.parts, self.layouts, self.systems, self.unit)
+
+
+def _add(
+    role: Role,
+    fields: Mapping[Any, dict[str, Field]],
+    columns: Mapping[str, str],
+    part: Part,
+) -> None:
+    """Add a further role of systems to the fields of each, if every system has a column of it."""
+    names = {name: f"{role.name}_{name}" for name in fields}
+    if None in fields:
+        names = {None: columns.get(role.name, "")}
+    if {*names.values()} <= {*part.columns}:
+        for system, column in names.items():
+            fields[system][role.name] = Field(column, role.rules, role.plain)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:

@@ -310,44 +310,31 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
         rare = rarest(dict(zip(labels.names, counts, strict=True)))
         raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
     hit, miss = two_labels(list(labels.names), positive, part.name, column)
+    actual = (np.array(labels.names) == hit)[labels.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
-    sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
-    undecided = rows.without("predicted")
-    refuse_confidence(sure, undecided.others, part.name)
-    decision = _decisions(rows, (miss, hit))
-    return Outcomes(
-        rows if decision else undecided,
-        "binary",
-        (miss, hit),
-        (np.array(labels.names) == hit)[labels.code].astype(np.int64),
-        score,
-        weight_of(rows),
-        decision=decision,
-        unused_decisions=() if decision else _unused_decisions(rows),
-    )
+    sure = [name for name, own in score.items() if own.min() >= 0.5 and own.max() <= 1]
+    refuse_confidence(sure, [*rows.others, rows.columns.get("predicted", "")], part.name)
+    outcomes = Outcomes(rows, "binary", (miss, hit), actual, score, weight_of(rows))
+    if "predicted" in rows.columns:
+        return _decided_outcomes(outcomes)
+    return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
 
 
-def _decisions(rows: Aligned, labels: tuple[str, str]) -> dict[str, Bools]:
-    """System -> True where it decided for the positive label; empty unless all systems did."""
-    decisions = {}
-    for name, own in rows.own.items():
-        decided = _decided(own["predicted"], labels) if "predicted" in own else None
-        if decided is None:
-            return {}
-        decisions[name] = decided
-    return decisions
-
-
-def _unused_decisions(rows: Aligned) -> tuple[str, ...]:
-    """The columns that seem to hold decisions, by name or content, and could not be read."""
-    unused = named_as_decisions(rows.others)
-    columns = [own["predicted"] for own in rows.own.values() if "predicted" in own]
+def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
+    """The outcomes with the decisions that stand beside the scores, if all systems have some."""
+    rows = outcomes.rows
+    columns = [own["predicted"] for own in rows.own.values()]
+    decisions = {name: _decided(own["predicted"], outcomes.names) for name, own in rows.own.items()}
+    known = {name: decision for name, decision in decisions.items() if decision is not None}
+    if len(known) == len(columns):
+        return replace(outcomes, decision=known)
+    unused = named_as_decisions(rows.others)  # one column for all systems, or none
     if any(len({*column.names} - {NONE}) <= 2 for column in columns):
-        return (*unused, rows.columns["predicted"])
-    return unused
+        unused = (*unused, rows.columns["predicted"])
+    return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
 
-def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
+def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
     """True where the positive one of two labels is decided; None if these are no decisions.
 
     labels: the negative and the positive one; 0 and 1, false and true will do for any.

@@ -96,7 +96,7 @@ class Rows:
         `ListOptions`.
         """
         columns, n = block.columns, block.rows
-        self.sources.append(block.source)
+        self.sources.append(block.part.fingerprint(n))
         self.columns.update(piece.printed)
         for system, role in piece.scores.items():
             name = piece.name if system is None else system

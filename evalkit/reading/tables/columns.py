@@ -290,7 +290,7 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     names = list(names)
     if systems and all(name in names for name in systems):
         return {name: name for name in systems}
-    columns = {name.removeprefix(prefix): name for name in names if _of_system(name, prefix)}
+    columns = {own.removeprefix(prefix): own for own in system_columns(names, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
         raise ParameterError(
@@ -301,14 +301,10 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
-def _of_system(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name.removeprefix(prefix) not in (
-        "",
-        "id",
-        "ids",
-        "idx",
-        "index",
-    )
+def system_columns(names: Iterable[str], prefix: str) -> list[str]:
+    """The names that begin with a prefix and go on with the name of a system, not with an id's."""
+    ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
+    return [name for name in names if name.startswith(prefix) and name not in ids]
 
 
 def one_way(
@@ -319,9 +315,11 @@ def one_way(
 
     The column that `chosen` names has it in any case.
     """
-    more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
-    if role in roles and role not in chosen and more:
-        first, others = written({role: roles[role]}), listed(map(repr, more))
+    if role not in roles or role in chosen:
+        return
+    free = [name for name in system_columns(names, f"{role}_") if name not in roles.values()]
+    if free:
+        first, others = written({role: roles[role]}), listed(map(repr, free))
         raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
 
 

@@ -78,13 +78,15 @@ class Frame(Part):
 
     def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """By Arrow's casts; by a query where a type, or what is read, needs one."""
-        types = {column.name: column.type for column in self.table.schema}
-        plain = {*text.values(), *numbers.values()} <= {*types} and not (self.mixed or self.only)
-        if not (
-            plain
-            and self.rows
-            and all(casts.has_texts(types[name]) for name in text.values())
-            and all(casts.has_numbers(types[name]) for name in numbers.values())
+        kinds = {column.name: column.type for column in self.table.schema}
+        if (
+            self.mixed
+            or self.only
+            or self.folders
+            or not (
+                all(casts.has_texts(kinds[name]) for name in text.values())
+                and all(casts.has_numbers(kinds[name]) for name in numbers.values())
+            )
         ):
             return super()._read(text, numbers)
         texts = {role: casts.texts(self.table[name]) for role, name in text.items()}

@@ -175,7 +175,10 @@ class Ids:
     @cached_property
     def rank(self) -> Ints:
         """The index of each id among the sorted distinct ones."""
-        return ordered(self.texts)[0]
+        import pyarrow.compute as pc
+
+        rank = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)
+        return np.asarray(rank - 1)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -221,11 +224,6 @@ class Block:
     columns: dict[str, Any]
     rows: int
 
-    @property
-    def source(self) -> Source:
-        """The part's fingerprint. Raises InputError if the file changed during reading."""
-        return self.part.fingerprint(self.rows)
-
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -238,8 +236,8 @@ class Table:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows."""
-        return tuple(block.source for block in self.blocks)
+        """The parts with their rows. Raises InputError if a file changed during reading."""
+        return tuple(block.part.fingerprint(block.rows) for block in self.blocks)
 
     def locate(self, row: int) -> tuple[Part, int]:
         """The part of a row (from 0) and its number there, from 1."""
@@ -316,7 +314,7 @@ def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
 def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
     first, here = parts[0], fields[0]
-    for part, own in zip(parts, fields, strict=True):
+    for part, own in zip(parts[1:], fields[1:], strict=True):
         lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
         lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
         if lacking:
