@@ -639,8 +639,10 @@ def a_size(least: int) -> Kind:
 
 def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
     """Planned shares by arm, or the word `unknown`; None if none are given."""
-    if value is None or value == UNKNOWN:
-        return value
+    if value is None:
+        return None
+    if value == UNKNOWN:
+        return UNKNOWN
     return {
         arm: required(name, number(name, share, above=0))
         for arm, share in mapping(name, value).items()

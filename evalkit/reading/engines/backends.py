@@ -358,9 +358,9 @@ class Spark(Engine):
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
-        return self.table(
-            Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
-        ).to_pylist()
+        query = Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
+        found: list[dict[str, Any]] = self.table(query).to_pylist()
+        return found
 
     @contextmanager
     def _asked(self, query: Query) -> Iterator[Any]:
@@ -423,10 +423,13 @@ def _batch(row: Any) -> Any:
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
-def _sent(work: Callable[..., Any], task: Any) -> Any:
+def _sent(
+    work: Callable[..., Iterator[Any]], task: Any
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What a worker does with the batches of a partition, fit to be sent there."""
-    from pyspark import cloudpickle
+    from pyspark import cloudpickle as untyped
 
+    cloudpickle: Any = untyped
     cloudpickle.register_pickle_by_value(spark_worker)
     code, packed = spark_worker.packed(), cloudpickle.dumps(task)
 

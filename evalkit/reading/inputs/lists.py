@@ -217,7 +217,7 @@ def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
     bits = len(levels).bit_length()
     key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
     key.sort()
-    return levels[len(levels) - (key & ((1 << bits) - 1))]
+    return np.asarray(levels[len(levels) - (key & ((1 << bits) - 1))])
 
 
 # The first items of each list ---------------------------------------------------------------------
@@ -272,7 +272,8 @@ class Retrieved:
         """The items of the first k rows of a list, at most `depth`."""
         lists = self.lists[system]
         start, stop = lists.offset[query : query + 2]
-        return self.texts.take(lists.item[start : min(start + k, stop)]).to_pylist()
+        items = self.texts.take(lists.item[start : min(start + k, stop)])
+        return [str(item) for item in items.to_pylist()]
 
 
 def depth(lists: int) -> int:
@@ -292,7 +293,7 @@ def stretches(start: Ints, length: Ints) -> Ints:
     array([5, 6, 0, 1, 2])
     """
     before = np.cumsum(length) - length
-    return np.arange(length.sum()) + np.repeat(start - before, length)
+    return np.asarray(np.arange(length.sum()) + np.repeat(start - before, length))
 
 
 # The table of items -------------------------------------------------------------------------------

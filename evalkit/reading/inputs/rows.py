@@ -80,13 +80,13 @@ class Rows:
     its list.
     """
 
-    system: list = field(default_factory=list)
-    query: list = field(default_factory=list)
-    item: list = field(default_factory=list)
-    score: list = field(default_factory=list)
-    ranked: list = field(default_factory=list)
-    grade: list = field(default_factory=list)
-    attributes: list = field(default_factory=list)
+    system: list[Any] = field(default_factory=list)
+    query: list[Any] = field(default_factory=list)
+    item: list[Any] = field(default_factory=list)
+    score: list[Any] = field(default_factory=list)
+    ranked: list[Any] = field(default_factory=list)
+    grade: list[Any] = field(default_factory=list)
+    attributes: list[Any] = field(default_factory=list)
     stretches: list[tuple[Part, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)

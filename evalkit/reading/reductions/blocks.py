@@ -203,7 +203,8 @@ class Blocks:
         by, work = self._together(by_unit=True), Reduced(self.schema, of)
         then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
-            whole = self.engine.total(replace(self._query(by), rows=self.rows, then=then), work)
+            query = replace(self._query(by), rows=self.rows, then=then)
+            whole: Kept | None = self.engine.total(query, work)
         if whole is None:
             raise self.twice() or aligned.nothing_shared(self.systems)
         return whole

@@ -207,7 +207,8 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     size = np.diff(start, append=len(key))
     if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
         raise rules.Refused("an id stands twice")
-    return order[start[size == count][:, None] + np.arange(count)]
+    first = start[size == count]
+    return np.asarray(order[first[:, None] + np.arange(count)])
 
 
 @dataclass(frozen=True, eq=False)

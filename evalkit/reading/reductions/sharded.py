@@ -71,7 +71,7 @@ class _Shard(Rows):
 
     def place(self, row: int) -> str:
         """The part that a row came from."""
-        return self.reads[self.parts[row]].name
+        return str(self.reads[self.parts[row]].name)
 
 
 def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:

@@ -20,13 +20,16 @@ import numpy as np
 from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import Arrays
-from evalkit.reading.tables import casts, formats
+from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp, without_index
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
+# Arrow's types whose texts Arrow and DuckDB write alike, and those that it casts to doubles
+PLAIN = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
+NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,25 +81,40 @@ class Frame(Part):
 
     def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """By Arrow's casts; by a query where a type, or what is read, needs one."""
-        kinds = {column.name: column.type for column in self.table.schema}
-        if (
-            self.mixed
-            or self.only
-            or self.folders
-            or not (
-                all(casts.has_texts(kinds[name]) for name in text.values())
-                and all(casts.has_numbers(kinds[name]) for name in numbers.values())
-            )
-        ):
+        stored = self.stored
+        is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
+        is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
+        if self.mixed or self.only or not (is_plain and is_numeric):
             return super()._read(text, numbers)
-        texts = {role: casts.texts(self.table[name]) for role, name in text.items()}
-        return texts | {role: casts.doubles(self.table[name]) for role, name in numbers.items()}
+        columns = {role: _texts(self.table[name]) for role, name in text.items()}
+        return columns | {role: _doubles(self.table[name]) for role, name in numbers.items()}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
         return (
             super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
         )
+
+
+def _texts(column: Any) -> Any:
+    """The values as one Arrow array of texts; an empty text is an empty cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type != pa.large_string():
+        column = column.cast(pa.string())
+    texts = _one_array(column)
+    empty = pc.equal(texts, "")
+    return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
+
+
+def _doubles(column: Any) -> Any:
+    """The values as one Arrow array of doubles; true and false are 1 and 0."""
+    return _one_array(column.cast("float64", safe=False))
+
+
+def _one_array(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def is_table(data: Any) -> bool:
@@ -130,9 +148,9 @@ def part_of(data: Any) -> Part:
             role: {name: _plain(role, v) for name, v in systems.items()}
             for role, systems in data.own.items()
         }
-        return _frame(_of_arrays(Arrays(shared, each, data.positive)))
-    if isinstance(data, Mapping):
-        return _frame(_of_columns(data))
+        data = _of_arrays(Arrays(shared, each, data.positive))
+    elif isinstance(data, Mapping):
+        data = _of_columns(data)
     if hasattr(data, INTERFACE):
         return _frame(data)
     kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__

@@ -297,7 +297,8 @@ class Selection:
         """
         rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
         query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
-        return duck.sql(query, self.part.name, **self.frames).to_pylist()
+        found: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
+        return found
 
 
 @contextmanager

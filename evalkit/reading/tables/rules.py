@@ -190,7 +190,7 @@ def doubles(values: Any) -> tuple[Floats, Bools]:
 
 
 def _empty(values: Any) -> Bools:
-    return values.is_null().to_numpy(zero_copy_only=False)
+    return np.asarray(values.is_null())
 
 
 def _first(wrong: Bools) -> int:

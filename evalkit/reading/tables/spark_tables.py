@@ -43,10 +43,10 @@ class SparkTable(Part):
     dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
-    def counted(self) -> int:  # type: ignore[override]
+    def counted(self) -> int:
         """The number of rows. Raises InputError if there is none."""
         with asked(self.name):
-            rows = self.frame.count()
+            rows = int(self.frame.count())
         if not rows:
             raise self.no_rows()
         return rows

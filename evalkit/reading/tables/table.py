@@ -153,7 +153,8 @@ def places_of(column: Any, texts: Sequence[str]) -> Ints:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+    place = pc.index_in(column, value_set=pa.array(texts, column.type))
+    return np.asarray(place.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)

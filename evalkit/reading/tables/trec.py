@@ -169,7 +169,7 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
     """Line by line: slower, takes any white space and comments, and knows which line is wrong."""
     import pyarrow as pa
 
-    columns: dict[str, list] = {name: [] for _, name in shape.wanted}
+    columns: dict[str, list[Any]] = {name: [] for _, name in shape.wanted}
     _check_text(data, file)
     for line, parts in _split(data.splitlines()):
         if len(parts) < len(shape.fields):
