@@ -65,32 +65,32 @@ class ListedItems:
     hashes of these.
     """
 
-    run: Rows
-    judged: Rows
+    runs: Rows
+    judgements: Rows
     exact: bool
 
     @cached_property
-    def numbers(self) -> list[NDArray[np.uint64]]:
-        """A number for the item of each row, for the run and the judgements: a hash of its text, or
-        its exact code.
-        """
-        if self.exact:
-            codes = ids.sorted_codes(self.run.item, self.judged.item)[1]
-            return [code.astype(np.uint64) << np.uint64(32) for code in codes]
-        hashed = {
-            id(block): ids.hashed(block) for rows in (self.run, self.judged) for block in rows.item
-        }
-        run, judged = (
-            ids.joined([hashed[id(block)] for block in rows.item])
-            for rows in (self.run, self.judged)
-        )
-        return [run, run if self.judged is self.run else judged]
+    def run(self) -> NDArray[np.uint64]:
+        """A number for the item of each row of the run: a hash of its text, or its exact code."""
+        return self._codes[0] if self.exact else _hashed(self.runs)
+
+    @cached_property
+    def judged(self) -> NDArray[np.uint64]:
+        """A number for the item of each row of the judgements."""
+        if self.judgements is self.runs:
+            return self.run
+        return self._codes[1] if self.exact else _hashed(self.judgements)
+
+    @cached_property
+    def _codes(self) -> list[NDArray[np.uint64]]:
+        _, codes = ids.sorted_codes(self.runs.item, self.judgements.item)
+        return [code.astype(np.uint64) << np.uint64(32) for code in codes]
 
     def places(self, at: Ints) -> Ints:
         """The rank of the items of some rows of the run among these rows, in the order of their
         bytes.
         """
-        return table.ordered(texts(self.run.item, at))[0]
+        return table.ordered(texts(self.runs.item, at))[0]
 
     def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
         """Raise `Collision` if rows with the same hash have different items."""
@@ -102,6 +102,12 @@ class ListedItems:
             and not texts(rows.item, at).equals(texts(others.item, there))
         ):
             raise Collision
+
+
+def _hashed(rows: Rows) -> NDArray[np.uint64]:
+    """A hash of the item of each row; a block that stands for several systems is hashed once."""
+    numbers = {id(block): ids.hashed(block) for block in rows.item}
+    return ids.joined([numbers[id(block)] for block in rows.item])
 
 
 def own_documents(rows: Rows) -> Bools:

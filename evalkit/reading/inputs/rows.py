@@ -72,7 +72,7 @@ class Piece(NamedTuple):
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class Rows:
     """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
 
