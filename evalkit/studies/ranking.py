@@ -81,13 +81,11 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     )
     catalogue = listed.read_stock(items, p.columns)
     stock = None if catalogue is None else catalogue.item
-    relevant = rules.rounded(
-        p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns)
-    )
     cuts = p.ks or KS
     columns = listed.other_columns(p.columns)
     options = rows.ListOptions.of(p, columns=columns, stock=stock)
     ranked = rows.Ranked(run or (), judged, queries, options)
+    relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     shared.checked(data.systems)

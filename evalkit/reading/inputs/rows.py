@@ -22,7 +22,7 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.rules import Field, Precision, Role
 from evalkit.system import PACKED
 
 ROLES = (
@@ -42,6 +42,7 @@ NO_SCORE: Mapping[str | None, str] = {None: ""}
 
 
 RUN, JUDGED, BESIDE = "run", "judged", "beside"
+BESIDE_ROLE = "attribute "  # and the name of a column with one value per query
 
 
 class Piece(NamedTuple):
@@ -67,9 +68,9 @@ class Piece(NamedTuple):
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
         if None not in self.scores:
             columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
-        return columns | (
-            {"not used": "rank"} if "score" in self.fields and "rank" in self.part.columns else {}
-        )
+        if "score" in self.fields and "rank" in self.part.columns:
+            columns["not used"] = "rank"
+        return columns
 
 
 @dataclass(eq=False)
@@ -95,9 +96,15 @@ class Rows:
         """Append the rows of a piece, once for each system of a wide table. in_place: as in
         `ListOptions`.
         """
-        columns, n = block.columns, block.rows
+        columns = block.columns
+        n = block.rows
         self.sources.append(block.part.fingerprint(n))
         self.columns.update(piece.printed)
+        attributes = {
+            role.removeprefix(BESIDE_ROLE): column
+            for role, column in columns.items()
+            if role.startswith(BESIDE_ROLE)
+        }
         for system, role in piece.scores.items():
             name = piece.name if system is None else system
             self.system.append(says(piece.part, columns.get("system")) or (name, n))
@@ -106,12 +113,7 @@ class Rows:
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
             self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
             self.grade.append(columns.get("grade"))
-            beside = {
-                r.removeprefix("attribute "): c
-                for r, c in columns.items()
-                if r.startswith("attribute ")
-            }
-            self.attributes.append(beside)
+            self.attributes.append(attributes)
             self.stretches.append((piece.part, n))
 
     def place(self, row: int) -> str:
@@ -164,7 +166,7 @@ class ListOptions:
         Rows without a unit are invalid, as they would form one unit.
         """
         return {
-            f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS)
+            f"{BESIDE_ROLE}{name}": Field(name, UNIT if name == self.unit else LABELS)
             for name in self.attributes
         }
 
@@ -221,73 +223,83 @@ class Ranked:
             *map(self._query_table, self.queries or ()),
         ]
 
+    @property
+    def grade(self) -> list[str]:
+        """The role of the grades, where the runs contain their judgements."""
+        return ["grade"] if self.graded else []
+
+    @property
+    def grade_precision(self) -> Precision:
+        """The widest type in which the grades were stored."""
+        columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
+        return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
+
     def _run(self, part: Part, name: str) -> Piece:
         """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
         mapping = self._mapping(part)
         wide = _wide(part, mapping.columns, self.options.systems)
-        grade = ["grade"] if self.graded else []
-        needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
-        if mapping.lacking(needed) == [("grade",)] and len(mapping.columns) == len(
-            mapping.candidates
-        ):
-            has, hint = (
-                ", ".join(map(repr, part.columns)),
-                roles_of.no_header(part.columns, "grade"),
-            )
-            raise refused(part.name, "no_grade", columns=has, hint=hint)
-        roles = mapping.resolved(needed, per_system="score")
-        _no_role(part, roles, self.beside)
-        order = [] if wide else [next(role for role in ORDER if role in roles)]
-        kept = [
-            role
-            for role in (*LISTED, *([] if wide else ["system"]), *order, *grade)
-            if role in roles
-        ]
-        fields = {role: Field(roles[role], RULES[role]) for role in kept}
-        fields |= {
-            f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()
-        }
-        fields |= self.options.attribute_fields if self.queries is None else {}
+        columns = self._resolved(part, mapping, [] if wide else [ORDER])
+        _refuse_attributes(part, columns, self.beside)
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
-        return Piece(RUN, part, fields, scores or {None: order[0]}, name)
+        named = list(LISTED)
+        if not wide:
+            order = "score" if "score" in columns else "rank"
+            scores = {None: order}
+            named += ["system", order]
+        named += self.grade
+        fields = {role: Field(columns[role], RULES[role]) for role in named if role in columns}
+        for system, column in wide.items():
+            fields[f"score {system}"] = Field(column, RULES["score"])
+        if self.queries is None:
+            fields |= self.options.attribute_fields
+        return Piece(RUN, part, fields, scores, name)
 
     def _mapping(self, part: Part) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
-        taken = [
-            name for name in self.beside if name not in ("query", "query_id", "qid")
-        ]  # these are the query always
+        # these are the query always
+        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]
         named = dict.fromkeys(self.beside, ATTRIBUTE)
         return roles_of.match(
             part.columns, RULES, chosen, part.name, taken, named, twofold=["query"]
         )
 
+    def _resolved(
+        self, part: Part, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
+    ) -> dict[str, str]:
+        """Role -> column; order: the roles of which one must order the lists, if the table is
+        long.
+        """
+        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade]
+        is_clear = len(mapping.columns) == len(mapping.candidates)
+        if is_clear and mapping.lacking(needed) == [("grade",)]:
+            names = ", ".join(map(repr, part.columns))
+            hint = roles_of.no_header(part.columns, "grade")
+            raise refused(part.name, "no_grade", columns=names, hint=hint)
+        return mapping.resolved(needed, per_system="score")
+
     def _judgements(self, part: Part) -> Piece:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
-        wanted = ("query", "item", "grade")
+        wanted = (*LISTED, "grade")
         chosen = self._given(part, wanted)
-        here = {
-            role: name for role, name in chosen.items() if role == "grade" or name in part.columns
-        }
-        roles = roles_of.match(part.columns, wanted, here, part.name).resolved(wanted)
-        return Piece(
-            JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE
-        )
+        for role in LISTED:
+            if chosen.get(role) not in part.columns:
+                chosen.pop(role, None)
+        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolved(wanted)
+        fields = {role: Field(columns[role], RULES[role]) for role in wanted}
+        return Piece(JUDGED, part, fields, NO_SCORE)
 
     def _query_table(self, part: Part) -> Piece:
-        chosen = (
-            {"query": name} if (name := self.options.columns.get("query")) in part.columns else {}
-        )
+        chosen = self._given(part, ["query"])
+        if chosen.get("query") not in part.columns:
+            chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(
-            ["query"]
-        )
-        return Piece(
-            BESIDE, part, {"query": Field(roles["query"])} | self.options.attribute_fields, NO_SCORE
-        )
+        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
+        fields = {"query": Field(mapping.resolved(["query"])["query"])}
+        return Piece(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
@@ -305,16 +317,14 @@ class Ranked:
         return rows
 
 
-def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
-    """Refuses a segment or unit that is what the ranks are made of."""
-    for name in extra:
-        for role in ("system", "item", "score", "rank", "grade"):
-            usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
-            if roles.get(role) == name or (
-                role not in roles and name in usual and name in part.columns
-            ):
-                why = f"{name!r} is the {role} column of {part.name}, with one value per row"
-                raise ParameterError(f"{ATTRIBUTE}: {why}")
+def _refuse_attributes(part: Part, columns: Mapping[str, str], attributes: Sequence[str]) -> None:
+    """Raise ParameterError for a segment or unit that is what the ranks are made of."""
+    for role in ("system", "item", "score", "rank", "grade"):
+        usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
+        names = {columns[role]} if role in columns else {*usual} & {*part.columns}
+        for name in names.intersection(attributes):
+            why = f"{name!r} is the {role} column of {part.name}, with one value per row"
+            raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
 def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
@@ -343,12 +353,10 @@ def says(part: Part, column: Any) -> Any:
     """The column that names the systems, or None; the tag of a TREC run counts only if there are
     several.
     """
-    named = "system" in part.folders
-    return (
-        None
-        if part.layout and not named and column is not None and len(column.unique()) < 2
-        else column
-    )
+    is_tag = part.layout is not None and "system" not in part.folders
+    if is_tag and column is not None and len(column.unique()) < 2:
+        return None
+    return column
 
 
 def names(parts: Sequence[Part]) -> list[str]:

@@ -143,33 +143,24 @@ def gathered(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts, systems = pa.chunked_array([shard.query for shard in shards]), tuple(shards[0].accounts)
+    texts = pa.chunked_array([shard.query for shard in shards])
     if not len(texts):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
     order = pc.sort_indices(texts).to_numpy()
     query = np.array(texts.take(order).to_pylist(), dtype=object)
-    accounts = {name: sum((shard.accounts[name] for shard in shards), NOTHING) for name in systems}
+    accounts = {
+        name: sum((shard.accounts[name] for shard in shards), NOTHING)
+        for name in shards[0].accounts
+    }
     _check(accounts, shards, query[0], ranked)
-
-    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-        return np.asarray(np.concatenate(parts)[order])
-
-    values: dict[tuple[str, Ask], Sums] = {}
-    for name, i in [*shards[0].values]:
-        parts = [
-            shard.values.pop((name, i)) for shard in shards
-        ]  # one by one, as two copies of all need not fit
-        bottom = [part.denominator for part in parts if part.denominator is not None]
-        values[name, asks[i]] = Sums(
-            joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else [])
-        )
+    attributes = {
+        name: np.concatenate([shard.attributes[name] for shard in shards])[order]
+        for name in ranked.options.attributes
+    }
     return Runs(
-        systems=systems,
+        systems=tuple(accounts),
         accounts=accounts,
-        attributes={
-            name: joined([shard.attributes[name] for shard in shards])
-            for name in ranked.options.attributes
-        },
+        attributes=attributes,
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -178,8 +169,22 @@ def gathered(
         unlisted=sum(shard.unlisted for shard in shards),
         query=query,
         top_grade=top,
-        values=values,
+        values=_joined_values(shards, asks, order),
     )
+
+
+def _joined_values(
+    shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
+) -> dict[tuple[str, Ask], Sums]:
+    """The values of all shards, taken from them one by one, as two copies of all need not fit."""
+    values = {}
+    for name, number in [*shards[0].values]:
+        sums = [shard.values.pop((name, number)) for shard in shards]
+        top = np.concatenate([own.numerator for own in sums])[order]
+        bottom = [own.denominator for own in sums if own.denominator is not None]
+        whole = Sums(top, np.concatenate(bottom)[order]) if bottom else Sums(top)
+        values[name, asks[number]] = whole
+    return values
 
 
 def _check(

@@ -10,7 +10,7 @@ import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut, exact
-from evalkit.reading.tables import columns as roles_of, duck
+from evalkit.reading.tables import duck
 from evalkit.reading.tables.parts import Part, at
 
 HIGHEST = 2**53  # above it a double does not hold every whole number
@@ -225,18 +225,6 @@ def widest(several: Iterable[Precision]) -> Precision:
     dtype('float32')
     """
     return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
-
-
-def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
-    """The widest type of the columns of a role in the parts; a part without such a column is
-    ignored.
-    """
-    columns = (
-        (part, roles_of.match(part.columns, [role], here, part.name).resolved().get(role))
-        for part in parts
-        for here in [{role: column for role, column in chosen.items() if column in part.columns}]
-    )
-    return widest(of(part, column) for part, column in columns if column)
 
 
 def rounded(threshold: float, to: Precision) -> float:
