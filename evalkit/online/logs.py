@@ -25,14 +25,14 @@ from evalkit.reading.tables.parts import Part, Selection, Source, names
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
 
 LOG = (
-    Role("session", required=True),
-    Role("position", rules.MEASURED, required=True),
-    Role("team", required=True),
-    Role("outcome", rules.MEASURED, required=True),
-    Role("user"),
-    Role("item"),
+    Role.declared("session", required=True),
+    Role.declared("position", required=True),
+    Role.declared("team", required=True),
+    Role.declared("outcome", required=True),
+    Role.declared("user"),
+    Role.declared("item"),
 )
-USERS = (Role("user"), Role("arm", required=True))
+USERS = (Role.declared("user"), Role.declared("arm", required=True))
 AGAIN = 100_000  # sessions that contradict themselves which are looked at for the first row
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy

@@ -306,10 +306,10 @@ def stretches(start: Ints, length: Ints) -> Ints:
 
 
 STOCK = (
-    rules.Role("item", required=True),
-    rules.Role("category", (rules.SHORT,)),
-    rules.Role("popularity", (rules.FINITE_OR_EMPTY, rules.NOT_NEGATIVE)),
-    rules.Role("user_share", (rules.FINITE_OR_EMPTY, rules.PROBABILITY)),
+    rules.Role.declared("item", required=True),
+    rules.Role.declared("category"),
+    rules.Role.declared("popularity"),
+    rules.Role.declared("user_share"),
 )
 OWN = ("category", "popularity", "user_share")  # roles that only this table has
 FEATURE = "feature_"

@@ -26,14 +26,14 @@ from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Coded
 
-ID, SYSTEM, WEIGHT = Role("id"), Role("system"), Role("weight", rules.WEIGHTS)
-LABEL = Role("label", required=True, plain=canonical)
+ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
+LABEL = Role.declared("label", required=True, plain=canonical)
 ROLES = (
     ID,
     SYSTEM,
     LABEL,
-    Role("score", rules.NUMBER, own=True, required=True),
-    Role("predicted"),
+    Role.declared("score", own=True, required=True),
+    Role.declared("predicted"),
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
@@ -522,8 +522,8 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 
 
 MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
-ACTUAL = Role("actual", rules.MEASURED, required=True)
-FORECASTS = (ID, SYSTEM, ACTUAL, Role("forecast", rules.MEASURED, own=True, required=True), WEIGHT)
+ACTUAL = Role.declared("actual", required=True)
+FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", own=True, required=True), WEIGHT)
 
 
 def forecasts_of(rows: Aligned) -> Outcomes:

@@ -26,12 +26,12 @@ from evalkit.reading.tables.rules import Field, Precision, Role
 from evalkit.system import PACKED
 
 ROLES = (
-    Role("system"),
-    Role("query", required=True),
-    Role("item", required=True),
-    Role("score", rules.NUMBER, own=True),
-    Role("rank", rules.RANKS),
-    Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
+    Role.declared("system"),
+    Role.declared("query", required=True),
+    Role.declared("item", required=True),
+    Role.declared("score", own=True),
+    Role.declared("rank"),
+    Role.declared("grade", required=True),
 )
 RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes

@@ -25,7 +25,7 @@ def facts(name: str) -> dict[str, Any]:
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
-SYNONYMS = {role: tuple[str, ...](names) for role, names in facts("roles").items()}
+SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
@@ -227,20 +227,20 @@ def match(
     """
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
     candidates = {}
+    used = {*taken, *chosen.values()}
     for role in roles:
         if role in chosen:
             candidates[role] = Candidates((chosen[role],), Why.NAMED)
             if chosen[role] not in names:
                 absent.setdefault(chosen[role], f"columns: {role}")
             continue
-        usual = (role, *SYNONYMS.get(role, ()))
-        present = [name for name in usual if name in names and name not in chosen.values()]
-        free = [name for name in present if name not in taken]
-        if role in twofold:
-            free = free or present
+        usual = [name for name in SYNONYMS.get(role, (role,)) if name in names]
+        free = [name for name in usual if name not in used]
+        if role in twofold and not free:
+            free = [name for name in usual if name not in chosen.values()]
         if free:
             why = Why.EXACT if free[0] == role else Why.USUAL
-            candidates[role] = Candidates(tuple(dict.fromkeys(free)), why)
+            candidates[role] = Candidates(tuple(free), why)
     return RoleMapping(candidates, absent, names, where)
 
 

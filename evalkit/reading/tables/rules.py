@@ -4,13 +4,14 @@ SQL.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut, exact
 from evalkit.reading.tables import duck
+from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.parts import Part, at
 
 HIGHEST = 2**53  # above it a double does not hold every whole number
@@ -112,6 +113,19 @@ PROBABILITIES: Rules = (FINITE, PROBABILITY)
 WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 
 
+CONTENT: Mapping[str, Rules] = {  # what roles.toml calls them
+    "text": TEXT,
+    "short text": (SHORT,),
+    "number": NUMBER,
+    "measured": MEASURED,
+    "rank": RANKS,
+    "grade": (FINITE_OR_EMPTY,),
+    "weight": WEIGHTS,
+    "amount or empty": (FINITE_OR_EMPTY, NOT_NEGATIVE),
+    "share or empty": (FINITE_OR_EMPTY, PROBABILITY),
+}
+
+
 @dataclass(frozen=True)
 class Role:
     """The use of a column: its name among `columns`, the rules of its values, in order, and whether
@@ -126,6 +140,18 @@ class Role:
     own: bool = False
     required: bool = False
     plain: Callable[[str], str] = str
+
+    @classmethod
+    def declared(
+        cls,
+        name: str,
+        *,
+        own: bool = False,
+        required: bool = False,
+        plain: Callable[[str], str] = str,
+    ) -> Self:
+        """A role of `roles.toml`, with the rules of its content there."""
+        return cls(name, CONTENT[facts("roles")[name]["content"]], own, required, plain)
 
 
 @dataclass(frozen=True)
