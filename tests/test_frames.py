@@ -19,7 +19,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes, runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import Depth
+from evalkit.reading.reductions.sharded import LastRank
 from evalkit.reading.tables import duck, frames, sources
 from evalkit.reading.tables.formats import Csv
 from evalkit.reading.tables.parts import Part
@@ -60,10 +60,10 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
     found = sharded.read(
         Ranked.of(table.to_reader()),
-        [Depth()],
+        [LastRank()],
         backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )
-    assert found.measure("system", Depth()).numerator.sum() == len(table)
+    assert found.measure("system", LastRank()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == (
         "record batches",
         20_000,

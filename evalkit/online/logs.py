@@ -22,7 +22,7 @@ from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, names
-from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
+from evalkit.reading.tables.rules import BrokenRule, Field, Fields, Role, split
 
 LOG = (
     Role.declared("session", required=True),
@@ -123,7 +123,7 @@ class LogBlock:
             checked = field.checked(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
             if role.startswith("attribute ") and duck.longest(columns[role]) > duck.LONGEST:
-                raise Refused(f"{field.column} is too long")
+                raise BrokenRule(f"{field.column} is too long")
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
         return [wrong if len(wrong) else Sessions.of(log)]
@@ -145,7 +145,7 @@ def _kept(
         found = engine.total(query, block)
     except InputError as error:
         refusal = _refusal(engine, chosen, fields, None)
-        raise (refusal if isinstance(error, Refused) else error) from None
+        raise (refusal if isinstance(error, BrokenRule) else error) from None
     wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
     kept = Sessions.joined(found) if not wrong else None
     if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):

@@ -29,8 +29,8 @@ from evalkit.parameters.kinds import (
     TEXTS,
     YES_NO,
     Costs,
-    Kind,
     Parameter,
+    ParameterKind,
     Threshold,
     a_number,
     a_size,
@@ -47,7 +47,7 @@ Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
 
 
-def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
+def option(kind: ParameterKind, text: str, default: Any = None, column: str = "") -> Any:
     """Return a field of a parameters class with its kind, one line of help and its default. None
     means: not given.
     """

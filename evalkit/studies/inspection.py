@@ -132,7 +132,7 @@ def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
-    given = aligned.Given(
+    given = aligned.PredictionTable(
         parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes
     )
     what, layout = "actual values and forecasts", given.layouts[0]

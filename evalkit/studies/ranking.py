@@ -27,8 +27,8 @@ from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     Ceiling,
-    Depth,
     InterpolatedPrecision,
+    LastRank,
     LowestGrade,
     PerQuery,
     Unjudged,
@@ -100,7 +100,7 @@ read = reports.reader(reports.Ranking)(study_of)
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    asked: list[Ask] = [Depth(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
+    asked: list[Ask] = [LastRank(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
     asked += [Ceiling(chosen, level) for chosen in settings.metrics if _limited(chosen)]
     for chosen in settings.metrics:
         asked.append(PerQuery(chosen, level))
@@ -355,7 +355,7 @@ class Ranking(Shown, Study):
         """
         metric = _curve_metric(self.primary)
         longest = max(
-            self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems
+            self.runs.measure(name, LastRank()).per_unit.max(initial=1) for name in self.systems
         )
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         for chosen in cuts:
@@ -494,7 +494,7 @@ def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
 def beyond(study: Ranking) -> tuple[int, list[str]]:
     """The last rank of any list, and the metrics whose cut-off lies beyond it."""
     last = max(
-        int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems
+        int(study.runs.measure(name, LastRank()).per_unit.max(initial=0)) for name in study.systems
     )
     return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
 

@@ -81,7 +81,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts = sources.parts(p.preds, p.header, limits.reading)
-    given = aligned.Given(
+    given = aligned.PredictionTable(
         parts,
         outcomes.FORECASTS,
         p.columns,

@@ -28,7 +28,7 @@ from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import is_spark_frame
 from evalkit.reading.tables.parts import Part, Selection, explained
-from evalkit.reading.tables.rules import Refused
+from evalkit.reading.tables.rules import BrokenRule
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -445,6 +445,6 @@ def _read(content: Any) -> Any:
     if not is_error:
         return result
     name, words = result
-    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](
-        words
-    )
+    raise {"InputError": InputError, "ParameterError": ParameterError, "BrokenRule": BrokenRule}[
+        name
+    ](words)

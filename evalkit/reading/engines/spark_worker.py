@@ -23,7 +23,7 @@ from typing import Any
 # once
 CELL = 2**20
 CELLS = "of bigint, place bigint, places bigint, cell binary"
-REFUSALS = ("InputError", "ParameterError", "Refused")
+REFUSALS = ("InputError", "ParameterError", "BrokenRule")
 
 
 @functools.cache

@@ -326,7 +326,7 @@ def read(
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class PredictionTable:
     """The parts of a table before they are read, with the parameters about their columns.
 
     roles: that the report declares. columns: role -> column. systems: the requested ones.

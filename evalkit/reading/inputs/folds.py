@@ -20,7 +20,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, Rule
+from evalkit.reading.tables.rules import Field, Precision, ValueRule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of cla
 Locate = Callable[
     [int], tuple[Part, int]
 ]  # the part that a row came from, and its number there, from 1
-FEATURE = Rule("hold finite numbers or nothing", None, "")
+FEATURE = ValueRule("hold finite numbers or nothing", None, "")
 FORECAST = "set task='number' for a forecast"
-TWO = Rule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
+TWO = ValueRule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
 # what a name says that is no fold
 TRAINING, TEST, DEVELOPMENT, YES_NO = (
     "training",
@@ -48,12 +48,12 @@ MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
-DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
-TIME = Rule("hold numbers or ISO dates as times", None, "")
+DATE = ValueRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
+TIME = ValueRule("hold numbers or ISO dates as times", None, "")
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class OmittedRows:
     """Rows, columns or folds that were read but not used: the reason, how many of how many, and
     their names.
     """
@@ -86,7 +86,7 @@ class Examples:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OmittedRows, ...] = ()
     features: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
     score: Mapping[str, Floats] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class Examples:
     def __len__(self) -> int:
         return self.label.size
 
-    def take(self, rows: Ints, rest: LeftOut) -> Examples:
+    def take(self, rows: Ints, rest: OmittedRows) -> Examples:
         """The rows `rows`; the rest is recorded as left out."""
         every = {
             name: getattr(self, name)
@@ -210,7 +210,7 @@ class Examples:
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
-        return self.take(rows, LeftOut(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
+        return self.take(rows, OmittedRows(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
 
 
 # Out-of-fold predictions
@@ -237,7 +237,7 @@ def predictions(
         rows.columns,
         id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
-        left_out=(LeftOut(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        left_out=(OmittedRows(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
@@ -350,7 +350,7 @@ def _without_development(e: Examples) -> Examples:
     if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
         return e
     aside = (sets == DEVELOPMENT)[e.fold.code]
-    rest = LeftOut(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
+    rest = OmittedRows(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
     return e.take(np.flatnonzero(~aside), rest)
 
 
@@ -358,7 +358,7 @@ def _without_development(e: Examples) -> Examples:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _FeatureColumns:
     """What the columns of one part are: features, those of them that were selected, roles ->
     column, and the ignored.
 
@@ -402,7 +402,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
         id=tables.Ids.of(rows.column("id")) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
-        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
+        left_out=(OmittedRows(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
         if own.ignored
         else (),
         read=len(rows),
@@ -410,7 +410,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     return e.sample(p.most_rows, p.seed)
 
 
-def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
+def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_FeatureColumns]:
     """The columns of each part. Raises InputError for a part without target or features, or with
     other columns.
     """
@@ -423,7 +423,7 @@ def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
     return columns
 
 
-def _columns(part: Part, p: reports.Validation) -> _Columns:
+def _columns(part: Part, p: reports.Validation) -> _FeatureColumns:
     """The columns of one part; raises InputError if it has no target or no feature."""
     chosen = dict(p.columns)
     if p.target is not None:
@@ -457,7 +457,7 @@ def _columns(part: Part, p: reports.Validation) -> _Columns:
         )
     for name in p.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
-    return _Columns(features, selected, roles, ignored)
+    return _FeatureColumns(features, selected, roles, ignored)
 
 
 def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:

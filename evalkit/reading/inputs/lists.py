@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
-from evalkit.reading.inputs.rows import Rows
+from evalkit.reading.inputs.rows import ListRows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import Part, Source
 
@@ -65,8 +65,8 @@ class ListedItems:
     hashes of these.
     """
 
-    runs: Rows
-    judgements: Rows
+    runs: ListRows
+    judgements: ListRows
     exact: bool
 
     @cached_property
@@ -92,7 +92,7 @@ class ListedItems:
         """
         return table.ordered(texts(self.runs.item, at))[0]
 
-    def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
+    def same(self, rows: ListRows, at: Ints, others: ListRows, there: Ints) -> None:
         """Raise `Collision` if rows with the same hash have different items."""
         if rows is others:
             at, there = at[at != there], there[at != there]
@@ -104,13 +104,13 @@ class ListedItems:
             raise Collision
 
 
-def _hashed(rows: Rows) -> NDArray[np.uint64]:
+def _hashed(rows: ListRows) -> NDArray[np.uint64]:
     """A hash of the item of each row; a block that stands for several systems is hashed once."""
     numbers = {id(block): ids.hashed(block) for block in rows.item}
     return ids.joined([numbers[id(block)] for block in rows.item])
 
 
-def own_documents(rows: Rows) -> Bools:
+def own_documents(rows: ListRows) -> Bools:
     """Which rows have the query itself as their item."""
     import pyarrow as pa
     import pyarrow.compute as pc

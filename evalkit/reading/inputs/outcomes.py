@@ -20,7 +20,7 @@ from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, unit_columns
-from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
+from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
@@ -156,7 +156,7 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted(Given):
+class Predicted(PredictionTable):
     """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
@@ -573,7 +573,7 @@ def refuse_two_classes(
 
 
 def read_forecasts(data: Any, **chosen: Any) -> Outcomes:
-    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given`
-    has it.
+    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as in
+    `PredictionTable`.
     """
-    return forecasts_of(Given.of(data, roles=FORECASTS, **chosen).rows())
+    return forecasts_of(PredictionTable.of(data, roles=FORECASTS, **chosen).rows())

@@ -45,7 +45,7 @@ RUN, JUDGED, BESIDE = "run", "judged", "beside"
 BESIDE_ROLE = "attribute "  # and the name of a column with one value per query
 
 
-class Piece(NamedTuple):
+class ListPart(NamedTuple):
     """A part of ranked lists (a run, judgements, or a table of queries) and its columns by role.
 
     scores: for each system of a wide table the role of its score; a single one, under None, for
@@ -74,7 +74,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(eq=False)
-class Rows:
+class ListRows:
     """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
 
     score: the negated rank if rows have no score. ranked: True if that rank is the row's place in
@@ -92,7 +92,7 @@ class Rows:
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: Piece, block: table.Block, *, in_place: bool) -> None:
+    def add(self, piece: ListPart, block: table.CheckedPart, *, in_place: bool) -> None:
         """Append the rows of a piece, once for each system of a wide table. in_place: as in
         `ListOptions`.
         """
@@ -212,7 +212,7 @@ class Ranked:
     # Which columns to read
 
     @cached_property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ListPart]:
         """All parts with their columns. Raises one InputError for all roles of a part without a
         column.
         """
@@ -234,7 +234,7 @@ class Ranked:
         columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
         return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
 
-    def _run(self, part: Part, name: str) -> Piece:
+    def _run(self, part: Part, name: str) -> ListPart:
         """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
@@ -254,7 +254,7 @@ class Ranked:
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields
-        return Piece(RUN, part, fields, scores, name)
+        return ListPart(RUN, part, fields, scores, name)
 
     def _mapping(self, part: Part) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
@@ -280,7 +280,7 @@ class Ranked:
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         return mapping.resolved(needed, per_system="score")
 
-    def _judgements(self, part: Part) -> Piece:
+    def _judgements(self, part: Part) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         wanted = (*LISTED, "grade")
@@ -290,25 +290,25 @@ class Ranked:
                 chosen.pop(role, None)
         columns = roles_of.match(part.columns, wanted, chosen, part.name).resolved(wanted)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
-        return Piece(JUDGED, part, fields, NO_SCORE)
+        return ListPart(JUDGED, part, fields, NO_SCORE)
 
-    def _query_table(self, part: Part) -> Piece:
+    def _query_table(self, part: Part) -> ListPart:
         chosen = self._given(part, ["query"])
         if chosen.get("query") not in part.columns:
             chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
         mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
         fields = {"query": Field(mapping.resolved(["query"])["query"])}
-        return Piece(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
+        return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
         given = self.options.columns
         return {} if part.layout else {role: given[role] for role in roles if role in given}
 
-    def rows(self, kind: str) -> Rows:
+    def rows(self, kind: str) -> ListRows:
         """The rows of all parts of one kind."""
-        rows = Rows()
+        rows = ListRows()
         for piece in self.pieces:
             if piece.kind == kind:
                 rows.add(

@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import exact
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListRows, Ranked
 from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
@@ -264,9 +264,9 @@ class Build:
     computed once.
     """
 
-    run: Rows
-    judged: Rows
-    beside: Rows
+    run: ListRows
+    judged: ListRows
+    beside: ListRows
     options: ListOptions
     exact: bool = False
 
@@ -280,7 +280,7 @@ class Build:
         return QueryCodes(names, run, judged, beside)
 
     @property
-    def parts(self) -> list[Rows]:
+    def parts(self) -> list[ListRows]:
         """The rows of the runs, of the judgements and of the table of queries, each once."""
         parts = [self.run]
         if self.judged is not self.run:
@@ -332,7 +332,7 @@ class Build:
                 f"{exact(high)}"
             )
 
-    def _pair(self, rows: Rows, query: Ints, row: int) -> str:
+    def _pair(self, rows: ListRows, query: Ints, row: int) -> str:
         """The query and item of a row, for errors. query: the places of the rows' queries."""
         item = listed.texts(rows.item, np.array([row]))[0].as_py()
         return f"query {self._queries.names[query[row]]!r} and item {item!r}"

@@ -177,7 +177,8 @@ def _frame(data: Any) -> Frame:
     if len(kept) < table.num_columns:
         table = table.select(kept)
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
-    table = table.rename_columns(names)
+    about = table.schema.metadata
+    table = table.rename_columns(names).replace_schema_metadata(about)
     halves = tuple(column.name for column in table.schema if column.type == pa.float16())
     for name in halves:
         place = names.index(name)

@@ -70,7 +70,7 @@ class Part(ABC):
     columns: tuple[str, ...]
     path: Path = Path()
     folders: Mapping[str, str | None] = field(default_factory=dict)
-    layout: trec.Layout | None = None
+    layout: trec.LineLayout | None = None
     only: tuple[str, Collection[str]] | None = None
     unnamed: ClassVar[bool] = (
         False  # whether no system can be called after it: a frame, or record batches

@@ -18,12 +18,12 @@ HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
 
-class Refused(InputError):
+class BrokenRule(InputError):
     """A block contains an invalid value; the reader of the blocks then finds its file and row."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class ValueRule:
     """A rule for the values of a column. text: the part of the error after "must". breaks: numbers
     -> True if invalid.
 
@@ -60,47 +60,49 @@ class Rule:
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
-PRESENT = Rule("not be empty", None, "{x} IS NULL")
-SHORT = Rule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
-FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
-FINITE_OR_EMPTY = Rule(
+PRESENT = ValueRule("not be empty", None, "{x} IS NULL")
+SHORT = ValueRule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
+FINITE = ValueRule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
+FINITE_OR_EMPTY = ValueRule(
     "be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True
 )
-FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True)
-MEASURABLE = Rule(
+FINITE_OR_NONE = ValueRule(
+    "be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True
+)
+MEASURABLE = ValueRule(
     f"lie within ±{LARGEST:g}",
     lambda x: np.abs(x) > LARGEST,
     f"{{finite}} AND abs({{x}}) > {LARGEST!r}",
 )
-RANK = Rule(
+RANK = ValueRule(
     "be a whole number of at least 1",
     lambda x: (x < 1) | (x != np.floor(x)),
     "{x} < 1 OR {x} % 1 <> 0",
 )
-COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
-ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
-PASS_OR_FAIL = Rule(
+COUNTABLE = ValueRule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
+ZERO_OR_ONE = ValueRule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+PASS_OR_FAIL = ValueRule(
     "be 0, 1 or empty",
     lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
     "{x} <> 0 AND {x} <> 1 AND ({real})",
     "pass@k and pass^k count the draws that pass",
     optional=True,
 )
-PROBABILITY = Rule(
+PROBABILITY = ValueRule(
     "be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1"
 )
-NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
-NO_HUGE_WEIGHT = Rule(
+NOT_NEGATIVE = ValueRule("be 0 or more", lambda x: x < 0, "{x} < 0")
+NO_HUGE_WEIGHT = ValueRule(
     f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE
 )
-NO_TINY_WEIGHT = Rule(
+NO_TINY_WEIGHT = ValueRule(
     f"be 0 or at least {LEAST_WEIGHT:g}",
     lambda x: (x > 0) & (x < LEAST_WEIGHT),
     f"{{x}} > 0 AND {{x}} < {LEAST_WEIGHT!r}",
     _RESCALE,
 )
 
-Rules = tuple[Rule, ...]
+Rules = tuple[ValueRule, ...]
 TEXT: Rules = (PRESENT,)
 ANY: Rules = ()
 NUMBER: Rules = (FINITE,)
@@ -192,10 +194,10 @@ class Field:
         return numbers if numbers.all() else numbers + 0.0  # −0.0 and 0.0 are one number
 
     def _error(
-        self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None
+        self, rule: ValueRule, part: Part | None, got: Any, row: int, before: int | None
     ) -> InputError:
         if part is None:
-            return Refused(f"{self.column} must {rule.text}")
+            return BrokenRule(f"{self.column} must {rule.text}")
         return rule.error(part, self.column, got, 0 if before is None else before + row + 1)
 
 

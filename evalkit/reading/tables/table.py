@@ -215,7 +215,7 @@ Column = TypeVar("Column")
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CheckedPart:
     """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of
     doubles.
     """
@@ -230,7 +230,7 @@ class Block:
 class Table:
     """The rows of several parts, in sequence."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[CheckedPart]
 
     def __len__(self) -> int:
         return sum(block.rows for block in self.blocks)
@@ -328,7 +328,7 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
-def block(part: Part, fields: Fields) -> Block:
+def block(part: Part, fields: Fields) -> CheckedPart:
     """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a
     rule.
     """
@@ -336,7 +336,7 @@ def block(part: Part, fields: Fields) -> Block:
     rows = len(next(iter(columns.values())))
     if not rows:
         raise part.no_rows()
-    return Block(
+    return CheckedPart(
         part,
         fields,
         {role: column.checked(columns[role], part) for role, column in fields.items()},
