@@ -384,9 +384,7 @@ class PredictionTable:
         """
         mapping = self.mappings[part]
         own, *further = [role for role in roles if role.own]
-        wide = {}
-        if own.name not in mapping.candidates:
-            wide = roles_of.wide(part.columns, f"{own.name}_", self.systems, part.name)
+        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
         columns = mapping.resolved(needed, [role.name for role in roles], own.name)
         if not wide:
@@ -397,6 +395,10 @@ class PredictionTable:
             _add(role, fields, columns, part)
         system = None if wide else columns.get("system")
         return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
+
+    def wide(self, part: Part, role: str) -> dict[str, str]:
+        """System -> its column of a role, where each has one."""
+        return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
 
     def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""

@@ -223,14 +223,9 @@ def predictions(
 
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
     """
-    held = replace(reading, rows=reading.held)
-    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
-        if engine:
-            raise InputError(
-                roles_of.sentence("too_long", rows=backends.rows_of(engine, parts), most=held.rows)
-            )
+    _refuse_too_long(parts, p, reading)
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
-    found = _examples(
+    examples = _examples(
         rows,
         rows.shared,
         _classes(rows.shared["label"], p.task),
@@ -241,22 +236,38 @@ def predictions(
         read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
-    if found.repeat is not None:
-        _repeats_agree(rows, found)
-        if found.fold is not None and len(found.fold.names) == 1:
-            found = replace(found, fold=found.repeat, repeat=None)  # one holdout in each repeat
-    elif found.id is not None:
-        _refuse_unnamed_repeat(parts[0], found.id)
-    if found.id is not None:
-        _refuse_again(rows, found.id)
-    if len(found.classes) > 2:
-        count = np.bincount(found.label)
-        rare = len(count) - 1 - int(count[::-1].argmin())
-        got = f"{found.classes[rare]!r} as one of {len(count)}"
-        raise TWO.of(rows.locate, rows.columns["label"], int((found.label == rare).argmax()), got)
-    if len(found) > USUAL.reading.rows:
+    if examples.repeat is not None:
+        _repeats_agree(rows, examples)
+        if examples.fold is not None and len(examples.fold.names) == 1:
+            # one holdout in each repeat
+            examples = replace(examples, fold=examples.repeat, repeat=None)
+    if examples.id is not None:
+        if "repeat" not in rows.shared:
+            _refuse_unnamed_repeat(parts[0], examples.id)
+        _refuse_again(rows, examples.id)
+    if len(examples.classes) > 2:
+        raise _third_class(rows, examples)
+    if len(examples) > USUAL.reading.rows:
         duck.release()
-    return _without_development(found)
+    return _without_development(examples)
+
+
+def _refuse_too_long(parts: Sequence[Part], p: reports.Validation, reading: Reading) -> None:
+    """Raise InputError for more rows than can be held in memory."""
+    held = replace(reading, rows=reading.held)
+    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
+        if engine:
+            rows = backends.rows_of(engine, parts)
+            raise InputError(roles_of.sentence("too_long", rows=rows, most=held.rows))
+
+
+def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
+    """The error for a label of more than two classes, at the first row of the rarest."""
+    count = np.bincount(examples.label)
+    rare = len(count) - 1 - int(count[::-1].argmin())
+    row = int((examples.label == rare).argmax())
+    got = f"{examples.classes[rare]!r} as one of {len(count)}"
+    return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:

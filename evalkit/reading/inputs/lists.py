@@ -130,6 +130,18 @@ def plain_texts(items: Any) -> Any:
     return pc.replace_substring_regex(lower, r"\.[a-z][a-z0-9]{0,4}$", "")
 
 
+def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bools:
+    """Which items differ from a judged item of their query, but only in case or ending.
+
+    items, judged: Arrow text; query, judged_query: the number of the query of each.
+    """
+    plain, codes = ids.sorted_codes([plain_texts(items)], [plain_texts(judged)])
+    pairs = np.unique(judged_query * len(plain) + codes[1])
+    is_near = np.isin(query * len(plain) + codes[0], pairs)
+    _, whole = ids.sorted_codes([items], [judged])
+    return np.asarray(is_near & ~np.isin(whole[0], whole[1]))
+
+
 def texts(blocks: Sequence[Any], at: Ints) -> Any:
     """The items of some rows, from a sequence of blocks, as Arrow text (large_string)."""
     import pyarrow as pa

@@ -178,8 +178,7 @@ class Predicted(PredictionTable):
         actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
         if actual - {*roles.values()}:
             return "multi-label"
-        wide = roles_of.wide(part.columns, "score_", self.systems, part.name)
-        if "score" in roles or wide:
+        if "score" in roles or self.wide(part, "score"):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
@@ -304,12 +303,7 @@ def no_weight(where: str, column: str) -> InputError:
 
 def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     labels = rows.shared["label"]
-    column = rows.columns["label"]
-    if len(labels.names) > 2:
-        counts = np.bincount(labels.code).tolist()
-        rare = rarest(dict(zip(labels.names, counts, strict=True)))
-        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
-    hit, miss = two_labels(list(labels.names), positive, part.name, column)
+    hit, miss = _hit_and_miss(rows, labels, positive, part)
     actual = (np.array(labels.names) == hit)[labels.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, own in score.items() if own.min() >= 0.5 and own.max() <= 1]
@@ -318,6 +312,18 @@ def _binary(rows: Aligned, positive: str | None, part: parts.Part) -> Outcomes:
     if "predicted" in rows.columns:
         return _decided_outcomes(outcomes)
     return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
+
+
+def _hit_and_miss(
+    rows: Aligned, labels: Coded, positive: str | None, part: parts.Part
+) -> tuple[str, str]:
+    """The positive and the negative label; raises InputError for a row with a third one."""
+    column = rows.columns["label"]
+    if len(labels.names) > 2:
+        counts = np.bincount(labels.code).tolist()
+        rare = rarest(dict(zip(labels.names, counts, strict=True)))
+        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
+    return two_labels(list(labels.names), positive, part.name, column)
 
 
 def _decided_outcomes(outcomes: Outcomes) -> Outcomes:

@@ -100,11 +100,7 @@ class ListRows:
         n = block.rows
         self.sources.append(block.part.fingerprint(n))
         self.columns.update(piece.printed)
-        attributes = {
-            role.removeprefix(BESIDE_ROLE): column
-            for role, column in columns.items()
-            if role.startswith(BESIDE_ROLE)
-        }
+        attributes = _attributes(columns)
         for system, role in piece.scores.items():
             name = piece.name if system is None else system
             self.system.append(says(piece.part, columns.get("system")) or (name, n))
@@ -120,6 +116,15 @@ class ListRows:
         """The file and the row there, from 1, of a row of the whole."""
         part, number = table.located(self.stretches, row)
         return part.place(number)
+
+
+def _attributes(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns with one value per query, by their names."""
+    return {
+        role.removeprefix(BESIDE_ROLE): column
+        for role, column in columns.items()
+        if role.startswith(BESIDE_ROLE)
+    }
 
 
 @dataclass(frozen=True, eq=False)

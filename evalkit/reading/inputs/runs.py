@@ -153,14 +153,10 @@ def gathered(
         for name in shards[0].accounts
     }
     _check(accounts, shards, query[0], ranked)
-    attributes = {
-        name: np.concatenate([shard.attributes[name] for shard in shards])[order]
-        for name in ranked.options.attributes
-    }
     return Runs(
         systems=tuple(accounts),
         accounts=accounts,
-        attributes=attributes,
+        attributes=_joined_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -171,6 +167,15 @@ def gathered(
         top_grade=top,
         values=_joined_values(shards, asks, order),
     )
+
+
+def _joined_attributes(
+    shards: Sequence[Measured], names: Sequence[str], order: Ints
+) -> dict[str, np.ndarray]:
+    """The attributes of the queries of all shards."""
+    return {
+        name: np.concatenate([shard.attributes[name] for shard in shards])[order] for name in names
+    }
 
 
 def _joined_values(
@@ -413,9 +418,6 @@ class Build:
         """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
 
-        values: dict[tuple[str, int], Sums] = {}
-        for name, (rankings, _) in systems.items():
-            values |= {(name, number): ask(rankings) for number, ask in enumerate(asks)}
         accounts = {name: account for name, (_, account) in systems.items()}
         return Measured(
             query=pa.array(self._queries.names[self._population], pa.large_string()),
@@ -427,7 +429,11 @@ class Build:
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
             accounts=accounts,
-            values=values,
+            values={
+                (name, number): ask(rankings)
+                for name, (rankings, _) in systems.items()
+                for number, ask in enumerate(asks)
+            },
         )
 
     def _first_of_idle(self, accounts: Mapping[str, Account]) -> dict[str, str]:
@@ -525,14 +531,12 @@ class Build:
         judged = judged[wanted[self._queries.judged[judged]]]
         if not len(rows) or not len(judged):
             return np.zeros(0, np.int64)
-        items = [listed.texts(self.run.item, rows), listed.texts(self.judged.item, judged)]
-        plain, codes = ids.sorted_codes(*([listed.plain_texts(texts)] for texts in items))
-        pairs = np.unique(self._queries.judged[judged] * len(plain) + codes[1])
-        is_near = np.isin(self._list[rows] % queries * len(plain) + codes[0], pairs)
-        _, whole = ids.sorted_codes(*([texts] for texts in items))
-        is_other = ~np.isin(whole[0], whole[1])
-        lists = self._list[rows][is_near & is_other]
-        return np.flatnonzero(np.bincount(lists, minlength=len(self._ends) - 1))
+        lists = self._list[rows]
+        run, judgements = listed.texts(self.run.item, rows), listed.texts(self.judged.item, judged)
+        is_near = listed.is_respelled(
+            run, lists % queries, judgements, self._queries.judged[judged]
+        )
+        return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._ends) - 1))
 
     def _unjudged_top(self, wanted: Bools) -> Ints:
         """The rows without a judgement among the first of each list of the wanted queries."""

@@ -227,21 +227,28 @@ def match(
     """
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
     candidates = {}
-    used = {*taken, *chosen.values()}
+    unnamed = [name for name in names if name not in chosen.values()]
+    free = [name for name in unnamed if name not in taken]
     for role in roles:
         if role in chosen:
             candidates[role] = Candidates((chosen[role],), Why.NAMED)
             if chosen[role] not in names:
                 absent.setdefault(chosen[role], f"columns: {role}")
             continue
-        usual = [name for name in SYNONYMS.get(role, (role,)) if name in names]
-        free = [name for name in usual if name not in used]
-        if role in twofold and not free:
-            free = [name for name in usual if name not in chosen.values()]
-        if free:
-            why = Why.EXACT if free[0] == role else Why.USUAL
-            candidates[role] = Candidates(tuple(free), why)
+        found = _candidates(role, free)
+        if found is None and role in twofold:
+            found = _candidates(role, unnamed)
+        if found is not None:
+            candidates[role] = found
     return RoleMapping(candidates, absent, names, where)
+
+
+def _candidates(role: str, names: Collection[str]) -> Candidates | None:
+    """The columns that are named as a role, None if there is none."""
+    usual = tuple(name for name in SYNONYMS.get(role, (role,)) if name in names)
+    if not usual:
+        return None
+    return Candidates(usual, Why.EXACT if usual[0] == role else Why.USUAL)
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:

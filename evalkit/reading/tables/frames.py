@@ -180,10 +180,21 @@ def _frame(data: Any) -> Frame:
     about = table.schema.metadata
     table = table.rename_columns(names).replace_schema_metadata(about)
     halves = tuple(column.name for column in table.schema if column.type == pa.float16())
-    for name in halves:
-        place = names.index(name)
-        table = table.set_column(place, name, table.column(place).cast(pa.float32()))
-    return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
+    return Frame(
+        name=NAME,
+        columns=tuple(names),
+        table=_in_single_precision(table, halves) if halves else table,
+        halves=halves,
+        mixed=mixed,
+    )
+
+
+def _in_single_precision(table: Any, columns: Sequence[str]) -> Any:
+    """The Arrow table with these columns as float32."""
+    for name in columns:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, table.column(place).cast("float32"))
+    return table
 
 
 class _Folder:
