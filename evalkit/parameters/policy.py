@@ -125,7 +125,7 @@ class Trusted(Claim):
 
 
 @dataclass(frozen=True)
-class Rule:
+class PolicyRule:
     """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data
     do not tell.
     """
@@ -152,7 +152,7 @@ class Policy:
     the report prints.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     name: str
     level: float | None = None
 
@@ -281,7 +281,7 @@ def gate(name: str, value: Any) -> Policy | None:
     if stated is None or stated.endswith(SUFFIX):
         return stated if stated is None else read(Path(stated))
     try:
-        return Policy((Rule(stated, claim(stated), name),), name)
+        return Policy((PolicyRule(stated, claim(stated), name),), name)
     except WrongRule as error:
         raise ParameterError(
             f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}"
@@ -308,7 +308,7 @@ def read(path: Path) -> Policy:
         if "that" not in values:
             raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
         rules.append(
-            Rule(
+            PolicyRule(
                 table["that"],
                 values["that"],
                 f"{path.name}, rule {i + 1}",

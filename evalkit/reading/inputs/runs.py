@@ -249,7 +249,7 @@ class Judgements(NamedTuple):
     negative: int
 
 
-class Order(NamedTuple):
+class RankOrder(NamedTuple):
     """Rows list by list, best rank first, and which of them have the score of the one before."""
 
     rows: Ints
@@ -472,9 +472,9 @@ class Build:
         return len(items) - int(pc.sum(known).as_py() or 0)
 
     @cached_property
-    def _order(self) -> Order:
+    def _order(self) -> RankOrder:
         """The order of all rows."""
-        return Order(*ids.by_rank(self._list, ids.joined(self.run.score), self._items.places))
+        return RankOrder(*ids.by_rank(self._list, ids.joined(self.run.score), self._items.places))
 
     @cached_property
     def _remaining(self) -> Bools | slice:
@@ -485,7 +485,7 @@ class Build:
         return remaining
 
     @cached_property
-    def _ranked(self) -> Order:
+    def _ranked(self) -> RankOrder:
         """The order of the rows that are not left out."""
         if isinstance(self._remaining, slice):
             return self._order
@@ -494,7 +494,7 @@ class Build:
         after_own = np.append(False, ~self._remaining[:-1])
         before_tied = np.append(False, tied[:-1])
         tied = tied & (~after_own | before_tied)
-        return Order(self._order.rows[self._remaining], tied[self._remaining])
+        return RankOrder(self._order.rows[self._remaining], tied[self._remaining])
 
     @cached_property
     def _ends(self) -> Ints:
