@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from whole_pages import published, told, whole
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.names import usual
 from evalkit.pages import classification_page
@@ -190,3 +190,8 @@ def test_decisions_with_an_empty_cell_are_named_as_not_used():
     )
     study = classification.read(table, metrics="accuracy")
     assert study.unused_decisions == ("predicted",)
+
+
+def test_a_column_of_decisions_that_is_not_there_is_refused_for_a_stated_kind_too():
+    with pytest.raises(ParameterError, match="columns: predicted: data frame has no column 'nope'"):
+        classification.read(decided(), kind="binary", columns="predicted=nope")
