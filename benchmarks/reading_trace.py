@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from syntax import NO_CODE
 
 import evalkit as ek
 from evalkit.online import logs
@@ -36,14 +37,6 @@ HOME = Path(ek.__file__).parent
 ROWS, TIMED = 400, 1_000  # of the frame that is traced, and of the one whose reading is timed
 REPEATS = 25
 MATCHING = ("reading/tables/columns.py:match",)
-LAYOUT = (
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-)
 
 
 class Function(NamedTuple):
@@ -161,7 +154,7 @@ def counted(text: str) -> int:
     depth = len(text) - len(text.lstrip(" "))
     plain = "".join(line[depth:] for line in text.splitlines(keepends=True))
     read = tokenize.generate_tokens(io.StringIO(plain).readline)
-    return sum(token.type not in LAYOUT for token in read)
+    return sum(token.type not in NO_CODE for token in read)
 
 
 # The reports --------------------------------------------------------------------------------------
