@@ -334,6 +334,7 @@ OTHERS = {
     "contenders",
     "faults",
     "figures",
+    "reading_trace",
     "results",
     "run",
     "syntax",
