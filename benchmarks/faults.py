@@ -263,8 +263,8 @@ FAULTS = (
     # Reading
     Fault(
         "reading/inputs/runs.py",
-        "keep = ~ordered.same & (grade >= 0)",
-        "keep = ~ordered.same & (grade > 0)",
+        "counts = ~ordered.same & (grade >= 0)",
+        "counts = ~ordered.same & (grade > 0)",
         "judgements of 0 are dropped",
     ),
     Fault(
@@ -275,8 +275,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/runs.py",
-        "missing=int((count[known] == 0).sum())",
-        "missing=int((count[~known] == 0).sum())",
+        "missing=int((count[self._is_judged] == 0).sum())",
+        "missing=int((count[~self._is_judged] == 0).sum())",
         "missing queries of the wrong group",
     ),
     Fault(
@@ -287,8 +287,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/aligned.py",
-        "for at in rows[1:]:",
-        "for at in rows[1:2]:",
+        "for own in rows[1:]:",
+        "for own in rows[1:2]:",
         "only two systems are compared",
     ),
     Fault(

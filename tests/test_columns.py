@@ -49,6 +49,43 @@ def test_a_column_has_one_use():
     ).resolved() == {"query": "qid"}
 
 
+def test_a_column_has_its_role_by_the_surest_of_three_ways():
+    mapping = columns.match(
+        ["mine", "item", "qid"], ["score", "item", "query"], {"score": "mine"}, "f.csv"
+    )
+    whys = {role: candidates.why for role, candidates in mapping.candidates.items()}
+    assert whys == {
+        "score": columns.Why.NAMED,
+        "item": columns.Why.EXACT,
+        "query": columns.Why.USUAL,
+    }
+
+
+def test_a_usual_name_beside_the_exact_one_is_the_runner_up():
+    mapping = columns.match(["qid", "query"], ["query"], {}, "f.csv")
+    assert mapping.candidates["query"].columns == ("query", "qid")
+
+
+def test_a_twofold_role_shares_a_column_with_another_use():
+    mapping = columns.match(["user_id"], ["query"], {}, "f.csv", ["user_id"], twofold=["query"])
+    assert mapping.columns == {"query": "user_id"}
+
+
+@pytest.mark.parametrize("decisions", [[], ["prediction"]])
+def test_columns_are_matched_once(decisions, monkeypatch):
+    calls = []
+    match = columns.match
+
+    def counted(*arguments, **named):
+        calls.append(arguments)
+        return match(*arguments, **named)
+
+    monkeypatch.setattr(columns, "match", counted)
+    cells = {"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]}
+    outcomes.read(pd.DataFrame({**cells, **{name: [0, 1] for name in decisions}}))
+    assert len(calls) == 1
+
+
 def test_refuses_two_synonyms():
     message = (
         r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: "

@@ -16,12 +16,13 @@ from engine_samples import classified
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import runs
+from evalkit.reading.inputs import outcomes, runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import Depth
-from evalkit.reading.tables import sources
+from evalkit.reading.reductions.sharded import LastRank
+from evalkit.reading.tables import duck, frames, sources
 from evalkit.reading.tables.formats import Csv
+from evalkit.reading.tables.parts import Part
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,10 +60,10 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
     found = sharded.read(
         Ranked.of(table.to_reader()),
-        [Depth()],
+        [LastRank()],
         backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )
-    assert found.measure("system", Depth()).numerator.sum() == len(table)
+    assert found.measure("system", LastRank()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == (
         "record batches",
         20_000,
@@ -195,3 +196,50 @@ def test_a_database_that_failed_is_opened_anew():
     with suppress(InputError):
         classification.read(pa.table(columns | {"bin": nested}), segments="bin")
     assert classification.read(pa.table(columns)).estimates["n"].iloc[0] == 40
+
+
+# Without a query ----------------------------------------------------------------------------------
+
+
+TEXTUAL = {
+    "text": pa.array(["a", "", None]),
+    "large text": pa.array(["a", "", None], pa.large_string()),
+    "category": pa.array(["a", "", None]).dictionary_encode(),
+    "whole numbers": pa.array([-7, 2**62, None]),
+    "whole numbers without a sign": pa.array([7, 2**63, None], pa.uint64()),
+    "booleans": pa.array([True, False, None]),
+}
+NUMERIC = {
+    "whole numbers": pa.array([-7, 2**53 + 1, None]),
+    "whole numbers without a sign": pa.array([7, 2**63, None], pa.uint64()),
+    "booleans": pa.array([True, False, None]),
+    "single precision": pa.array([0.1, None], pa.float32()),
+    "half precision": pa.array(np.array([0.1], np.float16)),
+}
+
+
+def part_with(column):
+    """A frame of one column, x."""
+    part = frames.part_of(pa.table({"x": column}))
+    assert isinstance(part, frames.Frame)
+    return part
+
+
+@pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
+def test_a_cast_to_text_is_that_of_a_query(column):
+    part = part_with(column)
+    cast, queried = part._read({"role": "x"}, {}), Part._read(part, {"role": "x"}, {})
+    assert cast["role"].to_pylist() == queried["role"].to_pylist()
+
+
+@pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
+def test_a_cast_to_doubles_is_that_of_a_query(column):
+    part = part_with(column)
+    cast, queried = part._read({}, {"role": "x"}), Part._read(part, {}, {"role": "x"})
+    assert cast["role"].to_pylist() == queried["role"].to_pylist()
+
+
+def test_a_clean_frame_needs_no_query(monkeypatch):
+    monkeypatch.setattr(duck, "sql", None)
+    frame = pd.DataFrame({"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]})
+    assert outcomes.read(frame).actual.tolist() == [0, 1]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from whole_pages import published, told, whole
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.names import usual
 from evalkit.pages import classification_page
@@ -234,3 +234,8 @@ def test_any_name_of_the_column_of_decisions_is_printed():
     frame = decided().rename(columns={"predicted": name})
     study = classification.read(frame, columns={"predicted": name})
     assert f"decisions in {name}" in classification_page.confusion(study).text
+
+
+def test_a_column_of_decisions_that_is_not_there_is_refused_for_a_stated_kind_too():
+    with pytest.raises(ParameterError, match="columns: predicted: data frame has no column 'nope'"):
+        classification.read(decided(), kind="binary", columns="predicted=nope")

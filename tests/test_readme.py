@@ -387,6 +387,7 @@ OTHERS = {
     "faults",
     "figures",
     "guard",
+    "reading_trace",
     "results",
     "run",
     "syntax",

@@ -17,8 +17,8 @@ from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
-    Depth,
     InterpolatedPrecision,
+    LastRank,
     PerQuery,
     Unjudged,
 )
@@ -31,7 +31,7 @@ EVERY = [
     if row.structure == "rankings"
 ]
 ASKS = [PerQuery(chosen, 1.0, ties) for chosen in EVERY for ties in (None, *ranking.TIES)]
-ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
+ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), LastRank()]
 
 
 @pytest.fixture(params=[10**9, 250 * 10**6])

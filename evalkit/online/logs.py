@@ -22,17 +22,17 @@ from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, names
-from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
+from evalkit.reading.tables.rules import BrokenRule, Field, Fields, Role, split
 
 LOG = (
-    Role("session", required=True),
-    Role("position", rules.MEASURED, required=True),
-    Role("team", required=True),
-    Role("outcome", rules.MEASURED, required=True),
-    Role("user"),
-    Role("item"),
+    Role.declared("session", required=True),
+    Role.declared("position", required=True),
+    Role.declared("team", required=True),
+    Role.declared("outcome", required=True),
+    Role.declared("user"),
+    Role.declared("item"),
 )
-USERS = (Role("user"), Role("arm", required=True))
+USERS = (Role.declared("user"), Role.declared("arm", required=True))
 AGAIN = 100_000  # sessions that contradict themselves which are looked at for the first row
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
@@ -123,7 +123,7 @@ class LogBlock:
             checked = field.checked(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
             if role.startswith("attribute ") and duck.longest(columns[role]) > duck.LONGEST:
-                raise Refused(f"{field.column} is too long")
+                raise BrokenRule(f"{field.column} is too long")
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
         return [wrong if len(wrong) else Sessions.of(log)]
@@ -145,7 +145,7 @@ def _kept(
         found = engine.total(query, block)
     except InputError as error:
         refusal = _refusal(engine, chosen, fields, None)
-        raise (refusal if isinstance(error, Refused) else error) from None
+        raise (refusal if isinstance(error, BrokenRule) else error) from None
     wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
     kept = Sessions.joined(found) if not wrong else None
     if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):
@@ -425,11 +425,17 @@ def _fields(
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    of_users = "team" in needed and roles_of.match(part.columns, ["arm"], {}, part.name).has("arm")
-    otherwise = "; a table with one row per user is given as users=FILE" if of_users else ""
-    columns = roles_of.match(
-        part.columns, list(values), here, part.name, attributes, named
-    ).resolved(needed, otherwise)
+    of_users = "team" in needed and bool(
+        roles_of.match(part.columns, ["arm"], {}, part.name).candidates
+    )
+    mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
+    try:
+        columns = mapping.resolved(needed)
+    except InputError as error:
+        if not (of_users and mapping.lacking(needed)):
+            raise
+        users = "a table with one row per user is given as users=FILE"
+        raise InputError(f"{error}; {users}") from None
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}

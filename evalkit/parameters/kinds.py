@@ -551,7 +551,7 @@ NUMERIC = ("float", "int")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """The kind of a parameter.
 
     words: a description of its values, for the help and the docs. accepts: the type of the argument
@@ -580,12 +580,14 @@ class Parameter:
 
     name: str
     default: Any
-    kind: Kind
+    kind: ParameterKind
     help: str = ""
     column: str = ""
 
 
-def a_number(above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> Kind:
+def a_number(
+    above: float = -math.inf, below: float = math.inf, least: float = -math.inf
+) -> ParameterKind:
     """A finite number of at least `least`, and strictly between two bounds."""
     words = (
         f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
@@ -601,10 +603,10 @@ def a_number(above: float = -math.inf, below: float = math.inf, least: float = -
     schema = {"type": "number"} | {
         key: bound for key, bound in bounds.items() if math.isfinite(bound)
     }
-    return Kind(words, "float", schema, read)
+    return ParameterKind(words, "float", schema, read)
 
 
-def a_whole_number(least: int = 1, most: int | None = None) -> Kind:
+def a_whole_number(least: int = 1, most: int | None = None) -> ParameterKind:
     """A whole number of at least `least` and at most `most`."""
 
     def read(name: str, value: Any) -> int | None:
@@ -614,7 +616,7 @@ def a_whole_number(least: int = 1, most: int | None = None) -> Kind:
         return stated
 
     words = f"a whole number of at least {least}" + (f" and at most {most}" if most else "")
-    return Kind(
+    return ParameterKind(
         words,
         "int",
         {"type": "integer", "minimum": least} | ({"maximum": most} if most else {}),
@@ -622,10 +624,10 @@ def a_whole_number(least: int = 1, most: int | None = None) -> Kind:
     )
 
 
-def one_of(*allowed: str) -> Kind:
+def one_of(*allowed: str) -> ParameterKind:
     """One of the allowed texts."""
     words = "one of " + ", ".join(f'"{text}"' if "," in text else text for text in allowed)
-    return Kind(
+    return ParameterKind(
         words,
         "str",
         {"type": "string", "enum": [*allowed]},
@@ -633,18 +635,20 @@ def one_of(*allowed: str) -> Kind:
     )
 
 
-def a_size(least: int) -> Kind:
+def a_size(least: int) -> ParameterKind:
     """A number of bytes, such as "2GB"."""
     words = f"a size of at least {least // 10**6}MB"
-    return Kind(
+    return ParameterKind(
         words, "str", {"type": ["string", "integer"]}, lambda name, value: size(name, value, least)
     )
 
 
 def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
     """Planned shares by arm, or the word `unknown`; None if none are given."""
-    if value is None or value == UNKNOWN:
-        return value
+    if value is None:
+        return None
+    if value == UNKNOWN:
+        return UNKNOWN
     return {
         arm: required(name, number(name, share, above=0))
         for arm, share in mapping(name, value).items()
@@ -674,8 +678,8 @@ def _as_given(_: str, value: Any) -> Any:
 
 
 # of a notebook: all that it says of a parameter is its default
-VALUE = Kind("", "float", {}, _as_given)
-WRITTEN = Kind("", "str", {"type": "string"}, _as_given)
+VALUE = ParameterKind("", "float", {}, _as_given)
+WRITTEN = ParameterKind("", "str", {"type": "string"}, _as_given)
 LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
 MAPPING: Schema = {"type": ["string", "object"]}
 NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
@@ -684,22 +688,30 @@ WHOLES: Schema = {
     "items": {"type": "integer", "minimum": 1},
 }
 
-DATA = Kind("a path, folder or pattern, or several", "Tables", LIST, paths)  # or frames and batches
-TEXT = Kind("text", "str", NUMBER_OR_TEXT, text)
-TEXTS = Kind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
-LOWER = Kind("texts", "Names", LIST, _metrics_or_none)
-INTEGERS = Kind(
+DATA = ParameterKind(
+    "a path, folder or pattern, or several", "Tables", LIST, paths
+)  # or frames and batches
+TEXT = ParameterKind("text", "str", NUMBER_OR_TEXT, text)
+TEXTS = ParameterKind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
+LOWER = ParameterKind("texts", "Names", LIST, _metrics_or_none)
+INTEGERS = ParameterKind(
     "whole numbers of at least 1",
     "Wholes",
     WHOLES,
     lambda name, value: tuple(sorted(set(integers(name, value)))),
 )
-METRICS = Kind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
-PAIRS = Kind("pairs name=text", "Named", MAPPING, mapping)
-COST_PAIR = Kind("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, costs)
-CUT = Kind(FORMS, "str | float", NUMBER_OR_TEXT, threshold)
-SHARES = Kind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
-YES_NO = Kind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
-FOLDER = Kind("a folder that exists", "str", {"type": "string"}, folder)
-COLUMN = Kind("one value per row", "Columns", {}, _as_given)  # only in Python, instead of a table
-COLUMNS = Kind("one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given)
+METRICS = ParameterKind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
+PAIRS = ParameterKind("pairs name=text", "Named", MAPPING, mapping)
+COST_PAIR = ParameterKind(
+    "fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, costs
+)
+CUT = ParameterKind(FORMS, "str | float", NUMBER_OR_TEXT, threshold)
+SHARES = ParameterKind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
+YES_NO = ParameterKind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
+FOLDER = ParameterKind("a folder that exists", "str", {"type": "string"}, folder)
+COLUMN = ParameterKind(
+    "one value per row", "Columns", {}, _as_given
+)  # only in Python, instead of a table
+COLUMNS = ParameterKind(
+    "one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given
+)

@@ -26,7 +26,7 @@ from evalkit.arrays import ParameterError
 from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
 from evalkit.parameters.kinds import (
     NUMBER,
-    Kind,
+    ParameterKind,
     a_number,
     did_you_mean,
     number_words,
@@ -125,7 +125,7 @@ class Trusted(Claim):
 
 
 @dataclass(frozen=True)
-class Rule:
+class PolicyRule:
     """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data
     do not tell.
     """
@@ -152,7 +152,7 @@ class Policy:
     the report prints.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     name: str
     level: float | None = None
 
@@ -281,7 +281,7 @@ def gate(name: str, value: Any) -> Policy | None:
     if stated is None or stated.endswith(SUFFIX):
         return stated if stated is None else read(Path(stated))
     try:
-        return Policy((Rule(stated, claim(stated), name),), name)
+        return Policy((PolicyRule(stated, claim(stated), name),), name)
     except WrongRule as error:
         raise ParameterError(
             f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}"
@@ -293,7 +293,7 @@ def read(path: Path) -> Policy:
     policy.
     """
     try:
-        file = _File(path.name, path.read_text(encoding="utf-8"))
+        file = _PolicyFile(path.name, path.read_text(encoding="utf-8"))
         tables = tomllib.loads(file.source)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
@@ -308,7 +308,7 @@ def read(path: Path) -> Policy:
         if "that" not in values:
             raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
         rules.append(
-            Rule(
+            PolicyRule(
                 table["that"],
                 values["that"],
                 f"{path.name}, rule {i + 1}",
@@ -319,14 +319,14 @@ def read(path: Path) -> Policy:
 
 
 @dataclass(frozen=True)
-class _File:
+class _PolicyFile:
     """A policy file: its name and its text."""
 
     name: str
     source: str
 
     def values(
-        self, table: Mapping[str, Any], kinds: Mapping[str, Kind], *path: str | int
+        self, table: Mapping[str, Any], kinds: Mapping[str, ParameterKind], *path: str | int
     ) -> dict[str, Any]:
         """The values of a table, checked. path: of the table in the file."""
         values = {}
@@ -386,11 +386,11 @@ def _tables(name: str, value: Any) -> list[dict[str, Any]]:
     return value
 
 
-GATE = Kind(A_RULE, "str", {"type": "string"}, gate)
+GATE = ParameterKind(A_RULE, "str", {"type": "string"}, gate)
 RESULT = one_of(PASS, FAIL)
 HEAD = {
     "level": a_number(above=0.5, below=1),
     "on_cannot_tell": RESULT,
-    "rule": Kind("", "", {}, _tables),
+    "rule": ParameterKind("", "", {}, _tables),
 }
-OF_RULE = {"that": Kind("", "", {}, _claim), "on_cannot_tell": RESULT}
+OF_RULE = {"that": ParameterKind("", "", {}, _claim), "on_cannot_tell": RESULT}

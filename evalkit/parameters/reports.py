@@ -8,7 +8,7 @@ parameter of several reports is a field of `Shared`, `Compared` or `Resources`.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import wraps
+from functools import cache, wraps
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -30,8 +30,8 @@ from evalkit.parameters.kinds import (
     TEXTS,
     YES_NO,
     Costs,
-    Kind,
     Parameter,
+    ParameterKind,
     Threshold,
     a_number,
     a_size,
@@ -48,11 +48,15 @@ Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
 
 
-def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
+def option(kind: ParameterKind, text: str, default: Any = None, column: str = "") -> Any:
     """Return a field of a parameters class with its kind, one line of help and its default. None
     means: not given.
     """
-    return field(default=default, metadata={"kind": kind, "help": text, "column": column})
+    about = {"default": default, "kind": kind, "help": text, "column": column}
+    value = kind.read("", default)  # once: no call reads a default again
+    if isinstance(value, dict):
+        return field(default_factory=value.copy, metadata=about)
+    return field(default=value, metadata=about)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,33 +71,37 @@ class Parameters:
     segment: str = ""
 
     @classmethod
-    def every(cls) -> dict[str, Parameter]:
-        """All parameters by name: the report's own first, then those of each mixin."""
-        made = [
-            Parameter(entry.name, entry.default, **entry.metadata)
+    @cache
+    def declared(cls) -> Mapping[str, Parameter]:
+        """All parameters by name: the report's own, those of each mixin, and the arguments."""
+        parameters = {
+            entry.name: Parameter(entry.name, **entry.metadata)
             for entry in fields(cls)
             if entry.metadata
-        ]
-        own = {parameter.name: parameter for parameter in made}
+        }
         names = dict.fromkeys(
             name for base in cls.__mro__ for name in inspect.get_annotations(base)
         )
-        return {name: own[name] for name in names if name in own}
+        ordered = [parameters[name] for name in names if name in parameters]
+        ordered.sort(key=lambda entry: bool(entry.column))
+        return {entry.name: entry for entry in ordered}
 
     @classmethod
-    def options(cls) -> dict[str, Parameter]:
+    @cache
+    def options(cls) -> Mapping[str, Parameter]:
         """The parameters that exist in every interface (Python, command line, notebook)."""
-        return {name: parameter for name, parameter in cls.every().items() if not parameter.column}
+        return {name: entry for name, entry in cls.declared().items() if not entry.column}
 
     @classmethod
-    def arguments(cls) -> dict[str, Parameter]:
+    @cache
+    def arguments(cls) -> Mapping[str, Parameter]:
         """The parameters of `read` alone: labels and predictions in memory, instead of a table."""
-        return {name: parameter for name, parameter in cls.every().items() if parameter.column}
+        return {name: entry for name, entry in cls.declared().items() if entry.column}
 
     @classmethod
     def signature(cls) -> inspect.Signature:
         """The signature of `read`: the first tables by position, all others by name."""
-        entries = cls.options() | cls.arguments()
+        entries = cls.declared()
         tables = [name for name, entry in entries.items() if entry.kind is DATA][:POSITIONAL]
         first = [name for name, leading in zip(entries, tables, strict=False) if name == leading]
         arguments = []
@@ -114,23 +122,24 @@ class Parameters:
         Raises one ParameterError for unknown names and all invalid values; None is invalid if the
         default is not None.
         """
-        options, arguments = cls.options(), cls.arguments()
-        refuse_unknown(raw, [*options, *arguments])
-        defaults = {name: entry.default for name, entry in options.items()}
+        entries = cls.declared()
+        refuse_unknown(raw, entries)
         changed = {
-            name: value for name, value in raw.items() if not _same(value, defaults.get(name))
+            name: value for name, value in raw.items() if not _same(value, entries[name].default)
         }
-        in_memory = {name: changed[name] for name in arguments if name in changed}
-        stated = {name: value for name, value in raw.items() if name in options}
-        if in_memory and "preds" in changed:
+        in_memory = {name: changed[name] for name in cls.arguments() if name in changed}
+        if not in_memory:
+            return cls(**_read(entries, changed), given=changed)
+        if "preds" in changed:
             raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
-        beside = {}
-        if in_memory and hasattr(unit := raw.get("unit"), "__len__") and not isinstance(unit, str):
-            beside = {"unit": unit}
-            stated["unit"] = changed["unit"] = "unit"
-        values = _read(options, defaults | stated)
-        if in_memory:
-            values["preds"] = Arrays.of(arguments, in_memory, beside, values.get("positive"))
+        further = {}
+        unit = raw.get("unit")
+        if hasattr(unit, "__len__") and not isinstance(unit, str):
+            further = {"unit": unit}
+            changed["unit"] = "unit"
+        stated = {name: value for name, value in changed.items() if name not in in_memory}
+        values = _read(entries, stated)
+        values["preds"] = Arrays.of(cls.arguments(), in_memory, further, values.get("positive"))
         return cls(**values, given=changed)
 
     @property
@@ -142,7 +151,7 @@ class Parameters:
     @property
     def sampled(self) -> bool:
         """True if no input was given, so that the bundled sample is read."""
-        entries = self.options() | self.arguments()
+        entries = self.declared()
         return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
 
     def filled(self, values: Mapping[str, Any]) -> Self:
@@ -154,19 +163,23 @@ class Parameters:
 
 def _same(value: Any, default: Any) -> bool:
     """True if a raw value is the default; a frame or a list never is."""
+    if isinstance(value, bool):
+        return value is default
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
-def _read(options: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
-    values, refused = {}, []
-    for name, value in raw.items():
+def _read(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
+    values = {}
+    refusals = []
+    for name in filter(raw.__contains__, entries):
+        entry = entries[name]
         try:
-            read = options[name].kind.read(name, value)
-            values[name] = read if options[name].default is None else required(name, read)
+            value = entry.kind.read(name, raw[name])
+            values[name] = value if entry.default is None else required(name, value)
         except ParameterError as error:
-            refused.append(str(error))
-    if refused:
-        raise ParameterError("; ".join(refused))
+            refusals.append(str(error))
+    if refusals:
+        raise ParameterError("; ".join(refusals))
     return values
 
 
@@ -230,9 +243,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
         for name, argument in signature.parameters.items()
         if argument.kind is argument.POSITIONAL_OR_KEYWORD
     ]
-    lines = [
-        f"{name}: {entry.help}" for name, entry in (report.options() | report.arguments()).items()
-    ]
+    lines = [f"{name}: {entry.help}" for name, entry in report.declared().items()]
     arrays = list(report.arguments())[
         :2
     ]  # labels and predictions, as scikit-learn's metrics take them
@@ -267,7 +278,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
 
 def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
     """Raise ParameterError if the input is given as None: the sample is for no argument at all."""
-    entries = report.options() | report.arguments()
+    entries = report.declared()
     inputs = [name for name, entry in entries.items() if entry.kind is DATA or entry.column]
     absent = [name for name in inputs if name in bound and bound[name] is None]
     given = [name for name in inputs if bound.get(name) is not None]

@@ -75,12 +75,11 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     kind = KINDS[predicted.kind]
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
-    reading = limits.reading
-    with scores.opened(
-        predicted, backends.budget(p.memory, p.threads, p.spill, reading), p.segments, p.unit
-    ) as table:
-        if table is not None:
-            return kind.of_blocks(table, p, limits)
+    if not predicted.fits(limits.reading):
+        budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+        with scores.opened(predicted, budget, p.segments, p.unit) as table:
+            if table is not None:
+                return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)
 
 

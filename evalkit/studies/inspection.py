@@ -132,7 +132,7 @@ def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
-    given = aligned.Given(
+    given = aligned.PredictionTable(
         parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes
     )
     what, layout = "actual values and forecasts", given.layouts[0]
@@ -142,7 +142,7 @@ def _rating(p: reports.Rating, of: Opened) -> Inspection:
 
 
 def _of_rows(what: str, layout: aligned.Layout, read: aligned.Aligned | None) -> Inspection:
-    columns = aligned.printed(layout)
+    columns = layout.printed
     if read is not None:
         return Inspection(what, columns, read.systems, counted(len(read), "row"))
     return Inspection(what, columns, [name for name in layout.own if name is not None])
@@ -183,7 +183,7 @@ def _validation(p: reports.Validation, of: Opened) -> Inspection:
         return Inspection("a table to fit on")
     layout = aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))[0]
     if not _read(of, parts):
-        return Inspection("out-of-fold predictions", aligned.printed(layout))
+        return Inspection("out-of-fold predictions", layout.printed)
     read = folds.predictions(parts, p)
     assert read.fold is not None
     splits.read(read.fold, read.repeat)

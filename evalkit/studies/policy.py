@@ -25,7 +25,7 @@ from evalkit.parameters.policy import (
     Claim,
     NoFinding,
     Policy,
-    Rule,
+    PolicyRule,
     Trusted,
     obstacle,
 )
@@ -157,7 +157,7 @@ class Judged:
     tested: int
 
     @property
-    def rules(self) -> Iterator[tuple[Rule, str, pd.DataFrame]]:
+    def rules(self) -> Iterator[tuple[PolicyRule, str, pd.DataFrame]]:
         """Each rule with its result and its statements."""
         for number, rule in enumerate(self.policy.rules):
             rows = self.statements[self.statements["rule"] == number]
@@ -284,7 +284,7 @@ def _adjusted(several: Sequence[Statement], evidence: list[Any]) -> list[Any]:
     return evidence
 
 
-def _words(rule: Rule, several: Sequence[Statement]) -> str:
+def _words(rule: PolicyRule, several: Sequence[Statement]) -> str:
     """A single rule in words."""
     claim = rule.claim
     if not isinstance(claim, Against):
@@ -300,7 +300,7 @@ def _words(rule: Rule, several: Sequence[Statement]) -> str:
     )
 
 
-def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
+def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
     """The row of a rule about the report as a whole."""
     row: dict[str, Any] = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
     row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)

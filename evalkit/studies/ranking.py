@@ -27,8 +27,8 @@ from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     Ceiling,
-    Depth,
     InterpolatedPrecision,
+    LastRank,
     LowestGrade,
     PerQuery,
     Unjudged,
@@ -81,13 +81,11 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     )
     catalogue = listed.read_stock(items, p.columns)
     stock = None if catalogue is None else catalogue.item
-    relevant = rules.rounded(
-        p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns)
-    )
     cuts = p.ks or KS
     columns = listed.other_columns(p.columns)
     options = rows.ListOptions.of(p, columns=columns, stock=stock)
     ranked = rows.Ranked(run or (), judged, queries, options)
+    relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     shared.checked(data.systems)
@@ -102,7 +100,7 @@ read = reports.reader(reports.Ranking)(study_of)
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    asked: list[Ask] = [Depth(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
+    asked: list[Ask] = [LastRank(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
     asked += [Ceiling(chosen, level) for chosen in settings.metrics if _limited(chosen)]
     for chosen in settings.metrics:
         asked.append(PerQuery(chosen, level))
@@ -357,7 +355,7 @@ class Ranking(Shown, Study):
         """
         metric = _curve_metric(self.primary)
         longest = max(
-            self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems
+            self.runs.measure(name, LastRank()).per_unit.max(initial=1) for name in self.systems
         )
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         for chosen in cuts:
@@ -500,7 +498,7 @@ def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
 def beyond(study: Ranking) -> tuple[int, list[str]]:
     """The last rank of any list, and the metrics whose cut-off lies beyond it."""
     last = max(
-        int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems
+        int(study.runs.measure(name, LastRank()).per_unit.max(initial=0)) for name in study.systems
     )
     return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
 

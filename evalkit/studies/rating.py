@@ -80,21 +80,25 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    parts, named = (
-        sources.parts(p.preds, p.header, limits.reading),
-        (settings.attributes, settings.columns, p.unit),
+    parts = sources.parts(p.preds, p.header, limits.reading)
+    given = aligned.PredictionTable(
+        parts,
+        outcomes.FORECASTS,
+        p.columns,
+        p.systems,
+        settings.attributes,
+        settings.columns,
+        p.unit,
     )
-    given = aligned.Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
-    budget, groups = (
-        backends.budget(p.memory, p.threads, p.spill, limits.reading),
-        (settings.segments, p.unit),
-    )
-    with backends.needed(given.parts, budget) as engine:
-        if engine:
-            pieces = blocks.pieces_of(engine, given.parts, given.layouts)
-            table = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",))
-            settings.checked(table.systems)
-            return _of_blocks(table.grouped(*groups), settings, p)
+    if not given.fits(limits.reading):
+        budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+        groups = (settings.segments, p.unit)
+        with backends.needed(given.parts, budget) as engine:
+            if engine:
+                pieces = blocks.pieces_of(engine, given.parts, given.layouts)
+                table = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",))
+                settings.checked(table.systems)
+                return _of_blocks(table.grouped(*groups), settings, p)
     data = outcomes.forecasts_of(given.rows())
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, parts[0])
     return _of_rows(data, settings.checked(data.rows.systems), p)

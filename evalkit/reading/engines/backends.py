@@ -26,8 +26,9 @@ from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
+from evalkit.reading.tables.frames import is_spark_frame
 from evalkit.reading.tables.parts import Part, Selection, explained
-from evalkit.reading.tables.rules import Refused
+from evalkit.reading.tables.rules import BrokenRule
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -358,9 +359,9 @@ class Spark(Engine):
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
-        return self.table(
-            Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
-        ).to_pylist()
+        query = Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
+        found: list[dict[str, Any]] = self.table(query).to_pylist()
+        return found
 
     @contextmanager
     def _asked(self, query: Query) -> Iterator[Any]:
@@ -369,11 +370,7 @@ class Spark(Engine):
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
                 for name, frame in query.frames.items():
-                    rows = (
-                        frame
-                        if spark_tables.is_frame(frame)
-                        else self.session.createDataFrame(frame)
-                    )
+                    rows = frame if is_spark_frame(frame) else self.session.createDataFrame(frame)
                     rows.createTempView(views[name])
                 # A name of the query shadows a table or a view of the session, and leaves no trace
                 # there.
@@ -427,10 +424,13 @@ def _batch(row: Any) -> Any:
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
-def _sent(work: Callable[..., Any], task: Any) -> Any:
+def _sent(
+    work: Callable[..., Iterator[Any]], task: Any
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What a worker does with the batches of a partition, fit to be sent there."""
-    from pyspark import cloudpickle
+    from pyspark import cloudpickle as untyped
 
+    cloudpickle: Any = untyped
     cloudpickle.register_pickle_by_value(spark_worker)
     code, packed = spark_worker.packed(), cloudpickle.dumps(task)
 
@@ -446,6 +446,6 @@ def _read(content: Any) -> Any:
     if not is_error:
         return result
     name, words = result
-    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](
-        words
-    )
+    raise {"InputError": InputError, "ParameterError": ParameterError, "BrokenRule": BrokenRule}[
+        name
+    ](words)

@@ -12,7 +12,7 @@ from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, Part, Selection, explained, names
 from evalkit.reading.tables.rules import Fields, split
-from evalkit.reading.tables.table import Block, Table, too_many
+from evalkit.reading.tables.table import CheckedPart, Table, read, too_many
 from evalkit.system import progress
 
 
@@ -204,7 +204,12 @@ def streamed(
     ids: roles of text that hardly repeats. Raises InputError as `block` does, and for more than
     `most` rows.
     """
-    blocks, rows = list[Block](), 0
+    if engine.at_hand:
+        held = read(parts, fields)
+        if len(held) > most:
+            raise too_many(parts, "rows", most)
+        return held
+    blocks, rows = list[CheckedPart](), 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
         for i, (part, own) in enumerate(zip(parts, fields, strict=True)):
             chunks: dict[str, list[Any]] = {role: [] for role in own}
@@ -224,7 +229,9 @@ def streamed(
             if rows == before:
                 raise part.no_rows()
             blocks.append(
-                Block(part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before)
+                CheckedPart(
+                    part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before
+                )
             )
     return Table(blocks)
 

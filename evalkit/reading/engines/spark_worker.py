@@ -23,7 +23,7 @@ from typing import Any
 # once
 CELL = 2**20
 CELLS = "of bigint, place bigint, places bigint, cell binary"
-REFUSALS = ("InputError", "ParameterError", "Refused")
+REFUSALS = ("InputError", "ParameterError", "BrokenRule")
 
 
 @functools.cache
@@ -143,14 +143,16 @@ def _compressed(value: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         stream.write(pickle.dumps(value))
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def unwrapped(content: Any) -> tuple[bool, Any]:
     """True if a content is an error, and the error or the result."""
     import pyarrow as pa
 
-    return pickle.loads(pa.CompressedInputStream(pa.BufferReader(content), "zstd").read())
+    stream = pa.CompressedInputStream(pa.BufferReader(content), "zstd")
+    result: tuple[bool, Any] = pickle.loads(stream.read())
+    return result
 
 
 def written(table: Any) -> bytes:
@@ -160,7 +162,7 @@ def written(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def table(content: bytes) -> Any:

@@ -8,13 +8,14 @@ probabilities). Rows that some system lacks are counted.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.arrays import Floats, InputError, Ints
+from evalkit.limits import Reading
 from evalkit.reading.tables import (
     columns as roles_of,
     duck,
@@ -23,9 +24,10 @@ from evalkit.reading.tables import (
     sources as folders,
     table,
 )
+from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
-from evalkit.reading.tables.table import Block, Coded, Table
+from evalkit.reading.tables.table import Coded, Ids, Table
 
 
 def nothing_shared(names: Sequence[str]) -> InputError:
@@ -51,47 +53,14 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     )
 
 
-def joined_on_id(
-    rows: list[Ints],
-    id: np.ndarray,
-    parts: list[np.ndarray],
-    names: Sequence[str | None],
-    place: Callable[[int], str],
-) -> list[Ints]:
-    """For each system its rows of the ids that all systems have, ordered by id, then by part.
-
-    Raises InputError if systems share an id and hold it in different parts, such as folds.
-    """
-    of_id = codes(id)[0]
-    code = of_id
-    for part in parts:
-        number, distinct = codes(part)
-        code = np.unique(code * distinct.size + number, return_inverse=True)[1]
-    for name, at in zip(names, rows, strict=True):
-        if (row := repeated(code, at)) is not None:
-            raise twice(place(row), id[row], name)
-    pairs = paired(code, rows)
-    for name, at, kept in zip(names, rows, pairs, strict=True) if parts else ():
-        alone = np.setdiff1d(at, kept)
-        for other, theirs in zip(names, rows, strict=True):
-            odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
-            if odd.size:
-                row = int(odd[0])
-                folds = ", ".join(repr(str(part[row])) for part in parts)
-                raise roles_of.refused(
-                    place(row), "other_folds", id=id[row], folds=folds, system=name, other=other
-                )
-    return pairs
-
-
-def repeated(code: Ints, at: Ints) -> int | None:
-    """The first of the rows `at`, in the order of their codes, whose code occurred before; None if
-    there is none.
+def repeated(code: Ints, rows: Ints) -> int | None:
+    """The first of the rows, in the order of their codes, whose code occurred before; None if there
+    is none.
 
     >>> repeated(np.array([7, 3, 7]), np.arange(3))
     2
     """
-    order = at[np.argsort(code[at], kind="stable")]
+    order = rows[np.argsort(code[rows], kind="stable")]
     again = np.flatnonzero(code[order][1:] == code[order][:-1])
     return int(order[again[0] + 1]) if again.size else None
 
@@ -103,31 +72,23 @@ def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
     >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
     [array([1]), array([2])]
     """
-    count = np.bincount(np.concatenate([code[at] for at in rows]), minlength=1)
-    ordered = (at[np.argsort(code[at], kind="stable")] for at in rows)
-    return [at[count[code[at]] == len(rows)] for at in ordered]
+    count = np.bincount(np.concatenate([code[own] for own in rows]), minlength=1)
+    ordered = (own[np.argsort(code[own], kind="stable")] for own in rows)
+    return [own[count[code[own]] == len(rows)] for own in ordered]
 
 
-def agree(
-    column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]
-) -> None:
-    """Raise InputError if two systems have different shared values for a row. rows: of each system.
-
-    >>> agree(
-    ...     "label",
-    ...     np.array([1, 1, 0]),
-    ...     [*np.arange(3)[:, None]],
-    ...     np.array(["u"] * 3, object),
-    ...     "row {}".format,
-    ... )
-    Traceback (most recent call last):
-    evalkit.arrays.InputError: row 2: label must have one value for id 'u', got '1' and '0'
+def agree(column: str, values: Coded | Floats, rows: list[Ints], id: Ids, rows_of: Table) -> None:
+    """Raise InputError if two systems have different shared values for an id. rows: of each
+    system.
     """
-    for at in rows[1:]:
-        differs = np.flatnonzero(values[at] != values[rows[0]])
+    code = values.code if isinstance(values, Coded) else values
+    for own in rows[1:]:
+        differs = np.flatnonzero(code[own] != code[rows[0]])
         if differs.size:
-            first, other = int(rows[0][differs[0]]), int(at[differs[0]])
-            raise not_one(place(other), column, id[other], values[first], values[other])
+            first, other = int(rows[0][differs[0]]), int(own[differs[0]])
+            cell = values.texts if isinstance(values, Coded) else values
+            place = rows_of.place(other)
+            raise not_one(place, column, id.name(other), cell[first], cell[other])
 
 
 # Rows side by side --------------------------------------------------------------------------------
@@ -157,19 +118,45 @@ class Layout:
     within: tuple[str, ...] = ()
     listed: str | None = None
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Field]:
         """All columns by the role that they have during reading."""
         fields = {key(role, field): field for role, field in self.shared.items()}
-        fields |= {"id": Field(self.id)} if self.id else {}
-        fields |= {LISTED: Field(self.listed)} if self.listed else {}
-        fields |= {"system": Field(self.system)} if self.system else {}
-        own = (
-            (system, role, field)
+        fields |= {role: Field(column) for role, column in self.named.items()}
+        for system, own in self.own.items():
+            fields |= {own_key(system, role, field): field for role, field in own.items()}
+        return fields
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that name a row and its system, by the role that they have during reading."""
+        columns = {"id": self.id, LISTED: self.listed, "system": self.system}
+        return {role: column for role, column in columns.items() if column}
+
+    @cached_property
+    def printed(self) -> dict[str, str]:
+        """Role -> column as the page prints it."""
+        columns = {role: field.column for role, field in self.shared.items()}
+        shown = {role: name for role, name in columns.items() if role.split(" ")[0] not in HIDDEN}
+        own = defaultdict[str, list[str]](list)
+        for fields in self.own.values():
+            for role, column in fields.items():
+                own[role.split(" ")[0]].append(column.column)
+        named = {role.removeprefix("text "): column for role, column in self.named.items()}
+        return named | shown | {role: ", ".join(names) for role, names in own.items()}
+
+    def unread(self, part: Part) -> tuple[str, ...]:
+        """The columns of a part without a role."""
+        read = {field.column for field in self.fields.values()}
+        return tuple(name for name in part.columns if name not in read)
+
+    def without(self, role: str) -> Self:
+        """The layout without a role that systems have of their own."""
+        own = {
+            system: {name: field for name, field in fields.items() if name != role}
             for system, fields in self.own.items()
-            for role, field in fields.items()
-        )
-        return fields | {own_key(system, role, field): field for system, role, field in own}
+        }
+        return replace(self, own=own)
 
     @property
     def wide(self) -> bool:
@@ -188,47 +175,128 @@ def own_key(system: str | None, role: str, field: Field) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class SystemRows:
+    """The rows of a system: those that were read, and of these the ones that all systems have.
+
+    key: its key among a layout's own columns. read: in the order of the table. paired: in the order
+    of their ids, or of the table if there is no id.
+    """
+
+    key: str | None
+    read: Ints
+    paired: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    rows: their number. ids: of each row, if they are needed; Arrow text if they do not join rows.
-    shared: role -> text or doubles, for what all systems share. own: system -> role -> text or
-    doubles. locate: the part of a row and its number there, from 1, for a system or the first one.
-    read: the number of rows read; alone: of rows left out because another system lacks their id.
-    precision: system -> role -> the type in which its numbers were stored. others: the columns of
-    the input that were not read.
+    table: the rows as they were read. pairs: the rows of each system in it. shared: role -> text or
+    doubles, for what all systems share. own: system -> role -> text or doubles. sources: the parts
+    with their rows.
     """
 
-    systems: tuple[str, ...]
-    rows: int
-    ids: Callable[[], Any]
+    table: Table
+    layout: Layout
+    pairs: Mapping[str, SystemRows]
     shared: Mapping[str, Any]
     own: Mapping[str, Mapping[str, Any]]
-    locate: Callable[..., tuple[Part, int]]
-    columns: Mapping[str, str]
     sources: tuple[Source, ...]
-    read: int
-    alone: int
-    precision: Mapping[str, Mapping[str, Precision]]
-    others: tuple[str, ...]
 
     def __len__(self) -> int:
-        return self.rows
+        return len(self._first.paired)
+
+    @property
+    def _first(self) -> SystemRows:
+        return next(iter(self.pairs.values()))
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems, in order."""
+        return tuple(self.pairs)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that all systems have."""
+        return len(self)
+
+    @property
+    def read(self) -> int:
+        """The number of rows that were read."""
+        return len(self.table)
+
+    @property
+    def alone(self) -> int:
+        """The number of rows left out because another system lacks their id."""
+        return sum(len(own.read) - len(own.paired) for own in self.pairs.values())
 
     @cached_property
     def id(self) -> Any:
-        """The id of each row; without a column of ids, its number among the rows that were read."""
-        return self.ids()
+        """The id of each row; without a column of ids, its number among the rows that were read.
+
+        Ids that join no rows are Arrow text.
+        """
+        if self.layout.listed:
+            return self.table.column(LISTED)
+        rows = self._first.paired
+        if self.layout.id:
+            return self.table.texts("id")[rows]
+        return (rows + 1).astype(str).astype(object)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Role -> column as the page prints it."""
+        return self.layout.printed
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the input that were not read."""
+        return self.layout.unread(self.table.blocks[0].part)
+
+    @cached_property
+    def precision(self) -> dict[str, dict[str, Precision]]:
+        """System -> role -> the type in which its numbers were stored: the widest of all parts that
+        hold a row of it.
+        """
+        return {name: self._precision(own) for name, own in self.pairs.items()}
+
+    def _precision(self, system: SystemRows) -> dict[str, Precision]:
+        starts = np.cumsum([0, *(block.rows for block in self.table.blocks)])
+        counts = np.diff(np.searchsorted(system.read, starts))
+        blocks = [block for block, n in zip(self.table.blocks, counts, strict=True) if n]
+        fields = self.layout.own[system.key]
+        keys = {
+            role: own_key(system.key, role, field)
+            for role, field in fields.items()
+            if field.is_number
+        }
+        return {
+            role: rules.widest(rules.of(block.part, block.fields[key].column) for block in blocks)
+            for role, key in keys.items()
+        }
+
+    def without(self, role: str) -> Self:
+        """The rows without a role that systems have of their own."""
+        own = {
+            system: {name: values for name, values in columns.items() if name != role}
+            for system, columns in self.own.items()
+        }
+        return replace(self, layout=self.layout.without(role), own=own)
+
+    def locate(self, row: int, system: str | None = None) -> tuple[Part, int]:
+        """The part of a row and its number there, from 1, for a system or the first one."""
+        own = self.pairs[system] if system else self._first
+        return self.table.locate(int(own.paired[row]))
 
     def place(self, row: int, system: str | None = None) -> str:
         """The file and row for an error, for a system or the first one."""
-        part, number = self.locate(row, system or self.systems[0])
+        part, number = self.locate(row, system)
         return part.place(number)
 
 
 def read(
     parts: Sequence[Part],
-    of: Sequence[Layout],
+    layouts: Sequence[Layout],
     systems: Sequence[str] = (),
     unit: str | None = None,
 ) -> Aligned:
@@ -238,17 +306,27 @@ def read(
     that a system has twice, several systems without an id, shared values that differ between
     systems, and rows without a unit.
     """
-    joined = _aligned(table.read(parts, [own.fields for own in of]), of[0], systems)
-    if (
-        unit is not None
-        and (without := np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)).size
-    ):
-        raise no_unit(joined.place(int(without[0])), unit, without.size)
+    rows = table.read(parts, [layout.fields for layout in layouts])
+    layout = layouts[0]
+    id = rows.ids("id") if layout.id else None
+    pairs = _paired_systems(rows, layout, systems, id)
+    joined = Aligned(
+        table=rows,
+        layout=layout,
+        pairs=pairs,
+        shared=_shared(rows, layout, pairs, id),
+        own=_own(rows, layout, pairs),
+        sources=rows.sources,
+    )
+    if unit is not None:
+        empty = np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)
+        if empty.size:
+            raise no_unit(joined.place(int(empty[0])), unit, empty.size)
     return joined
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class PredictionTable:
     """The parts of a table before they are read, with the parameters about their columns.
 
     roles: that the report declares. columns: role -> column. systems: the requested ones.
@@ -264,14 +342,27 @@ class Given:
     beside: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
 
-    def __post_init__(self) -> None:
-        """Raise ParameterError for an unknown role."""
-        roles_of.check_roles(self.columns, [role.name for role in self.roles])
-
     @classmethod
     def of(cls, data: Any, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
         return cls(folders.parts(data), **chosen)
+
+    @cached_property
+    def mappings(self) -> dict[Part, RoleMapping]:
+        """The columns of each part by role, those of other uses apart; raises ParameterError for
+        an unknown role.
+        """
+        names = [role.name for role in self.roles]
+        roles_of.check_roles(self.columns, names)
+        uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
+        return {
+            part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
+            for part in self.parts
+        }
+
+    def fits(self, reading: Reading) -> bool:
+        """True if the rows surely fit into memory, without counting them."""
+        return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @cached_property
     def layouts(self) -> list[Layout]:
@@ -279,11 +370,6 @@ class Given:
         ambiguous.
         """
         return layouts(self.parts, self.layout)
-
-    @property
-    def taken(self) -> dict[str, str]:
-        """The columns with another use, each with the parameter that names it."""
-        return dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
 
     def layout(self, part: Part) -> Layout:
         """The columns of a part by role."""
@@ -296,31 +382,30 @@ class Given:
         The first of these roles must be there; the others may be, for all systems. Raises one
         InputError for all columns that are missing or could have the same role.
         """
+        mapping = self.mappings[part]
         own, *further = [role for role in roles if role.own]
-        names, taken = [role.name for role in roles], self.taken
-        matches = roles_of.match(part.columns, names, self.columns, part.name, taken, taken)
-        wide = (
-            {}
-            if matches.has(own.name)
-            else roles_of.wide(part.columns, f"{own.name}_", self.systems, part.name)
-        )
+        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
-        columns = matches.resolved(needed, matches.each_system(own.name, needed))
-        free = [name for name in part.columns if name not in taken]
-        roles_of.one_way(own.name, free, columns, self.columns, part.name)
-        own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
-        fields = {
-            name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()
-        }
+        columns = mapping.resolved(needed, [role.name for role in roles], own.name)
+        if not wide:
+            self._refuse_both(part, own.name, columns)
+        systems: Mapping[Any, str] = wide or {None: columns[own.name]}
+        fields = {name: {own.name: Field(column, own.rules)} for name, column in systems.items()}
         for role in further:
-            each = {
-                name: f"{role.name}_{name}" if wide else columns.get(role.name) for name in fields
-            }
-            if all(column in part.columns for column in each.values()):
-                for name, column in each.items():
-                    fields[name][role.name] = Field(str(column), role.rules, role.plain)
+            _add(role, fields, columns, part)
         system = None if wide else columns.get("system")
         return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
+
+    def wide(self, part: Part, role: str) -> dict[str, str]:
+        """System -> its column of a role, where each has one."""
+        return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
+
+    def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:
+        """Raise InputError if a column has the role, and others have it for one system each."""
+        free = [
+            name for name in part.columns if name not in self.attributes and name not in self.beside
+        ]
+        roles_of.one_way(role, free, columns, self.columns, part.name)
 
     def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
         """The columns for segments and unit, those that metrics use, and those that systems
@@ -336,6 +421,21 @@ class Given:
     def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for invalid values."""
         return read(self.parts, self.layouts, self.systems, self.unit)
+
+
+def _add(
+    role: Role,
+    fields: Mapping[Any, dict[str, Field]],
+    columns: Mapping[str, str],
+    part: Part,
+) -> None:
+    """Add a further role of systems to the fields of each, if every system has a column of it."""
+    names = {name: f"{role.name}_{name}" for name in fields}
+    if None in fields:
+        names = {None: columns.get(role.name, "")}
+    if {*names.values()} <= {*part.columns}:
+        for system, column in names.items():
+            fields[system][role.name] = Field(column, role.rules, role.plain)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
@@ -365,115 +465,119 @@ def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Fi
 # Joining the systems ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """A system: its key among a layout's own columns, its rows as they come, and those that all
-    have in their order.
-    """
-
-    key: str | None
-    read: Ints
-    rows: Ints
-
-    def precision(self, blocks: Sequence[Block], own: Mapping[str, Field]) -> dict[str, Precision]:
-        """The precision of each role of its own numbers: the widest of all parts that hold a row of
-        it.
-        """
-        keys = {
-            role: own_key(self.key, role, field) for role, field in own.items() if field.is_number
-        }
-        place = np.searchsorted(self.read, np.cumsum([0, *(block.rows for block in blocks)]))
-        there = [block for block, a, b in zip(blocks, place, place[1:], strict=False) if a < b]
-        return {
-            role: rules.widest(rules.of(b.part, b.fields[key].column) for b in there)
-            for role, key in keys.items()
-        }
-
-
-def _side_by_side(
-    rows: Table, layout: Layout, wanted: Sequence[str], id: np.ndarray | None
-) -> dict[str, _System]:
+def _paired_systems(
+    rows: Table, layout: Layout, wanted: Sequence[str], id: Ids | None
+) -> dict[str, SystemRows]:
     """The systems that are wanted: of a wide table columns, with one row per unit already; else
     joined on the id.
     """
-    keys: dict[str, str | None] = {str(name): name for name in layout.own}
-    read = [np.arange(len(rows))]
-    if not layout.wide:
-        every, code = _systems(rows, layout)
-        keys = dict.fromkeys(kept_systems(every, wanted, layout, rows.blocks[0].part))
-        read = [np.flatnonzero(code == every.index(name)) for name in keys]
-    of = read
-    if id is not None:
-        parts = [rows.texts(f"text {role}") for role in layout.within]
-        of = joined_on_id(read, id, parts, [None] if layout.wide else [*keys], rows.place)
-        if not len(of[0]):
-            raise nothing_shared([*keys])
-    each = [(read[0], of[0])] * len(keys) if layout.wide else zip(read, of, strict=True)
-    return {name: _System(key, *own) for (name, key), own in zip(keys.items(), each, strict=True)}
+    if layout.wide:
+        read = np.arange(len(rows))
+        order = read if id is None else _once(rows, id, read)
+        return {str(name): SystemRows(name, read, order) for name in layout.own}
+    every, code = _systems(rows, layout)
+    names = kept_systems(every, wanted, layout, rows.blocks[0].part)
+    each = [np.flatnonzero(code == every.index(name)) for name in names]
+    joined = each if id is None else _joined(rows, layout, id, dict(zip(names, each, strict=True)))
+    return {
+        name: SystemRows(None, read, own)
+        for name, read, own in zip(names, each, joined, strict=True)
+    }
 
 
-def _aligned(rows: Table, layout: Layout, wanted: Sequence[str]) -> Aligned:
-    """The systems' rows side by side."""
-    id = rows.texts("id") if layout.id else None
-    systems = _side_by_side(rows, layout, wanted, id)
-    at = {name: system.rows for name, system in systems.items()}
-    main, first = next(iter(at.items()))
+def _once(rows: Table, id: Ids, read: Ints, system: str | None = None) -> Ints:
+    """The rows in the order of their ids; raises InputError for an id that comes again."""
+    again = repeated(id.rank, read)
+    if again is not None:
+        raise twice(rows.place(again), id.name(again), system)
+    return read[np.argsort(id.rank[read])]
+
+
+def _joined(rows: Table, layout: Layout, id: Ids, systems: Mapping[str, Ints]) -> list[Ints]:
+    """For each system its rows of the ids that all systems have, ordered by id, then by part.
+
+    Raises InputError if systems share an id and hold it in different parts, such as folds.
+    """
+    code = id.rank
+    parts = [rows.coded(f"text {role}") for role in layout.within]
+    for part in parts:
+        code = np.unique(code * len(part.names) + part.code, return_inverse=True)[1]
+    for name, read in systems.items():
+        again = repeated(code, read)
+        if again is not None:
+            raise twice(rows.place(again), id.name(again), name)
+    pairs = paired(code, [*systems.values()])
+    if parts:
+        _refuse_other_parts(rows, id, parts, systems, pairs)
+    if not len(pairs[0]):
+        raise nothing_shared([*systems])
+    return pairs
+
+
+def _refuse_other_parts(
+    rows: Table,
+    id: Ids,
+    parts: Sequence[Coded],
+    systems: Mapping[str, Ints],
+    pairs: Sequence[Ints],
+) -> None:
+    """Raise InputError for an id that two systems have in different parts."""
+    for (name, read), kept in zip(systems.items(), pairs, strict=True):
+        alone = np.setdiff1d(read, kept)
+        for other, theirs in systems.items():
+            odd = alone[np.isin(id.rank[alone], id.rank[theirs])]
+            if other != name and odd.size:
+                row = int(odd[0])
+                folds = ", ".join(repr(str(part.texts[row])) for part in parts)
+                place, named = rows.place(row), id.name(row)
+                raise roles_of.refused(
+                    place, "other_folds", id=named, folds=folds, system=name, other=other
+                )
+
+
+def _shared(
+    rows: Table, layout: Layout, pairs: Mapping[str, SystemRows], id: Ids | None
+) -> dict[str, Coded | Floats]:
+    """The columns that all systems share, of the rows that all have; InputError where two systems
+    of a long table do not agree.
+    """
     shared = {role: _column(rows, key(role, field), field) for role, field in layout.shared.items()}
+    each = [own.paired for own in pairs.values()]
     if id is not None and not layout.wide:
         for role, values in shared.items():
-            column = values.texts if isinstance(values, Coded) else values
-            agree(layout.shared[role].column, column, [*at.values()], id, rows.place)
-    own = {
+            agree(layout.shared[role].column, values, each, id, rows)
+    return {role: _taken(values, each[0], id) for role, values in shared.items()}
+
+
+def _own(
+    rows: Table, layout: Layout, pairs: Mapping[str, SystemRows]
+) -> dict[str, dict[str, Coded | Floats]]:
+    """The columns that each system has of its own, of the rows that all have."""
+    columns = {
         name: {
             role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()
         }
         for name, fields in layout.own.items()
     }
-    return Aligned(
-        systems=tuple(systems),
-        rows=len(first),
-        ids=lambda: (
-            rows.column(LISTED) if layout.listed else _numbered(first) if id is None else id[first]
-        ),
-        shared=_at(shared, first, ordered=id is None),
-        own={name: _at(own[of.key], of.rows, ordered=id is None) for name, of in systems.items()},
-        locate=lambda row, system=main: rows.locate(int(at[system][row])),
-        columns=printed(layout),
-        sources=rows.sources,
-        read=len(rows),
-        alone=sum(len(system.read) - len(system.rows) for system in systems.values()),
-        precision={
-            name: of.precision(rows.blocks, layout.own[of.key]) for name, of in systems.items()
-        },
-        others=unread(rows.blocks[0].part, layout),
-    )
+    return {
+        name: {
+            role: _taken(values, system.paired, layout.id)
+            for role, values in columns[system.key].items()
+        }
+        for name, system in pairs.items()
+    }
 
 
-def unread(part: Part, layout: Layout) -> tuple[str, ...]:
-    """The columns of a part without a role."""
-    read = {field.column for field in layout.fields.values()}
-    return tuple(name for name in part.columns if name not in read)
+def _taken(values: Coded | Floats, rows: Ints, id: object) -> Coded | Floats:
+    """These rows of a column; the column itself where nothing orders all of its rows anew."""
+    if id is None and len(rows) == len(values):
+        return values
+    return values.take(rows) if isinstance(values, Coded) else values[rows]
 
 
 def _column(rows: Table, key: str, field: Field) -> Coded | Floats:
     """A column of doubles or of text; an attribute that is empty is a value of its own."""
     return rows.numbers(key) if field.is_number else rows.coded(key, field.plain, NONE)
-
-
-def _at(
-    columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool
-) -> Mapping[str, Coded | Floats]:
-    """These rows of the columns. ordered: they are in the order of the columns."""
-    if ordered and all(len(rows) == len(column) for column in columns.values()):
-        return columns  # all rows, as they are
-    return {
-        role: own.take(rows) if isinstance(own, Coded) else own[rows]
-        for role, own in columns.items()
-    }
-
-
-def _numbered(rows: Ints) -> np.ndarray:
-    return (rows + 1).astype(str).astype(object)
 
 
 def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
@@ -504,27 +608,6 @@ def kept_systems(
             part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns))
         )
     return kept
-
-
-def printed(layout: Layout) -> dict[str, str]:
-    """Role -> column as the page prints it."""
-    shared = {
-        role: field.column
-        for role, field in layout.shared.items()
-        if role.split(" ")[0] not in HIDDEN
-    }
-    named = {
-        role: column
-        for role, column in (("id", layout.id or layout.listed), ("system", layout.system))
-        if column
-    }
-    own: dict[str, list[str]] = {}
-    for fields in layout.own.values():
-        for role, column in fields.items():
-            own.setdefault(role.split(" ")[0], []).append(column.column)
-    return (
-        named | shared | {role: ", ".join(dict.fromkeys(columns)) for role, columns in own.items()}
-    )
 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:

@@ -20,7 +20,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, Rule
+from evalkit.reading.tables.rules import Field, Precision, ValueRule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of cla
 Locate = Callable[
     [int], tuple[Part, int]
 ]  # the part that a row came from, and its number there, from 1
-FEATURE = Rule("hold finite numbers or nothing", None, "")
+FEATURE = ValueRule("hold finite numbers or nothing", None, "")
 FORECAST = "set task='number' for a forecast"
-TWO = Rule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
+TWO = ValueRule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
 # what a name says that is no fold
 TRAINING, TEST, DEVELOPMENT, YES_NO = (
     "training",
@@ -48,8 +48,8 @@ MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
-DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
-TIME = Rule("hold numbers or ISO dates as times", None, "")
+DATE = ValueRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
+TIME = ValueRule("hold numbers or ISO dates as times", None, "")
 
 
 @dataclass(frozen=True)
@@ -223,14 +223,9 @@ def predictions(
 
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
     """
-    held = replace(reading, rows=reading.held)
-    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
-        if engine:
-            raise InputError(
-                roles_of.sentence("too_long", rows=backends.rows_of(engine, parts), most=held.rows)
-            )
+    _refuse_too_long(parts, p, reading)
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
-    found = _examples(
+    examples = _examples(
         rows,
         rows.shared,
         _classes(rows.shared["label"], p.task),
@@ -241,22 +236,38 @@ def predictions(
         read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
-    if found.repeat is not None:
-        _repeats_agree(rows, found)
-        if found.fold is not None and len(found.fold.names) == 1:
-            found = replace(found, fold=found.repeat, repeat=None)  # one holdout in each repeat
-    elif found.id is not None:
-        _refuse_unnamed_repeat(parts[0], found.id)
-    if found.id is not None:
-        _refuse_again(rows, found.id)
-    if len(found.classes) > 2:
-        count = np.bincount(found.label)
-        rare = len(count) - 1 - int(count[::-1].argmin())
-        got = f"{found.classes[rare]!r} as one of {len(count)}"
-        raise TWO.of(rows.locate, rows.columns["label"], int((found.label == rare).argmax()), got)
-    if len(found) > USUAL.reading.rows:
+    if examples.repeat is not None:
+        _repeats_agree(rows, examples)
+        if examples.fold is not None and len(examples.fold.names) == 1:
+            # one holdout in each repeat
+            examples = replace(examples, fold=examples.repeat, repeat=None)
+    if examples.id is not None:
+        if "repeat" not in rows.shared:
+            _refuse_unnamed_repeat(parts[0], examples.id)
+        _refuse_again(rows, examples.id)
+    if len(examples.classes) > 2:
+        raise _third_class(rows, examples)
+    if len(examples) > USUAL.reading.rows:
         duck.release()
-    return _without_copies(_without_development(found))
+    return _without_copies(_without_development(examples))
+
+
+def _refuse_too_long(parts: Sequence[Part], p: reports.Validation, reading: Reading) -> None:
+    """Raise InputError for more rows than can be held in memory."""
+    held = replace(reading, rows=reading.held)
+    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
+        if engine:
+            rows = backends.rows_of(engine, parts)
+            raise InputError(roles_of.sentence("too_long", rows=rows, most=held.rows))
+
+
+def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
+    """The error for a label of more than two classes, at the first row of the rarest."""
+    count = np.bincount(examples.label)
+    rare = len(count) - 1 - int(count[::-1].argmin())
+    row = int((examples.label == rare).argmax())
+    got = f"{examples.classes[rare]!r} as one of {len(count)}"
+    return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
@@ -392,7 +403,7 @@ def _without_copies(e: Examples) -> Examples:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _FeatureColumns:
     """What the columns of one part are: features, those of them that were selected, roles ->
     column, and the ignored.
 
@@ -444,7 +455,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     return e.sample(p.most_rows, p.seed)
 
 
-def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
+def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_FeatureColumns]:
     """The columns of each part. Raises InputError for a part without target or features, or with
     other columns.
     """
@@ -457,7 +468,7 @@ def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
     return columns
 
 
-def _columns(part: Part, p: reports.Validation) -> _Columns:
+def _columns(part: Part, p: reports.Validation) -> _FeatureColumns:
     """The columns of one part; raises InputError if it has no target or no feature."""
     chosen = dict(p.columns)
     if p.target is not None:
@@ -491,7 +502,7 @@ def _columns(part: Part, p: reports.Validation) -> _Columns:
         )
     for name in p.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
-    return _Columns(features, selected, roles, ignored)
+    return _FeatureColumns(features, selected, roles, ignored)
 
 
 def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:

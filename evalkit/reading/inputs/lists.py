@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
-from evalkit.reading.inputs.rows import Rows
+from evalkit.reading.inputs.rows import ListRows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import Part, Source
 
@@ -65,34 +65,34 @@ class ListedItems:
     hashes of these.
     """
 
-    run: Rows
-    judged: Rows
+    runs: ListRows
+    judgements: ListRows
     exact: bool
 
     @cached_property
-    def numbers(self) -> list[NDArray[np.uint64]]:
-        """A number for the item of each row, for the run and the judgements: a hash of its text, or
-        its exact code.
-        """
-        if self.exact:
-            codes = ids.sorted_codes(self.run.item, self.judged.item)[1]
-            return [code.astype(np.uint64) << np.uint64(32) for code in codes]
-        hashed = {
-            id(block): ids.hashed(block) for rows in (self.run, self.judged) for block in rows.item
-        }
-        run, judged = (
-            ids.joined([hashed[id(block)] for block in rows.item])
-            for rows in (self.run, self.judged)
-        )
-        return [run, run if self.judged is self.run else judged]
+    def run(self) -> NDArray[np.uint64]:
+        """A number for the item of each row of the run: a hash of its text, or its exact code."""
+        return self._codes[0] if self.exact else _hashed(self.runs)
+
+    @cached_property
+    def judged(self) -> NDArray[np.uint64]:
+        """A number for the item of each row of the judgements."""
+        if self.judgements is self.runs:
+            return self.run
+        return self._codes[1] if self.exact else _hashed(self.judgements)
+
+    @cached_property
+    def _codes(self) -> list[NDArray[np.uint64]]:
+        _, codes = ids.sorted_codes(self.runs.item, self.judgements.item)
+        return [code.astype(np.uint64) << np.uint64(32) for code in codes]
 
     def places(self, at: Ints) -> Ints:
         """The rank of the items of some rows of the run among these rows, in the order of their
         bytes.
         """
-        return table.ordered(texts(self.run.item, at))[0]
+        return table.ordered(texts(self.runs.item, at))[0]
 
-    def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
+    def same(self, rows: ListRows, at: Ints, others: ListRows, there: Ints) -> None:
         """Raise `Collision` if rows with the same hash have different items."""
         if rows is others:
             at, there = at[at != there], there[at != there]
@@ -104,7 +104,13 @@ class ListedItems:
             raise Collision
 
 
-def own_documents(rows: Rows) -> Bools:
+def _hashed(rows: ListRows) -> NDArray[np.uint64]:
+    """A hash of the item of each row; a block that stands for several systems is hashed once."""
+    numbers = {id(block): ids.hashed(block) for block in rows.item}
+    return ids.joined([numbers[id(block)] for block in rows.item])
+
+
+def own_documents(rows: ListRows) -> Bools:
     """Which rows have the query itself as their item."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -122,6 +128,18 @@ def plain_texts(items: Any) -> Any:
 
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(items))
     return pc.replace_substring_regex(lower, r"\.[a-z][a-z0-9]{0,4}$", "")
+
+
+def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bools:
+    """Which items differ from a judged item of their query, but only in case or ending.
+
+    items, judged: Arrow text; query, judged_query: the number of the query of each.
+    """
+    plain, codes = ids.sorted_codes([plain_texts(items)], [plain_texts(judged)])
+    pairs = np.unique(judged_query * len(plain) + codes[1])
+    is_near = np.isin(query * len(plain) + codes[0], pairs)
+    _, whole = ids.sorted_codes([items], [judged])
+    return np.asarray(is_near & ~np.isin(whole[0], whole[1]))
 
 
 def texts(blocks: Sequence[Any], at: Ints) -> Any:
@@ -217,7 +235,7 @@ def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
     bits = len(levels).bit_length()
     key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
     key.sort()
-    return levels[len(levels) - (key & ((1 << bits) - 1))]
+    return np.asarray(levels[len(levels) - (key & ((1 << bits) - 1))])
 
 
 # The first items of each list ---------------------------------------------------------------------
@@ -272,7 +290,8 @@ class Retrieved:
         """The items of the first k rows of a list, at most `depth`."""
         lists = self.lists[system]
         start, stop = lists.offset[query : query + 2]
-        return self.texts.take(lists.item[start : min(start + k, stop)]).to_pylist()
+        items = self.texts.take(lists.item[start : min(start + k, stop)])
+        return [str(item) for item in items.to_pylist()]
 
 
 def depth(lists: int) -> int:
@@ -292,17 +311,17 @@ def stretches(start: Ints, length: Ints) -> Ints:
     array([5, 6, 0, 1, 2])
     """
     before = np.cumsum(length) - length
-    return np.arange(length.sum()) + np.repeat(start - before, length)
+    return np.asarray(np.arange(length.sum()) + np.repeat(start - before, length))
 
 
 # The table of items -------------------------------------------------------------------------------
 
 
 STOCK = (
-    rules.Role("item", required=True),
-    rules.Role("category", (rules.SHORT,)),
-    rules.Role("popularity", (rules.FINITE_OR_EMPTY, rules.NOT_NEGATIVE)),
-    rules.Role("user_share", (rules.FINITE_OR_EMPTY, rules.PROBABILITY)),
+    rules.Role.declared("item", required=True),
+    rules.Role.declared("category"),
+    rules.Role.declared("popularity"),
+    rules.Role.declared("user_share"),
 )
 OWN = ("category", "popularity", "user_share")  # roles that only this table has
 FEATURE = "feature_"

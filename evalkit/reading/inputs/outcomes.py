@@ -19,21 +19,21 @@ from evalkit.metrics.rows import By, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
+from evalkit.reading.inputs import aligned, unit_columns
+from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Coded
 
-ID, SYSTEM, WEIGHT = Role("id"), Role("system"), Role("weight", rules.WEIGHTS)
-LABEL = Role("label", required=True, plain=canonical)
+ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
+LABEL = Role.declared("label", required=True, plain=canonical)
 ROLES = (
     ID,
     SYSTEM,
     LABEL,
-    Role("score", rules.NUMBER, own=True, required=True),
-    Role("predicted"),
+    Role.declared("score", own=True, required=True),
+    Role.declared("predicted"),
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
@@ -156,18 +156,16 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted(Given):
+class Predicted(PredictionTable):
     """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
-    1, -1 and 1, or false and true. decisive: True if the decisions beside the scores of two classes
-    are read.
+    1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
     asked: str | None = None
     positive: str | None = None
-    decisive: bool = False
 
     @cached_property
     def kind(self) -> str:
@@ -175,44 +173,31 @@ class Predicted(Given):
         if self.asked is not None:
             return self.asked
         part = self.parts[0]
-        roles = roles_of.match(part.columns, NAMES, self.columns, part.name).resolved()
+        roles = self.mappings[part].resolved()
         scores = _scores(part)
-        if [
-            name
-            for name in scores
-            if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()
-        ]:
+        actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        if actual - {*roles.values()}:
             return "multi-label"
-        wide = roles_of.wide(part.columns, "score_", self.systems, part.name)
-        if len(scores) > 1 and not wide and "score" not in roles:
-            return "multi-class"
-        return (
-            "multi-class"
-            if "predicted" in roles and "score" not in roles and not wide
-            else "binary"
-        )
+        if "score" in roles or self.wide(part, "score"):
+            return "binary"
+        return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
     def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":
-            layout = self.by_system(part, BINARY)
-            return self._with_decisions(part, layout) if self.decisive else layout
+            return self.by_system(part, BINARY)
         scores = _scores(part)
-        needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
-        roles = roles_of.match(
-            part.columns, NAMES, self.columns, part.name, self.taken, self.taken
-        ).resolved(needed)
+        needed = ["label"] if self.kind == "multi-class" else []
+        if needed and not scores:
+            needed.append("predicted")
+        roles = self.mappings[part].resolved(needed)
         shared = self.shared((LABEL, WEIGHT), roles)
         own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
-        if self.kind == "multi-class":
-            own = (
-                {"predicted": Field(roles["predicted"], plain=canonical)}
-                if "predicted" in roles
-                else {}
-            ) | own
-        else:
-            _both_columns(part, scores, {*roles.values(), *self.taken})
+        if self.kind == "multi-label":
+            _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
             shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
             shared.pop("label", None)
+        elif "predicted" in roles:
+            own = {"predicted": Field(roles["predicted"], plain=canonical), **own}
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
@@ -231,13 +216,18 @@ class Predicted(Given):
 
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
-        first = self.parts[0]
         check_positive(self.positive, self.kind)
-        if self.kind == "binary":
-            rows = replace(self, decisive=True).rows()
-            return _binary(rows, self.positive, first, self.columns.get("predicted"))
-        rows = self.rows()
-        return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+        first = self.parts[0]
+        if self.kind == "multi-class":
+            return _multi_class(self.rows(), first)
+        if self.kind == "multi-label":
+            return _multi_label(self.rows())
+        decided = [
+            self._with_decisions(part, layout)
+            for part, layout in zip(self.parts, self.layouts, strict=True)
+        ]
+        rows = aligned.read(self.parts, decided, self.systems, self.unit)
+        return _binary(rows, self.positive, first, self.columns.get("predicted"))
 
 
 def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
@@ -317,45 +307,58 @@ def _binary(
     rows: Aligned, positive: str | None, part: parts.Part, named: str | None = None
 ) -> Outcomes:
     """The outcomes of two classes. named: the column of decisions that the user names."""
-    labels, column = rows.shared["label"], rows.columns["label"]
-    if len(labels.names) > 2:
-        rare = rarest(dict(zip(labels.names, np.bincount(labels.code).tolist(), strict=True)))
-        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
-    chosen, negative = two_labels(list(labels.names), positive, part.name, column)
-    label = (np.array(labels.names) == chosen)[labels.code].astype(np.int64)
+    labels = rows.shared["label"]
+    hit, miss = _hit_and_miss(rows, labels, positive, part)
+    actual = (np.array(labels.names) == hit)[labels.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
-    sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
-    coded_by_system = {name: own["predicted"] for name, own in rows.own.items() if len(own) > 1}
-    columns = {rows.columns["predicted"]} if coded_by_system else set[str]()
-    refuse_confidence(sure, [*rows.others, *columns], part.name)
-    decision = {name: _decided(own, (negative, chosen)) for name, own in coded_by_system.items()}
-    known = {name: decided for name, decided in decision.items() if decided is not None}
-    for name, coded in coded_by_system.items():
-        unknown = coded.other_than((negative, chosen))
-        if named and unknown and name not in known:
-            got = f"must be {negative!r} or {chosen!r}, got {unknown[1]!r}"
+    sure = [name for name, own in score.items() if own.min() >= 0.5 and own.max() <= 1]
+    refuse_confidence(sure, [*rows.others, rows.columns.get("predicted", "")], part.name)
+    outcomes = Outcomes(rows, "binary", (miss, hit), actual, score, weight_of(rows))
+    if "predicted" in rows.columns:
+        if named:
+            _refuse_other_decisions(outcomes, named)
+        return _decided_outcomes(outcomes)
+    return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
+
+
+def _hit_and_miss(
+    rows: Aligned, labels: Coded, positive: str | None, part: parts.Part
+) -> tuple[str, str]:
+    """The positive and the negative label; raises InputError for a row with a third one."""
+    column = rows.columns["label"]
+    if len(labels.names) > 2:
+        counts = np.bincount(labels.code).tolist()
+        rare = rarest(dict(zip(labels.names, counts, strict=True)))
+        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
+    return two_labels(list(labels.names), positive, part.name, column)
+
+
+def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
+    """Raise InputError for the first cell of a named column that is neither of the two labels."""
+    rows, labels = outcomes.rows, outcomes.names
+    for name, own in rows.own.items():
+        decisions = own["predicted"]
+        unknown = decisions.other_than(labels)
+        if unknown and _decided(decisions, labels) is None:
+            got = f"must be {labels[0]!r} or {labels[1]!r}, got {unknown[1]!r}"
             raise InputError(f"{rows.place(unknown[0], name)}: {named} {got}")
-    unused = () if known else named_as_decisions(rows.others)
-    if len(known) < len(decision):  # one column for all systems, or none
-        unused = named_as_decisions(rows.others)
-        if any(len({*own.names} - {NONE}) <= 2 for own in coded_by_system.values()):
-            unused = (*unused, *columns)
-        others = {role: name for role, name in rows.columns.items() if role != "predicted"}
-        rows = replace(rows, columns=others, others=(*rows.others, *columns))
-        known = {}
-    return Outcomes(
-        rows,
-        "binary",
-        (negative, chosen),
-        label,
-        score,
-        weight_of(rows),
-        decision=known,
-        unused_decisions=unused,
-    )
 
 
-def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
+def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
+    """The outcomes with the decisions that stand beside the scores, if all systems have some."""
+    rows = outcomes.rows
+    columns = [own["predicted"] for own in rows.own.values()]
+    decisions = {name: _decided(own["predicted"], outcomes.names) for name, own in rows.own.items()}
+    known = {name: decision for name, decision in decisions.items() if decision is not None}
+    if len(known) == len(columns):
+        return replace(outcomes, decision=known)
+    unused = named_as_decisions(rows.others)  # one column for all systems, or none
+    if any(len({*column.names} - {NONE}) <= 2 for column in columns):
+        unused = (*unused, rows.columns["predicted"])
+    return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
+
+
+def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
     """True where the positive one of two labels is decided; None if these are no decisions.
 
     labels: the negative and the positive one; 0 and 1, false and true will do for any.
@@ -365,7 +368,7 @@ def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
     positive = next((name for pair, name in known.items() if names <= pair), None)
     if positive is None:
         return None
-    return (np.array(coded.names) == positive)[coded.code]
+    return np.asarray((np.array(coded.names) == positive)[coded.code])
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
@@ -543,8 +546,8 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 
 
 MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
-ACTUAL = Role("actual", rules.MEASURED, required=True)
-FORECASTS = (ID, SYSTEM, ACTUAL, Role("forecast", rules.MEASURED, own=True, required=True), WEIGHT)
+ACTUAL = Role.declared("actual", required=True)
+FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", own=True, required=True), WEIGHT)
 
 
 def forecasts_of(rows: Aligned) -> Outcomes:

@@ -20,18 +20,18 @@ from evalkit.reading.tables import (
     table,
     trec,
 )
-from evalkit.reading.tables.columns import Matches, refused
+from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.rules import Field, Precision, Role
 from evalkit.system import PACKED
 
 ROLES = (
-    Role("system"),
-    Role("query", required=True),
-    Role("item", required=True),
-    Role("score", rules.NUMBER, own=True),
-    Role("rank", rules.RANKS),
-    Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
+    Role.declared("system"),
+    Role.declared("query", required=True),
+    Role.declared("item", required=True),
+    Role.declared("score", own=True),
+    Role.declared("rank"),
+    Role.declared("grade", required=True),
 )
 RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
@@ -42,9 +42,10 @@ NO_SCORE: Mapping[str | None, str] = {None: ""}
 
 
 RUN, JUDGED, BESIDE = "run", "judged", "beside"
+BESIDE_ROLE = "attribute "  # and the name of a column with one value per query
 
 
-class Piece(NamedTuple):
+class ListPart(NamedTuple):
     """A part of ranked lists (a run, judgements, or a table of queries) and its columns by role.
 
     scores: for each system of a wide table the role of its score; a single one, under None, for
@@ -67,37 +68,39 @@ class Piece(NamedTuple):
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
         if None not in self.scores:
             columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
-        return columns | (
-            {"not used": "rank"} if "score" in self.fields and "rank" in self.part.columns else {}
-        )
+        if "score" in self.fields and "rank" in self.part.columns:
+            columns["not used"] = "rank"
+        return columns
 
 
-@dataclass
-class Rows:
+@dataclass(eq=False)
+class ListRows:
     """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
 
     score: the negated rank if rows have no score. ranked: True if that rank is the row's place in
     its list.
     """
 
-    system: list = field(default_factory=list)
-    query: list = field(default_factory=list)
-    item: list = field(default_factory=list)
-    score: list = field(default_factory=list)
-    ranked: list = field(default_factory=list)
-    grade: list = field(default_factory=list)
-    attributes: list = field(default_factory=list)
+    system: list[Any] = field(default_factory=list)
+    query: list[Any] = field(default_factory=list)
+    item: list[Any] = field(default_factory=list)
+    score: list[Any] = field(default_factory=list)
+    ranked: list[Any] = field(default_factory=list)
+    grade: list[Any] = field(default_factory=list)
+    attributes: list[Any] = field(default_factory=list)
     stretches: list[tuple[Part, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: Piece, block: table.Block, *, in_place: bool) -> None:
+    def add(self, piece: ListPart, block: table.CheckedPart, *, in_place: bool) -> None:
         """Append the rows of a piece, once for each system of a wide table. in_place: as in
         `ListOptions`.
         """
-        columns, n = block.columns, block.rows
-        self.sources.append(block.source)
+        columns = block.columns
+        n = block.rows
+        self.sources.append(block.part.fingerprint(n))
         self.columns.update(piece.printed)
+        attributes = _attributes(columns)
         for system, role in piece.scores.items():
             name = piece.name if system is None else system
             self.system.append(says(piece.part, columns.get("system")) or (name, n))
@@ -106,18 +109,22 @@ class Rows:
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
             self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
             self.grade.append(columns.get("grade"))
-            beside = {
-                r.removeprefix("attribute "): c
-                for r, c in columns.items()
-                if r.startswith("attribute ")
-            }
-            self.attributes.append(beside)
+            self.attributes.append(attributes)
             self.stretches.append((piece.part, n))
 
     def place(self, row: int) -> str:
         """The file and the row there, from 1, of a row of the whole."""
         part, number = table.located(self.stretches, row)
         return part.place(number)
+
+
+def _attributes(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns with one value per query, by their names."""
+    return {
+        role.removeprefix(BESIDE_ROLE): column
+        for role, column in columns.items()
+        if role.startswith(BESIDE_ROLE)
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +171,7 @@ class ListOptions:
         Rows without a unit are invalid, as they would form one unit.
         """
         return {
-            f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS)
+            f"{BESIDE_ROLE}{name}": Field(name, UNIT if name == self.unit else LABELS)
             for name in self.attributes
         }
 
@@ -210,7 +217,7 @@ class Ranked:
     # Which columns to read
 
     @cached_property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ListPart]:
         """All parts with their columns. Raises one InputError for all roles of a part without a
         column.
         """
@@ -221,83 +228,92 @@ class Ranked:
             *map(self._query_table, self.queries or ()),
         ]
 
-    def _run(self, part: Part, name: str) -> Piece:
+    @property
+    def grade(self) -> list[str]:
+        """The role of the grades, where the runs contain their judgements."""
+        return ["grade"] if self.graded else []
+
+    @property
+    def grade_precision(self) -> Precision:
+        """The widest type in which the grades were stored."""
+        columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
+        return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
+
+    def _run(self, part: Part, name: str) -> ListPart:
         """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        matches = self._matches(part)
-        wide = _wide(part, matches.columns, self.options.systems)
-        grade = ["grade"] if self.graded else []
-        needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
-        if matches.lacking(needed) == [("grade",)] and not matches.unclear:
-            has, hint = (
-                ", ".join(map(repr, part.columns)),
-                roles_of.no_header(part.columns, "grade"),
-            )
-            raise refused(part.name, "no_grade", columns=has, hint=hint)
-        roles = matches.resolved(needed, matches.each_system("score", needed))
-        _no_role(part, roles, self.beside)
-        order = [] if wide else [next(role for role in ORDER if role in roles)]
-        kept = [
-            role
-            for role in (*LISTED, *([] if wide else ["system"]), *order, *grade)
-            if role in roles
-        ]
-        fields = {role: Field(roles[role], RULES[role]) for role in kept}
-        fields |= {
-            f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()
-        }
-        fields |= self.options.attribute_fields if self.queries is None else {}
+        mapping = self._mapping(part)
+        wide = _wide(part, mapping.columns, self.options.systems)
+        columns = self._resolved(part, mapping, [] if wide else [ORDER])
+        _refuse_attributes(part, columns, self.beside)
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
-        return Piece(RUN, part, fields, scores or {None: order[0]}, name)
+        named = list(LISTED)
+        if not wide:
+            order = "score" if "score" in columns else "rank"
+            scores = {None: order}
+            named += ["system", order]
+        named += self.grade
+        fields = {role: Field(columns[role], RULES[role]) for role in named if role in columns}
+        for system, column in wide.items():
+            fields[f"score {system}"] = Field(column, RULES["score"])
+        if self.queries is None:
+            fields |= self.options.attribute_fields
+        return ListPart(RUN, part, fields, scores, name)
 
-    def _matches(self, part: Part) -> Matches:
+    def _mapping(self, part: Part) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
-        taken = [
-            name for name in self.beside if name not in ("query", "query_id", "qid")
-        ]  # these are the query always
+        # these are the query always
+        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]
         named = dict.fromkeys(self.beside, ATTRIBUTE)
-        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken, named)
-        if "query" not in matches.columns:
-            matches.columns.update(
-                roles_of.match(part.columns, ["query"], chosen, part.name).columns
-            )
-        return matches
+        return roles_of.match(
+            part.columns, RULES, chosen, part.name, taken, named, twofold=["query"]
+        )
 
-    def _judgements(self, part: Part) -> Piece:
+    def _resolved(
+        self, part: Part, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
+    ) -> dict[str, str]:
+        """Role -> column; order: the roles of which one must order the lists, if the table is
+        long.
+        """
+        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade]
+        is_clear = len(mapping.columns) == len(mapping.candidates)
+        if is_clear and mapping.lacking(needed) == [("grade",)]:
+            names = ", ".join(map(repr, part.columns))
+            hint = roles_of.no_header(part.columns, "grade")
+            raise refused(part.name, "no_grade", columns=names, hint=hint)
+        return mapping.resolved(needed, per_system="score")
+
+    def _judgements(self, part: Part) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
-        wanted = ("query", "item", "grade")
+        wanted = (*LISTED, "grade")
         chosen = self._given(part, wanted)
-        here = {
-            role: name for role, name in chosen.items() if role == "grade" or name in part.columns
-        }
-        roles = roles_of.match(part.columns, wanted, here, part.name).resolved(wanted)
-        return Piece(
-            JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE
-        )
+        for role in LISTED:
+            if chosen.get(role) not in part.columns:
+                chosen.pop(role, None)
+        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolved(wanted)
+        fields = {role: Field(columns[role], RULES[role]) for role in wanted}
+        return ListPart(JUDGED, part, fields, NO_SCORE)
 
-    def _query_table(self, part: Part) -> Piece:
-        chosen = (
-            {"query": name} if (name := self.options.columns.get("query")) in part.columns else {}
-        )
+    def _query_table(self, part: Part) -> ListPart:
+        chosen = self._given(part, ["query"])
+        if chosen.get("query") not in part.columns:
+            chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(
-            ["query"]
-        )
-        return Piece(
-            BESIDE, part, {"query": Field(roles["query"])} | self.options.attribute_fields, NO_SCORE
-        )
+        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
+        fields = {"query": Field(mapping.resolved(["query"])["query"])}
+        return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
         given = self.options.columns
         return {} if part.layout else {role: given[role] for role in roles if role in given}
 
-    def rows(self, kind: str) -> Rows:
+    def rows(self, kind: str) -> ListRows:
         """The rows of all parts of one kind."""
-        rows = Rows()
+        rows = ListRows()
         for piece in self.pieces:
             if piece.kind == kind:
                 rows.add(
@@ -306,16 +322,14 @@ class Ranked:
         return rows
 
 
-def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
-    """Refuses a segment or unit that is what the ranks are made of."""
-    for name in extra:
-        for role in ("system", "item", "score", "rank", "grade"):
-            usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
-            if roles.get(role) == name or (
-                role not in roles and name in usual and name in part.columns
-            ):
-                why = f"{name!r} is the {role} column of {part.name}, with one value per row"
-                raise ParameterError(f"{ATTRIBUTE}: {why}")
+def _refuse_attributes(part: Part, columns: Mapping[str, str], attributes: Sequence[str]) -> None:
+    """Raise ParameterError for a segment or unit that is what the ranks are made of."""
+    for role in ("system", "item", "score", "rank", "grade"):
+        usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
+        names = {columns[role]} if role in columns else {*usual} & {*part.columns}
+        for name in names.intersection(attributes):
+            why = f"{name!r} is the {role} column of {part.name}, with one value per row"
+            raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
 def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
@@ -344,12 +358,10 @@ def says(part: Part, column: Any) -> Any:
     """The column that names the systems, or None; the tag of a TREC run counts only if there are
     several.
     """
-    named = "system" in part.folders
-    return (
-        None
-        if part.layout and not named and column is not None and len(column.unique()) < 2
-        else column
-    )
+    is_tag = part.layout is not None and "system" not in part.folders
+    if is_tag and column is not None and len(column.unique()) < 2:
+        return None
+    return column
 
 
 def names(parts: Sequence[Part]) -> list[str]:

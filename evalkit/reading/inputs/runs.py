@@ -8,7 +8,7 @@ lacks has an empty list.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import exact
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListRows, Ranked
 from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
@@ -144,33 +144,20 @@ def gathered(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts, systems = pa.chunked_array([shard.query for shard in shards]), tuple(shards[0].accounts)
+    texts = pa.chunked_array([shard.query for shard in shards])
     if not len(texts):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
     order = pc.sort_indices(texts).to_numpy()
     query = np.array(texts.take(order).to_pylist(), dtype=object)
-    accounts = {name: sum((shard.accounts[name] for shard in shards), NOTHING) for name in systems}
+    accounts = {
+        name: sum((shard.accounts[name] for shard in shards), NOTHING)
+        for name in shards[0].accounts
+    }
     _check(accounts, shards, query[0], ranked)
-
-    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-        return np.asarray(np.concatenate(parts)[order])
-
-    values: dict[tuple[str, Ask], Sums] = {}
-    for name, i in [*shards[0].values]:
-        parts = [
-            shard.values.pop((name, i)) for shard in shards
-        ]  # one by one, as two copies of all need not fit
-        bottom = [part.denominator for part in parts if part.denominator is not None]
-        values[name, asks[i]] = Sums(
-            joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else [])
-        )
     return Runs(
-        systems=systems,
+        systems=tuple(accounts),
         accounts=accounts,
-        attributes={
-            name: joined([shard.attributes[name] for shard in shards])
-            for name in ranked.options.attributes
-        },
+        attributes=_joined_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -179,8 +166,31 @@ def gathered(
         unlisted=sum(shard.unlisted for shard in shards),
         query=query,
         top_grade=top,
-        values=values,
+        values=_joined_values(shards, asks, order),
     )
+
+
+def _joined_attributes(
+    shards: Sequence[Measured], names: Sequence[str], order: Ints
+) -> dict[str, np.ndarray]:
+    """The attributes of the queries of all shards."""
+    return {
+        name: np.concatenate([shard.attributes[name] for shard in shards])[order] for name in names
+    }
+
+
+def _joined_values(
+    shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
+) -> dict[tuple[str, Ask], Sums]:
+    """The values of all shards, taken from them one by one, as two copies of all need not fit."""
+    values = {}
+    for name, number in [*shards[0].values]:
+        sums = [shard.values.pop((name, number)) for shard in shards]
+        top = np.concatenate([own.numerator for own in sums])[order]
+        bottom = [own.denominator for own in sums if own.denominator is not None]
+        whole = Sums(top, np.concatenate(bottom)[order]) if bottom else Sums(top)
+        values[name, asks[number]] = whole
+    return values
 
 
 def _check(
@@ -215,184 +225,240 @@ def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
         return use(replace(build, exact=True))
 
 
+class QueryCodes(NamedTuple):
+    """All query ids in the order of their bytes, and the place of each row's query among them."""
+
+    names: np.ndarray
+    run: Ints
+    judged: Ints
+    beside: Ints
+
+
+class SystemCodes(NamedTuple):
+    """The systems in the order of their bytes, and the place of each row's system among them."""
+
+    names: np.ndarray
+    code: Ints
+
+
+class Judgements(NamedTuple):
+    """The rows and grades that count, one for each query and item in their order; negative: the
+    number of grades below 0.
+    """
+
+    rows: Ints
+    grade: Floats
+    negative: int
+
+
+class RankOrder(NamedTuple):
+    """Rows list by list, best rank first, and which of them have the score of the one before."""
+
+    rows: Ints
+    tied: Bools
+
+
+class OwnDocuments(NamedTuple):
+    """The lists that return their query as an item, and which of them return it early."""
+
+    lists: Ints
+    is_early: Bools
+
+
 @dataclass(frozen=True)
 class Build:
     """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is
     computed once.
     """
 
-    run: Rows
-    judged: Rows
-    beside: Rows
+    run: ListRows
+    judged: ListRows
+    beside: ListRows
     options: ListOptions
     exact: bool = False
 
     @cached_property
-    def _queries(self) -> tuple[np.ndarray, list[Ints]]:
-        """All query ids in the order of their bytes, and the codes of the run's, the judgements',
-        the table's rows.
-        """
-        names, codes = ids.sorted_codes(*(rows.query for rows in self.parts))
-        code = dict(zip(map(id, self.parts), codes, strict=True))
-        return names, [code[id(rows)] for rows in (self.run, self.judged, self.beside)]
+    def _queries(self) -> QueryCodes:
+        parts = self.parts
+        names, codes = ids.sorted_codes(*(rows.query for rows in parts))
+        run, judged, beside = (
+            codes[parts.index(rows)] for rows in (self.run, self.judged, self.beside)
+        )
+        return QueryCodes(names, run, judged, beside)
 
     @property
-    def parts(self) -> list[Rows]:
-        """The rows of the runs, of the judgements and of the table of queries."""
-        return list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
+    def parts(self) -> list[ListRows]:
+        """The rows of the runs, of the judgements and of the table of queries, each once."""
+        parts = [self.run]
+        if self.judged is not self.run:
+            parts.append(self.judged)
+        if self.beside is not self.run:
+            parts.append(self.beside)
+        return parts
 
     @cached_property
     def _items(self) -> ListedItems:
         return ListedItems(self.run, self.judged, self.exact)
 
     @cached_property
-    def _systems(self) -> tuple[np.ndarray, Ints]:
-        return ids.named(self.run.system)
+    def _systems(self) -> SystemCodes:
+        return SystemCodes(*ids.named(self.run.system))
 
     @cached_property
-    def _judgements(self) -> tuple[Ints, Floats, int]:
-        """Rows in order of query and item with their grades, one each; how many grades lie below 0
-        and do not count.
-        """
+    def _judgements(self) -> Judgements:
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
-        key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items.numbers[1])
+        key = ids.pair(self._queries.judged, len(self._queries.names), self._items.judged)
         ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
-        row = known[ordered.order]
-        grade = grade[row]
-        again = np.flatnonzero(ordered.same)
-        self._items.same(self.judged, row[again - 1], self.judged, row[again])
+        rows = known[ordered.order]
+        grade = grade[rows]
+        self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.same))
+        negative = ~ordered.same & (grade < 0)
+        counts = ~ordered.same & (grade >= 0)
+        if self.options.leave_out:
+            counts &= ~listed.own_documents(self.judged)[rows]
+        return Judgements(rows[counts], grade[counts], int(negative.sum()))
+
+    def _refuse_contradictions(self, rows: Ints, grade: Floats, again: Ints) -> None:
+        """Raise InputError for an item that a query has twice in a file of judgements, or with two
+        grades. again: the places of rows with the query and item of the row before.
+        """
+        self._items.same(self.judged, rows[again - 1], self.judged, rows[again])
         if self.judged is not self.run and again.size:
-            raise self._twice(self.judged, max(row[again[0] - 1], row[again[0]]), 1, "")
+            last = max(rows[again[0] - 1], rows[again[0]])
+            pair = self._pair(self.judged, self._queries.judged, last)
+            raise InputError(f"{self.judged.place(last)}: {pair} must appear once, got them again")
         conflict = again[grade[again - 1] != grade[again]]
         if conflict.size:
             two = slice(conflict[0] - 1, conflict[0] + 1)
-            at, (low, high) = int(row[two].max()), np.sort(grade[two])
-            where = self.judged.place(at)
+            row = int(rows[two].max())
+            low, high = np.sort(grade[two])
+            pair = self._pair(self.judged, self._queries.judged, row)
             raise InputError(
-                f"{where}: {self._pair(at, 1)} must have one grade, got {exact(low)} and "
+                f"{self.judged.place(row)}: {pair} must have one grade, got {exact(low)} and "
                 f"{exact(high)}"
             )
-        negative = ~ordered.same & (grade < 0)
-        keep = ~ordered.same & (grade >= 0)
-        if self.options.leave_out:
-            keep &= ~listed.own_documents(self.judged)[row]
-        return row[keep], grade[keep], int(negative.sum())
 
-    def _pair(self, row: int, of: int) -> str:
-        item = listed.texts((self.run, self.judged)[of].item, np.array([row]))[0].as_py()
-        return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
-
-    def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
-        return InputError(
-            f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them "
-            f"again{hint}"
-        )
+    def _pair(self, rows: ListRows, query: Ints, row: int) -> str:
+        """The query and item of a row, for errors. query: the places of the rows' queries."""
+        item = listed.texts(rows.item, np.array([row]))[0].as_py()
+        return f"query {self._queries.names[query[row]]!r} and item {item!r}"
 
     @cached_property
     def _levels(self) -> Floats:
         """The distinct grades that count, ascending."""
-        return np.unique(self._judgements[1])
+        return np.unique(self._judgements.grade)
 
     @cached_property
     def _population(self) -> Ints:
         """The codes of the judged queries, ascending: every query of the judgements, also with
         nothing relevant.
         """
-        query = self._queries[1][1]
+        query = self._queries.judged
         if self.judged is self.run:
             query = query[~np.isnan(ids.joined(self.judged.grade))]
-        return np.flatnonzero(np.bincount(query, minlength=len(self._queries[0])))
+        return np.flatnonzero(np.bincount(query, minlength=len(self._queries.names)))
 
     @cached_property
     def _list(self) -> Ints:
         """The list of each row of the run: system · queries + query."""
-        if len(self._systems[0]) == 1:
-            return self._queries[1][0]
-        return self._systems[1] * len(self._queries[0]) + self._queries[1][0]
+        if len(self._systems.names) == 1:
+            return self._queries.run
+        return self._systems.code * len(self._queries.names) + self._queries.run
 
     @cached_property
     def _judged(self) -> tuple[Ints, Floats]:
         """The rows of the run that have a judgement, with their grades; raises InputError for an
         item twice.
         """
-        systems, queries = len(self._systems[0]), len(self._queries[0])
-        ordered = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items.numbers[0]))
-        self._no_duplicates(ordered)
-        judged, grade, _ = self._judgements
-        lists = np.add.outer(np.arange(systems) * queries, self._queries[1][1][judged]).ravel()
+        queries = len(self._queries.names)
+        lists = len(self._systems.names) * queries
+        ordered = ids.Sorted.of(ids.pair(self._list, lists, self._items.run))
+        if ordered.same.any():
+            self._refuse_twice(ordered)
+        judged = self._judgements
+        starts = np.arange(len(self._systems.names)) * queries
         wanted = ids.pair(
-            lists, systems * queries, np.tile(self._items.numbers[1][judged], systems)
+            np.add.outer(starts, self._queries.judged[judged.rows]).ravel(),
+            lists,
+            np.tile(self._items.judged[judged.rows], len(starts)),
         )
         number, row = ordered.find(wanted)
-        number %= max(len(judged), 1)
-        self._items.same(self.run, row, self.judged, judged[number])
-        return row, grade[number]
+        number %= max(len(judged.rows), 1)
+        self._items.same(self.run, row, self.judged, judged.rows[number])
+        return row, judged.grade[number]
 
-    def _no_duplicates(self, ordered: ids.Sorted) -> None:
-        """ordered: the rows by list and item."""
-        if ordered.same.any():
-            again = ordered.key[ordered.order[ordered.same.argmax()]]
-            first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
-            self._items.same(self.run, np.array([first]), self.run, np.array([row]))
-            system = self._systems[0][self._systems[1][row]]
-            unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
-            hint = (
-                "; no column names the system (system, model, run)"
-                if unnamed and self.run.columns
-                else ""
-            )
-            raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
+    def _refuse_twice(self, ordered: ids.Sorted) -> None:
+        """Raise InputError for the first item that a list has twice, or Collision. ordered: the
+        rows by list and item.
+        """
+        again = ordered.key[ordered.order[ordered.same.argmax()]]
+        first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
+        self._items.same(self.run, np.array([first]), self.run, np.array([row]))
+        pair = self._pair(self.run, self._queries.run, row)
+        system = self._systems.names[self._systems.code[row]]
+        error = f"{self.run.place(row)}: {pair} must appear once in system {system!r}"
+        is_unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
+        hint = ""
+        if is_unnamed and self.run.columns:
+            hint = "; no column names the system (system, model, run)"
+        raise InputError(f"{error}, got them again{hint}")
 
     def systems(self) -> list[str]:
         """The requested systems, in order. Raises for one that does not exist, and for ambiguous
         names.
         """
-        names = self._systems[0].tolist()
+        names = self._systems.names.tolist()
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
             roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
         return roles_of.kept_systems(names, self.options.systems)
 
     def measured(
-        self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()
+        self, systems: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()
     ) -> Measured:
         """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
 
-        idle = [name for name, (_, account) in of.items() if account.rows and not account.used]
-        first = {
-            name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax())
-            for name in idle
-        }
+        accounts = {name: account for name, (_, account) in systems.items()}
         return Measured(
-            query=pa.array(self._queries[0][self._population], pa.large_string()),
-            first={name: self._queries[0][self._queries[1][0][row]] for name, row in first.items()},
+            query=pa.array(self._queries.names[self._population], pa.large_string()),
+            first=self._first_of_idle(accounts),
             beside=self.beside.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
-            negative=self._judgements[2],
-            shared=bool(np.isin(self._population, self._queries[1][2]).any()),
-            judgements=len(self._judgements[0]),
+            negative=self._judgements.negative,
+            shared=bool(np.isin(self._population, self._queries.beside).any()),
+            judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
-            accounts={name: account for name, (_, account) in of.items()},
+            accounts=accounts,
             values={
-                (name, i): ask(rankings)
-                for name, (rankings, _) in of.items()
-                for i, ask in enumerate(asks)
+                (name, number): ask(rankings)
+                for name, (rankings, _) in systems.items()
+                for number, ask in enumerate(asks)
             },
         )
+
+    def _first_of_idle(self, accounts: Mapping[str, Account]) -> dict[str, str]:
+        """A query of each system none of whose queries is judged."""
+        first = {}
+        for name, account in accounts.items():
+            if account.rows and not account.used:
+                code = np.flatnonzero(self._systems.names == name)[0]
+                row = int((self._systems.code == code).argmax())
+                first[name] = self._queries.names[self._queries.run[row]]
+        return first
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
         """The items of the first rows of each list of these systems."""
         depth = listed.depth(len(names) * len(self._population))
         if not depth:
             return None
-        place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[
+        place = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])[
             :, None
         ]
-        lists = (place * len(self._queries[0]) + self._population).ravel()
+        lists = (place * len(self._queries.names) + self._population).ravel()
         length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
-        rows = self._ranked[0][listed.stretches(self._ends[lists], length)]
+        rows = self._ranked.rows[listed.stretches(self._ends[lists], length)]
         return Retrieved(partial(listed.texts, self.run.item, rows), length, names, depth)
 
     @cached_property
@@ -403,55 +469,54 @@ class Build:
 
         if self.options.stock is None:
             return 0
-        items = listed.texts(self.judged.item, self._judgements[0])
+        items = listed.texts(self.judged.item, self._judgements.rows)
         known = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
         return len(items) - int(pc.sum(known).as_py() or 0)
 
     @cached_property
-    def _order(self) -> tuple[Ints, Bools]:
-        """All rows list by list, best rank first, and which have the score of the row before."""
-        return ids.by_rank(self._list, ids.joined(self.run.score), self._items.places)
+    def _order(self) -> RankOrder:
+        """The order of all rows."""
+        return RankOrder(*ids.by_rank(self._list, ids.joined(self.run.score), self._items.places))
 
     @cached_property
     def _remaining(self) -> Bools | slice:
         """The places of the order whose rows are not left out."""
         if not self.options.leave_out:
             return slice(None)
-        remaining: Bools = ~listed.own_documents(self.run)[self._order[0]]
+        remaining: Bools = ~listed.own_documents(self.run)[self._order.rows]
         return remaining
 
     @cached_property
-    def _ranked(self) -> tuple[Ints, Bools]:
-        """The rows of the order that are not left out, and which have the score of the row
-        before.
-        """
-        order, tied = self._order
+    def _ranked(self) -> RankOrder:
+        """The order of the rows that are not left out."""
         if isinstance(self._remaining, slice):
-            return order, tied
+            return self._order
+        tied = self._order.tied
         # a row behind the query's own document is tied with the row before that one
         after_own = np.append(False, ~self._remaining[:-1])
         before_tied = np.append(False, tied[:-1])
         tied = tied & (~after_own | before_tied)
-        return order[self._remaining], tied[self._remaining]
+        return RankOrder(self._order.rows[self._remaining], tied[self._remaining])
 
     @cached_property
     def _ends(self) -> Ints:
         """Where each list begins among the ranked rows, and where the last one ends."""
-        lists = len(self._systems[0]) * len(self._queries[0])
-        sizes = np.bincount(self._list[self._ranked[0]], minlength=lists)
+        lists = len(self._systems.names) * len(self._queries.names)
+        sizes = np.bincount(self._list[self._ranked.rows], minlength=lists)
         return np.concatenate([[0], np.cumsum(sizes)])
 
     @cached_property
-    def _own(self) -> tuple[Ints, Bools]:
+    def _own(self) -> OwnDocuments:
         """The lists that return the query itself, and which of them return it in their first fifth;
         none if it is left out.
         """
         if self.options.leave_out:
-            return np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        order, ends = self._ranked[0], self._ends
+            return OwnDocuments(np.zeros(0, np.int64), np.zeros(0, np.bool_))
+        order = self._ranked.rows
         place = np.flatnonzero(listed.own_documents(self.run)[order])
         lists = self._list[order[place]]
-        return lists, (place - ends[lists]) * EARLY < np.diff(ends)[lists]
+        is_early = (place - self._ends[lists]) * EARLY < np.diff(self._ends)[lists]
+        return OwnDocuments(lists, is_early)
 
     @cached_property
     def _respelled(self) -> Ints:
@@ -459,28 +524,32 @@ class Build:
         the query only in case or ending; none if there is none for a sample of the queries, as
         texts take long to compare.
         """
-        queries = len(self._queries[0])
+        queries = len(self._queries.names)
         sampled = self._respelled_of(np.arange(queries) % max(1, queries // SAMPLED) == 0)
         return self._respelled_of(np.ones(queries, np.bool_)) if sampled.size else sampled
 
     def _respelled_of(self, wanted: Bools) -> Ints:
         """The lists of `_respelled` that are of the wanted queries."""
-        queries, lists = len(self._queries[0]), len(self._ends) - 1
-        order, starts = self._ranked[0], self._ends[:-1]
-        depth = np.minimum(np.diff(self._ends), TOP) * np.tile(wanted, lists // max(queries, 1))
-        first = order[listed.stretches(starts, depth)]
-        first = first[~np.isin(first, self._judged[0])]
-        judged = self._judgements[0]
-        judged = judged[wanted[self._queries[1][1][judged]]]
-        if not len(first) or not len(judged):
+        queries = len(self._queries.names)
+        rows = self._unjudged_top(wanted)
+        judged = self._judgements.rows
+        judged = judged[wanted[self._queries.judged[judged]]]
+        if not len(rows) or not len(judged):
             return np.zeros(0, np.int64)
-        sides = [listed.texts(self.run.item, first), listed.texts(self.judged.item, judged)]
-        plain, codes = ids.sorted_codes(*([listed.plain_texts(items)] for items in sides))
-        there = np.unique(self._queries[1][1][judged] * len(plain) + codes[1])
-        near = np.isin(self._list[first] % queries * len(plain) + codes[0], there)
-        items = ids.sorted_codes(*([items] for items in sides))[1]
-        exact = np.isin(items[0], items[1])
-        return np.flatnonzero(np.bincount(self._list[first][near & ~exact], minlength=lists))
+        lists = self._list[rows]
+        run, judgements = listed.texts(self.run.item, rows), listed.texts(self.judged.item, judged)
+        is_near = listed.is_respelled(
+            run, lists % queries, judgements, self._queries.judged[judged]
+        )
+        return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._ends) - 1))
+
+    def _unjudged_top(self, wanted: Bools) -> Ints:
+        """The rows without a judgement among the first of each list of the wanted queries."""
+        lists = len(self._ends) - 1
+        is_wanted = np.tile(wanted, lists // max(len(wanted), 1))
+        depth = np.minimum(np.diff(self._ends), TOP) * is_wanted
+        rows = self._ranked.rows[listed.stretches(self._ends[:-1], depth)]
+        return rows[~np.isin(rows, self._judged[0])]
 
     def built(
         self, names: Sequence[str], top: float | None = None
@@ -488,90 +557,102 @@ class Build:
         """Rankings and account of each system; top: the best grade of the scale, if it is not that
         of these rows.
         """
-        (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
-        position = self._positions(order, tied, ends)
-        grades = listed.in_order(row, grade, self._order[0], self._levels)[self._remaining]
-        all_ranked = Lists(grades, tied, ends, position)
+        row, grade = self._judged
+        position = self._positions()
+        grades = listed.in_order(row, grade, self._order.rows, self._levels)[self._remaining]
+        lists = Lists(grades, self._ranked.tied, self._ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
-        return {name: self._one(name, all_ranked, ideal, best) for name in names}
+        query = self._queries.names[self._population]
+        systems = {}
+        for name in names:
+            own = self._lists_of(name, lists)
+            judged = own.take(self._is_judged) if len(query) < len(self._is_judged) else own
+            account = self._account(name, own, judged)
+            systems[name] = (Rankings(query, judged, ideal, best), account)
+        return systems
 
-    def _positions(self, order: Ints, tied: Bools, ends: Ints) -> Ints | None:
+    def _positions(self) -> Ints | None:
         """The rank of each row in order where ranks are taken as they are and have gaps, else
         None.
         """
         if not any(block.any() for block in self.run.ranked):
             return None
-        ranked = ids.joined(self.run.ranked)
-        self._one_kind(ranked)
-        return listed.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
+        is_ranked = ids.joined(self.run.ranked)
+        self._one_kind(is_ranked)
+        rows, tied = self._ranked
+        score = ids.joined(self.run.score)
+        return listed.positions(is_ranked[rows], score[rows], tied, self._ends)
 
     def _one_kind(self, ranked: Bools) -> None:
         """Raise InputError if a list has rows with scores and rows with ranks."""
         count = np.bincount(self._list, minlength=1)
         both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
         if both.any():
-            system, query = divmod(int(both.argmax()), len(self._queries[0]))
-            named = {"system": self._systems[0][system], "query": self._queries[0][query]}
+            system, query = divmod(int(both.argmax()), len(self._queries.names))
+            named = {"system": self._systems.names[system], "query": self._queries.names[query]}
             raise InputError(roles_of.sentence("scores_and_ranks", **named))
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
-        row, grade, _ = self._judgements
-        query = self._queries[1][1][row]
-        count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
-        grade = listed.best_first(query, grade, self._levels)
+        query = self._queries.judged[self._judgements.rows]
+        count = np.bincount(query, minlength=len(self._queries.names))[self._population]
+        grade = listed.best_first(query, self._judgements.grade, self._levels)
         return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
-    def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
-        """One system's rankings and account, from the lists of all systems, one after another."""
-        total = len(self._queries[0])
-        ends = np.full(total + 1, len(ranked.grade))  # of a system without a row in this shard
-        codes = np.flatnonzero(self._systems[0] == name)
-        for code in codes:
-            ends = ranked.offset[code * total : (code + 1) * total + 1]
-        start, stop, count = ends[0], ends[-1], np.diff(ends)
-        retrieved = Lists(
-            ranked.grade[start:stop],
-            ranked.tied[start:stop],
-            ends - start,
-            None if ranked.position is None else ranked.position[start:stop],
-        )
-        known = np.zeros(total, bool)
-        known[self._population] = True
-        if not known.all():
-            retrieved = retrieved.take(known)
-        late, gaps = listed.gaps(retrieved)
-        own, early = self._own
-        mine = np.isin(own // total, codes) & known[own % total]
-        respelled = self._respelled
-        account = Account(
-            rows=int(stop - start),
-            used=len(retrieved.grade),
-            unjudged_query=int(stop - start) - len(retrieved.grade),
-            missing=int((count[known] == 0).sum()),
-            extra=int((count[~known] > 0).sum()),
-            tied=int(retrieved.tied.sum()),
-            unjudged=int(np.isnan(retrieved.grade).sum()),
+    @cached_property
+    def _is_judged(self) -> Bools:
+        """True for the queries of the population."""
+        is_judged = np.zeros(len(self._queries.names), bool)
+        is_judged[self._population] = True
+        return is_judged
+
+    def _lists_of(self, name: str, lists: Lists) -> Lists:
+        """One system's list of every query, from the lists of all systems in sequence."""
+        queries = len(self._queries.names)
+        ends = np.full(queries + 1, len(lists.grade))  # of a system without a row in this shard
+        for code in np.flatnonzero(self._systems.names == name):
+            ends = lists.offset[code * queries : (code + 1) * queries + 1]
+        rows = slice(ends[0], ends[-1])
+        position = None if lists.position is None else lists.position[rows]
+        return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
+
+    def _account(self, name: str, lists: Lists, judged: Lists) -> Account:
+        """How the rows of a system were used: its lists of all queries, and those of the judged
+        ones.
+        """
+        queries = len(self._queries.names)
+        codes = np.flatnonzero(self._systems.names == name)
+        count = lists.length
+        late, gaps = listed.gaps(judged)
+        own = self._own
+        is_mine = np.isin(own.lists // queries, codes) & self._is_judged[own.lists % queries]
+        return Account(
+            rows=len(lists.grade),
+            used=len(judged.grade),
+            unjudged_query=len(lists.grade) - len(judged.grade),
+            missing=int((count[self._is_judged] == 0).sum()),
+            extra=int((count[~self._is_judged] > 0).sum()),
+            tied=int(judged.tied.sum()),
+            unjudged=int(np.isnan(judged.grade).sum()),
             late=late,
             gaps=gaps,
-            own=int(mine.sum()),
-            own_early=int((mine & early).sum()),
-            respelled=int(np.isin(respelled // total, codes).sum()),
+            own=int(is_mine.sum()),
+            own_early=int((is_mine & own.is_early).sum()),
+            respelled=int(np.isin(self._respelled // queries, codes).sum()),
         )
-        return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
 
     def attribute(self, name: str) -> np.ndarray:
         """One text per query. Raises InputError if a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
-        query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
-        first = np.full(len(self._queries[0]), -1)
+        query = self._queries.run if self.beside is self.run else self._queries.beside
+        first = np.full(len(self._queries.names), -1)
         first[query[::-1]] = value[::-1]
         differs = np.flatnonzero(first[query] != value)
         if differs.size:
             row = int(differs[0])
             a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
-            of = self._queries[0][query[row]]
+            of = self._queries.names[query[row]]
             raise roles_of.refused(
                 self.beside.place(row), "two_values", column=name, first=a, second=b, query=of
             )

@@ -20,7 +20,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
-from evalkit.reading.tables.rules import Field, Refused, split
+from evalkit.reading.tables.rules import BrokenRule, Field, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -30,7 +30,7 @@ ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class TablePart:
     """A part, its columns by role, its selection, and its system if no column names it."""
 
     part: Part
@@ -56,7 +56,7 @@ class Blocks:
     """
 
     engine: Engine
-    pieces: Sequence[Piece]
+    pieces: Sequence[TablePart]
     query: Query
     counts: Sequence[int]
     rows: int
@@ -76,12 +76,12 @@ class Blocks:
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns as the page prints them."""
-        return aligned.printed(self.pieces[0].layout)
+        return self.pieces[0].layout.printed
 
     @property
     def others(self) -> tuple[str, ...]:
         """The columns that were not read."""
-        return aligned.unread(self.pieces[0].part, self.pieces[0].layout)
+        return self.pieces[0].layout.unread(self.pieces[0].part)
 
     @property
     def wide(self) -> bool:
@@ -203,7 +203,8 @@ class Blocks:
         by, work = self._together(by_unit=True), Reduced(self.schema, of)
         then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
-            whole = self.engine.total(replace(self._query(by), rows=self.rows, then=then), work)
+            query = replace(self._query(by), rows=self.rows, then=then)
+            whole: Kept | None = self.engine.total(query, work)
         if whole is None:
             raise self.twice() or aligned.nothing_shared(self.systems)
         return whole
@@ -343,9 +344,9 @@ class Blocks:
         """
         try:
             yield
-        except (Refused, InputError) as error:
+        except (BrokenRule, InputError) as error:
             self._refuse_first()
-            raise (self.refuse() if isinstance(error, Refused) else error) from None
+            raise (self.refuse() if isinstance(error, BrokenRule) else error) from None
         for piece in self.pieces:
             if piece.chosen.source:
                 piece.part.check(piece.chosen)
@@ -355,7 +356,7 @@ class Blocks:
             refuse_first(self.engine, piece)
 
 
-def refuse_first(engine: Engine, piece: Piece) -> None:
+def refuse_first(engine: Engine, piece: TablePart) -> None:
     """Raise InputError for the first value of a part that breaks a rule of its column."""
     for _ in typed(engine, piece.chosen, piece.layout.fields):
         pass
@@ -366,13 +367,13 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
 
 def pieces_of(
     engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.Layout]
-) -> list[Piece]:
+) -> list[TablePart]:
     """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = aligned.stem(part) if several else aligned.SYSTEM
         pieces.append(
-            Piece(
+            TablePart(
                 part,
                 layout,
                 part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"),
@@ -384,7 +385,7 @@ def pieces_of(
 
 def union(
     engine: Engine,
-    pieces: Sequence[Piece],
+    pieces: Sequence[TablePart],
     schema: Schema,
     segments: Sequence[str],
     unit: str | None,
@@ -437,7 +438,7 @@ def changed(name: str) -> InputError:
 
 def laid(
     engine: Engine,
-    pieces: Sequence[Piece],
+    pieces: Sequence[TablePart],
     systems: Sequence[str] = (),
     segments: Sequence[str] = (),
     unit: str | None = None,
@@ -486,7 +487,7 @@ def laid(
     )
 
 
-def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
+def _sizes(engine: Engine, piece: TablePart) -> dict[str, int]:
     """The rows of each system of a part; raises InputError if there are none, or one has no
     system.
     """

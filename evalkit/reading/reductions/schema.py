@@ -100,7 +100,7 @@ class Schema:
         def one(values: np.ndarray) -> np.ndarray:
             """What systems share, which must be one value for each row."""
             if rows is not None and np.any(values[rows] != values[first][:, None]):
-                raise rules.Refused("what systems share differs")
+                raise rules.BrokenRule("what systems share differs")
             return values[first]
 
         def each(role: str) -> np.ndarray:
@@ -171,7 +171,7 @@ class Schema:
         """
         columns = {name: _whole(table[name]) for name in table.column_names}
         if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
-            raise rules.Refused("a text is too long")
+            raise rules.BrokenRule("a text is too long")
         if self.id:
             self.id.checked(columns["id"], None)
         return columns
@@ -219,8 +219,9 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
     size = np.diff(start, append=len(key))
     if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
-        raise rules.Refused("an id stands twice")
-    return order[start[size == count][:, None] + np.arange(count)]
+        raise rules.BrokenRule("an id stands twice")
+    first = start[size == count]
+    return np.asarray(order[first[:, None] + np.arange(count)])
 
 
 @dataclass(frozen=True, eq=False)

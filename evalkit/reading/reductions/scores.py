@@ -74,7 +74,7 @@ class Predictions:
         return self.table.pieces[0].part.name
 
     @cached_property
-    def wanted(self) -> list[tuple[blocks.Piece, Row]]:
+    def wanted(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
         each = (
             (piece, row)
@@ -169,7 +169,7 @@ class Predictions:
         return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
-def _profile(engine: Engine, piece: blocks.Piece, most: int) -> Sequence[Row]:
+def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row]:
     """Rows by system, and by label where there is one, with the ends of each number; InputError for
     a wrong value.
 

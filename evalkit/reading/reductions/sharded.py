@@ -18,7 +18,7 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import rows, runs
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Piece, Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListPart, ListRows, Ranked
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
 from evalkit.reading.tables.columns import kept_systems, refused
 from evalkit.reading.tables.parts import Selection
@@ -63,7 +63,7 @@ class Task:
 # One shard ----------------------------------------------------------------------------------------
 
 
-class _Shard(Rows):
+class _Shard(ListRows):
     """Rows of a shard, which know the part they came from, not their row in it."""
 
     parts: np.ndarray
@@ -71,7 +71,7 @@ class _Shard(Rows):
 
     def place(self, row: int) -> str:
         """The part that a row came from."""
-        return self.reads[self.parts[row]].name
+        return str(self.reads[self.parts[row]].name)
 
 
 def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
@@ -201,7 +201,7 @@ class LowestGrade:
 
 
 @dataclass(frozen=True)
-class Depth:
+class LastRank:
     """The last rank returned."""
 
     def __call__(self, r: rankings.Rankings) -> Sums:
@@ -216,10 +216,10 @@ NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 
 
-class _Chosen(NamedTuple):
+class _SelectedPart(NamedTuple):
     """A piece, and what the engine reads of it. says: True if its rows say their system."""
 
-    piece: Piece
+    piece: ListPart
     chosen: Selection
     says: bool
 
@@ -293,20 +293,20 @@ def measured(engine: base.Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
 # The rows -----------------------------------------------------------------------------------------
 
 
-def _chosen(engine: base.Engine, piece: Piece, i: int) -> _Chosen:
+def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
     """What the engine reads of a piece."""
     chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
-        return _Chosen(piece, chosen, says=False)
+        return _SelectedPart(piece, chosen, says=False)
     column = (
         next(iter(chosen.frames.values()))["system"]
         if piece.part.layout
         else piece.fields["system"]
     )
-    return _Chosen(piece, chosen, rows.says(piece.part, column) is not None)
+    return _SelectedPart(piece, chosen, rows.says(piece.part, column) is not None)
 
 
-def _profile(engine: base.Engine, of: _Chosen) -> dict[str, Any]:
+def _profile(engine: base.Engine, of: _SelectedPart) -> dict[str, Any]:
     """Rows, the highest grade and the systems that rows name; raises InputError for the first value
     that breaks a rule.
 
@@ -325,7 +325,7 @@ def _profile(engine: base.Engine, of: _Chosen) -> dict[str, Any]:
     }
 
 
-def _reads(of: _Chosen, *, in_place: bool) -> list[Read]:
+def _reads(of: _SelectedPart, *, in_place: bool) -> list[Read]:
     """How a part is read: once, or a wide table once for each of its systems."""
     kind, part, _, scores, name = of.piece
     return [
@@ -334,7 +334,9 @@ def _reads(of: _Chosen, *, in_place: bool) -> list[Read]:
     ]
 
 
-def _rows(engine: base.Engine, of: _Chosen, attributes: Sequence[str], *, says: bool) -> list[str]:
+def _rows(
+    engine: base.Engine, of: _SelectedPart, attributes: Sequence[str], *, says: bool
+) -> list[str]:
     """The SQL of each read of a part, with the columns that all have: query, item, score, grade,
     attributes.
     """
@@ -364,7 +366,7 @@ def _score(role: str, here: Callable[[str], str]) -> str:
     return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
 
 
-def _systems(several: Sequence[_Chosen], profiles: Sequence[Mapping[str, Any]]) -> list[str]:
+def _systems(several: Sequence[_SelectedPart], profiles: Sequence[Mapping[str, Any]]) -> list[str]:
     """The systems in the order of their names' bytes."""
     present: set[str] = set()
     for of, profile in zip(several, profiles, strict=True):

@@ -9,10 +9,11 @@ import itertools
 import pkgutil
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from enum import StrEnum
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import written
@@ -24,7 +25,7 @@ def facts(name: str) -> dict[str, Any]:
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
-SYNONYMS = {role: tuple[str, ...](names) for role, names in facts("roles").items()}
+SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
@@ -96,78 +97,113 @@ def refuse_data(names: Iterable[str], where: str) -> None:
         raise refused(where, "data_first", no_header=NO_HEADER, names=listed(map(repr, names)))
 
 
-@dataclass(frozen=True)
-class Matches:
-    """The columns of a table by role. columns: role -> column. unclear: role -> columns that are
-    all possible.
+class Why(StrEnum):
+    """What a column has its role by, the surest first."""
 
-    absent: columns that a parameter names and the table lacks -> the parameter. names: every
-    column. where: the table, for errors.
+    NAMED = "named by the user"
+    EXACT = "the name of the role"
+    USUAL = "a usual name of the role"
+
+
+class Candidates(NamedTuple):
+    """The columns that could have a role, the surest first, and what they have it by."""
+
+    columns: tuple[str, ...]
+    why: Why
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the first column has the role, whatever the others are."""
+        return self.why is not Why.USUAL or len(self.columns) == 1
+
+
+@dataclass(frozen=True)
+class RoleMapping:
+    """The columns of a table by role.
+
+    candidates: of each role that a column could have. absent: columns that a parameter names and
+    the table lacks -> the parameter. names: every column. where: the table, for errors.
     """
 
-    columns: dict[str, str]
-    unclear: dict[str, list[str]]
-    absent: dict[str, str]
+    candidates: Mapping[str, Candidates]
+    absent: Mapping[str, str]
     names: Sequence[str]
     where: str
 
-    def has(self, *roles: str) -> bool:
-        """True if a column has, or several could have, one of the roles."""
-        return bool({*self.columns, *self.unclear} & {*roles})
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Role -> column, of the roles for which one column is the surest."""
+        return {role: c.columns[0] for role, c in self.candidates.items() if c.is_clear}
 
     def lacking(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
         """The needed roles without a possible column, each with its alternatives."""
         choices = [(role,) if isinstance(role, str) else role for role in needed]
-        return [choice for choice in choices if not self.has(*choice)]
+        return [choice for choice in choices if self.candidates.keys().isdisjoint(choice)]
 
     def resolved(
-        self, needed: Iterable[str | tuple[str, ...]] = (), otherwise: str = ""
+        self,
+        needed: Iterable[str | tuple[str, ...]] = (),
+        roles: Iterable[str] | None = None,
+        per_system: str = "",
     ) -> dict[str, str]:
         """Role -> column; needed: roles that must exist; of a tuple of roles one.
 
-        otherwise: what else the user can do if a column is missing.
+        roles: those that matter, None for all. per_system: the role of which each system could have
+        a column of its own, as the advice where it is missing.
 
         Raises one error for all of them: InputError if two synonyms match one role or a needed role
         has no column, ParameterError if only columns that a parameter names do not exist.
         """
         lacking = self.lacking(needed)
-        if lacking or self.unclear:
-            raise self.error(lacking, otherwise if lacking else "")
+        unclear = {
+            role: candidates.columns
+            for role, candidates in self.candidates.items()
+            if not candidates.is_clear and (roles is None or role in roles)
+        }
+        if lacking or unclear:
+            raise self._error(lacking, unclear, per_system)
         if self.absent:
             raise _absent(self.absent, self.names, self.where)
         return self.columns
 
-    def error(self, lacking: Sequence[tuple[str, ...]], otherwise: str = "") -> InputError:
+    def _error(
+        self,
+        lacking: Sequence[tuple[str, ...]],
+        unclear: Mapping[str, Sequence[str]],
+        per_system: str = "",
+    ) -> InputError:
         """The error for roles without a column (of a tuple: none has one), and for what is
         ambiguous or absent.
         """
-        said = [
-            f"columns {' and '.join(map(repr, some))} could both be the {role}"
-            for role, some in self.unclear.items()
+        reasons = [
+            f"columns {' and '.join(map(repr, columns))} could both be the {role}"
+            for role, columns in unclear.items()
         ]
-        said += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
-        chosen, hint, do = {role: some[0] for role, some in self.unclear.items()}, "", "say which:"
-        if lacking:
-            usual = " and for ".join(" or ".join(map(_usual, some)) for some in lacking)
-            said.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
-            chosen |= {role: _near(role, self.names) for role, *_ in lacking}
-            hint, do = no_header(self.names, lacking[0][0]), "set"
-        hint = hint or f"; {do} columns={written(chosen)!r}"
-        return InputError(f"{self.where}: {'; '.join(said)}{hint}{otherwise}")
+        reasons += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
+        chosen = {role: columns[0] for role, columns in unclear.items()}
+        if not lacking:
+            advice = f"say which: columns={written(chosen)!r}"
+            return InputError(f"{self.where}: {'; '.join(reasons)}; {advice}")
+        usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
+        reasons.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
+        chosen |= {role: _near(role, self.names) for role, *_ in lacking}
+        hint = no_header(self.names, lacking[0][0]) or f"; set columns={written(chosen)!r}"
+        first = [choice[0] for choice in lacking]
+        if per_system in first:
+            hint += self._for_each_system(per_system, first)
+        return InputError(f"{self.where}: {'; '.join(reasons)}{hint}")
 
-    def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
-        """The advice to name a column per system, if this role is missing and two more columns have
-        no role.
-        """
-        lacking = [some[0] for some in self.lacking(needed)]
-        others = written({other: _near(other, self.names) for other in lacking if other != role})
-        free = [name for name in self.names if name not in self.columns.values()][len(lacking) :]
-        with_them = f"columns={others!r} and " if others else ""
-        how = (
+    def _for_each_system(self, role: str, lacking: Sequence[str]) -> str:
+        """The advice to name a column per system, if more columns than are needed have no role."""
+        free = [name for name in self.names if name not in self.columns.values()]
+        if len(free) <= len(lacking):
+            return ""
+        others = {other: _near(other, self.names) for other in lacking if other != role}
+        with_them = f"columns={written(others)!r} and " if others else ""
+        return (
             f", or for one column per system {with_them}systems='NAME,NAME', "
             f"or call them {role}_NAME"
         )
-        return how if role in lacking and free else ""
 
 
 def match(
@@ -175,36 +211,44 @@ def match(
     roles: Iterable[str],
     chosen: Mapping[str, str],
     where: str,
-    taken: Iterable[str] = (),
+    taken: Collection[str] = (),
     named: Mapping[str, str] | None = None,
-) -> Matches:
-    """The columns by role; `chosen` decides first, then the exact name, then a synonym.
+    twofold: Collection[str] = (),
+) -> RoleMapping:
+    """The columns by role; `chosen` decides first, then the exact name, then a usual name.
 
     taken: names with another use. named: further columns that must exist, each with the parameter
-    that names it.
+    that names it. twofold: roles that a column with another use has too, if no other one can.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    taken = {*taken, *chosen.values()}
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
-    matches = Matches({}, {}, absent, names, where)
+    candidates = {}
+    unnamed = [name for name in names if name not in chosen.values()]
+    free = [name for name in unnamed if name not in taken]
     for role in roles:
         if role in chosen:
-            matches.columns[role] = chosen[role]
+            candidates[role] = Candidates((chosen[role],), Why.NAMED)
             if chosen[role] not in names:
                 absent.setdefault(chosen[role], f"columns: {role}")
             continue
-        usual = [
-            name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken
-        ]
-        if usual[:1] == [role] or len(usual) == 1:
-            matches.columns[role] = usual[0]
-        elif usual:
-            matches.unclear[role] = usual
-    return matches
+        found = _candidates(role, free)
+        if found is None and role in twofold:
+            found = _candidates(role, unnamed)
+        if found is not None:
+            candidates[role] = found
+    return RoleMapping(candidates, absent, names, where)
+
+
+def _candidates(role: str, names: Collection[str]) -> Candidates | None:
+    """The columns that are named as a role, None if there is none."""
+    usual = tuple(name for name in SYNONYMS.get(role, (role,)) if name in names)
+    if not usual:
+        return None
+    return Candidates(usual, Why.EXACT if usual[0] == role else Why.USUAL)
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
@@ -253,7 +297,7 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     names = list(names)
     if systems and all(name in names for name in systems):
         return {name: name for name in systems}
-    columns = {name.removeprefix(prefix): name for name in names if _of_system(name, prefix)}
+    columns = {own.removeprefix(prefix): own for own in system_columns(names, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
         raise ParameterError(
@@ -264,14 +308,10 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
-def _of_system(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name.removeprefix(prefix) not in (
-        "",
-        "id",
-        "ids",
-        "idx",
-        "index",
-    )
+def system_columns(names: Iterable[str], prefix: str) -> list[str]:
+    """The names that begin with a prefix and go on with the name of a system, not with an id's."""
+    ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
+    return [name for name in names if name.startswith(prefix) and name not in ids]
 
 
 def one_way(
@@ -282,9 +322,11 @@ def one_way(
 
     The column that `chosen` names has it in any case.
     """
-    more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
-    if role in roles and role not in chosen and more:
-        first, others = written({role: roles[role]}), listed(map(repr, more))
+    if role not in roles or role in chosen:
+        return
+    free = [name for name in system_columns(names, f"{role}_") if name not in roles.values()]
+    if free:
+        first, others = written({role: roles[role]}), listed(map(repr, free))
         raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
 
 
@@ -294,7 +336,7 @@ def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> Inpu
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     InputError("a.csv: no column for the label (...) and for the fold (fold); ...,fold=NAME'")
     """
-    return Matches({}, {}, {}, names, where).error([(role,) for role in lacking])
+    return RoleMapping({}, {}, names, where)._error([(role,) for role in lacking], {})
 
 
 def _usual(role: str) -> str:

@@ -97,7 +97,7 @@ class Dialect:
         return f"if({truth}, if({value} = 'true', '1', '0'), {value})" if kind == "JSON" else value
 
 
-class _Spark(Dialect):
+class _SparkDialect(Dialect):
     """Where Spark's SQL differs."""
 
     row_number = None
@@ -137,7 +137,7 @@ class _Spark(Dialect):
         return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal})"
 
 
-DUCKDB, SPARK = Dialect(), _Spark()
+DUCKDB, SPARK = Dialect(), _SparkDialect()
 
 
 # DuckDB as a reader of files ----------------------------------------------------------------------

@@ -403,10 +403,10 @@ class Trec(TextFile):
     reads it.
     """
 
-    layout: trec.Layout
+    layout: trec.LineLayout
 
     @classmethod
-    def opened(cls, path: Path, layout: trec.Layout) -> "Trec":
+    def opened(cls, path: Path, layout: trec.LineLayout) -> "Trec":
         """The file by its layout."""
         names = tuple(name for name in layout.fields if name)
         return cls(name=shown(path), columns=names, path=path, layout=layout, stamp=stamp(path))

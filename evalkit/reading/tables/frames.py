@@ -26,6 +26,10 @@ from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp, without_index
 
 NAME, BATCHES = "data frame", "record batches"
+INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
+# Arrow's types whose texts Arrow and DuckDB write alike, and those that it casts to doubles
+PLAIN = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
+NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,11 +79,58 @@ class Frame(Part):
     ) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
+    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+        """By Arrow's casts; by a query where a type, or what is read, needs one."""
+        stored = self.stored
+        is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
+        is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
+        if self.mixed or self.only or not (is_plain and is_numeric):
+            return super()._read(text, numbers)
+        columns = {role: _texts(self.table[name]) for role, name in text.items()}
+        return columns | {role: _doubles(self.table[name]) for role, name in numbers.items()}
+
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
         return (
             super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
         )
+
+
+def _texts(column: Any) -> Any:
+    """The values as one Arrow array of texts; an empty text is an empty cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type != pa.large_string():
+        column = column.cast(pa.string())
+    texts = _one_array(column)
+    empty = pc.equal(texts, "")
+    return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
+
+
+def _doubles(column: Any) -> Any:
+    """The values as one Arrow array of doubles; true and false are 1 and 0."""
+    return _one_array(column.cast("float64", safe=False))
+
+
+def _one_array(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def is_table(data: Any) -> bool:
+    """True for a frame, batches of rows, columns or arrays; False for a path, and for Spark's
+    frame, whose Arrow interface would collect all rows.
+    """
+    if isinstance(data, Mapping):
+        return all(map(is_column, data.values()))
+    if isinstance(data, Arrays | Iterator):
+        return True
+    return hasattr(data, INTERFACE) and not is_spark_frame(data)
+
+
+def is_spark_frame(data: Any) -> bool:
+    """True for a data frame of Spark."""
+    return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
 def part_of(data: Any) -> Part:
@@ -97,45 +148,53 @@ def part_of(data: Any) -> Part:
             role: {name: _plain(role, v) for name, v in systems.items()}
             for role, systems in data.own.items()
         }
-        return _frame(_of_arrays(Arrays(shared, each, data.positive)))
-    return _frame(_of_columns(data) if isinstance(data, Mapping) else data)
+        data = _of_arrays(Arrays(shared, each, data.positive))
+    elif isinstance(data, Mapping):
+        data = _of_columns(data)
+    if hasattr(data, INTERFACE):
+        return _frame(data)
+    kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
+    arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
+    raise InputError(
+        f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
+    )
 
 
 def _frame(data: Any) -> Frame:
-    """The frame. Raises InputError for an object that is no frame, cannot be read, or has a column
-    name twice.
+    """The part of an object with Arrow's interface. Raises InputError if it cannot be read, or has
+    a column name twice.
     """
     import pyarrow as pa
 
-    if not hasattr(data, "__arrow_c_stream__"):
-        kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
-        arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
-        raise InputError(
-            f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
-        )
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table, mixed = _table(_without_intervals(data))
+            table, mixed = _table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
-    stated = table.schema.metadata
     kept = without_index(table.column_names)
-    table = table.select(kept) if len(kept) < table.num_columns else table
+    if len(kept) < table.num_columns:
+        table = table.select(kept)
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
-    table = table.rename_columns(names)
-    halves = tuple(
-        name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16()
+    about = table.schema.metadata
+    table = table.rename_columns(names).replace_schema_metadata(about)
+    halves = tuple(column.name for column in table.schema if column.type == pa.float16())
+    return Frame(
+        name=NAME,
+        columns=tuple(names),
+        table=_in_single_precision(table, halves) if halves else table,
+        halves=halves,
+        mixed=mixed,
     )
-    types = [
-        pa.float32() if name in halves else kind
-        for name, kind in zip(names, table.schema.types, strict=True)
-    ]
-    table = table.cast(pa.schema(list(zip(names, types, strict=True)))).replace_schema_metadata(
-        stated
-    )
-    return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
+
+
+def _in_single_precision(table: Any, columns: Sequence[str]) -> Any:
+    """The Arrow table with these columns as float32."""
+    for name in columns:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, table.column(place).cast("float32"))
+    return table
 
 
 class _Folder:
@@ -204,15 +263,18 @@ def _table(data: Any) -> tuple[Any, list[str]]:
     """
     import pyarrow as pa
 
+    mixed: list[str] = []
     try:
-        return pa.table(data), []
+        table = pa.table(data)
     except pa.ArrowException:
         mixed = _mixed(data)
         if not mixed:
             raise
-        return pa.table(
-            data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
-        ), mixed
+        data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
+        table = pa.table(data)
+    if "interval" in table.schema.to_string(show_schema_metadata=False):
+        table = pa.table(_without_intervals(data))
+    return table, mixed
 
 
 def _batches(data: Any) -> Batches:

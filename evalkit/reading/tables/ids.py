@@ -108,7 +108,7 @@ def blocks(rows: int) -> list[slice]:
 
 def runs(same: Bools) -> Bools:
     """A mask of the rows equal to a neighbour, from the mask of those equal to the row before."""
-    return same | np.concatenate([same[1:], [False]])
+    return np.asarray(same | np.append(same[1:], False))
 
 
 # Texts as numbers ---------------------------------------------------------------------------------

@@ -622,7 +622,7 @@ def _refuse(path: Path, **facts: str) -> Content:
 
 
 @dataclass(frozen=True)
-class Kind:
+class LogKind:
     """A harness: the name of its log, how files of each suffix begin, and what reads one."""
 
     name: str
@@ -641,11 +641,13 @@ LM_EVAL, HELM = "lm-evaluation-harness", "HELM"
 ONLY_RESULTS = partial(_refuse, kind=LM_EVAL, files="samples_*.jsonl (option --log_samples)")
 ONLY_STATS = partial(_refuse, kind=HELM, files="per_instance_stats.json")
 KINDS = (
-    Kind("Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect),
-    Kind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
-    Kind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
-    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
-    Kind(
+    LogKind(
+        "Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect
+    ),
+    LogKind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
+    LogKind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
+    LogKind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
+    LogKind(
         HELM,
         {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":[^}]*(\}\s*)+,\s*"count":'},
         ONLY_STATS,

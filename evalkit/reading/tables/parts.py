@@ -70,7 +70,7 @@ class Part(ABC):
     columns: tuple[str, ...]
     path: Path = Path()
     folders: Mapping[str, str | None] = field(default_factory=dict)
-    layout: trec.Layout | None = None
+    layout: trec.LineLayout | None = None
     only: tuple[str, Collection[str]] | None = None
     unnamed: ClassVar[bool] = (
         False  # whether no system can be called after it: a frame, or record batches
@@ -80,10 +80,22 @@ class Part(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have one name, or one has a name that no query or page
-        can hold.
+        """Raise InputError if two columns have one name, or one is too long or holds a NUL
+        character.
+
+        DuckDB's names are the same in capitals and small letters.
         """
-        _check_names(self.columns, self.name)
+        first: dict[str, str] = {}
+        for name in self.columns:
+            if "\0" in name:
+                rule = "column names must hold no NUL character (UTF-16?)"
+                raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
+            if len(name.encode(errors="replace")) > duck.LONGEST:
+                raise duck.too_long(f"{self.name}: a column's name", name)
+            if name.lower() in first:
+                got = f"{first[name.lower()]!r} and {name!r}"
+                raise InputError(f"{self.name}: column names must be distinct, got {got}")
+            first[name.lower()] = name
 
     # What is known before reading
 
@@ -229,26 +241,6 @@ class Part(ABC):
         return InputError(f"{self.name}: {self.without_rows}")
 
 
-def _check_names(names: Collection[str], where: str) -> None:
-    """Raise InputError if two columns have one name, or one is too long or holds a NUL character.
-
-    DuckDB's names are the same in capitals and small letters.
-    """
-    if nul := [name for name in names if "\0" in name]:
-        raise InputError(
-            f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}"
-        )
-    if long := [name for name in names if len(name.encode(errors="replace")) > duck.LONGEST]:
-        raise duck.too_long(f"{where}: a column's name", long[0])
-    seen: dict[str, str] = {}
-    for name in names:
-        if name.lower() in seen:
-            raise InputError(
-                f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}"
-            )
-        seen[name.lower()] = name
-
-
 def without_index(columns: Sequence[str]) -> list[str]:
     """The columns without the index of a pandas frame, which has no name."""
     return [name for name in columns if not re.fullmatch(r"__index_level_\d+__", name)]
@@ -305,7 +297,8 @@ class Selection:
         """
         rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
         query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
-        return duck.sql(query, self.part.name, **self.frames).to_pylist()
+        found: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
+        return found
 
 
 @contextmanager

@@ -4,25 +4,26 @@ SQL.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut, exact
-from evalkit.reading.tables import columns as roles_of, duck
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.parts import Part, at
 
 HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
 
-class Refused(InputError):
+class BrokenRule(InputError):
     """A block contains an invalid value; the reader of the blocks then finds its file and row."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class ValueRule:
     """A rule for the values of a column. text: the part of the error after "must". breaks: numbers
     -> True if invalid.
 
@@ -59,47 +60,49 @@ class Rule:
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
-PRESENT = Rule("not be empty", None, "{x} IS NULL")
-SHORT = Rule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
-FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
-FINITE_OR_EMPTY = Rule(
+PRESENT = ValueRule("not be empty", None, "{x} IS NULL")
+SHORT = ValueRule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
+FINITE = ValueRule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
+FINITE_OR_EMPTY = ValueRule(
     "be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True
 )
-FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True)
-MEASURABLE = Rule(
+FINITE_OR_NONE = ValueRule(
+    "be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True
+)
+MEASURABLE = ValueRule(
     f"lie within ±{LARGEST:g}",
     lambda x: np.abs(x) > LARGEST,
     f"{{finite}} AND abs({{x}}) > {LARGEST!r}",
 )
-RANK = Rule(
+RANK = ValueRule(
     "be a whole number of at least 1",
     lambda x: (x < 1) | (x != np.floor(x)),
     "{x} < 1 OR {x} % 1 <> 0",
 )
-COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
-ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
-PASS_OR_FAIL = Rule(
+COUNTABLE = ValueRule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
+ZERO_OR_ONE = ValueRule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+PASS_OR_FAIL = ValueRule(
     "be 0, 1 or empty",
     lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
     "{x} <> 0 AND {x} <> 1 AND ({real})",
     "pass@k and pass^k count the draws that pass",
     optional=True,
 )
-PROBABILITY = Rule(
+PROBABILITY = ValueRule(
     "be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1"
 )
-NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
-NO_HUGE_WEIGHT = Rule(
+NOT_NEGATIVE = ValueRule("be 0 or more", lambda x: x < 0, "{x} < 0")
+NO_HUGE_WEIGHT = ValueRule(
     f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE
 )
-NO_TINY_WEIGHT = Rule(
+NO_TINY_WEIGHT = ValueRule(
     f"be 0 or at least {LEAST_WEIGHT:g}",
     lambda x: (x > 0) & (x < LEAST_WEIGHT),
     f"{{x}} > 0 AND {{x}} < {LEAST_WEIGHT!r}",
     _RESCALE,
 )
 
-Rules = tuple[Rule, ...]
+Rules = tuple[ValueRule, ...]
 TEXT: Rules = (PRESENT,)
 ANY: Rules = ()
 NUMBER: Rules = (FINITE,)
@@ -110,6 +113,19 @@ FLAGS: Rules = (FINITE, ZERO_OR_ONE)
 PASSED: Rules = (PASS_OR_FAIL,)
 PROBABILITIES: Rules = (FINITE, PROBABILITY)
 WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
+
+
+CONTENT: Mapping[str, Rules] = {  # what roles.toml calls them
+    "text": TEXT,
+    "short text": (SHORT,),
+    "number": NUMBER,
+    "measured": MEASURED,
+    "rank": RANKS,
+    "grade": (FINITE_OR_EMPTY,),
+    "weight": WEIGHTS,
+    "amount or empty": (FINITE_OR_EMPTY, NOT_NEGATIVE),
+    "share or empty": (FINITE_OR_EMPTY, PROBABILITY),
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,18 @@ class Role:
     own: bool = False
     required: bool = False
     plain: Callable[[str], str] = str
+
+    @classmethod
+    def declared(
+        cls,
+        name: str,
+        *,
+        own: bool = False,
+        required: bool = False,
+        plain: Callable[[str], str] = str,
+    ) -> Self:
+        """A role of `roles.toml`, with the rules of its content there."""
+        return cls(name, CONTENT[facts("roles")[name]["content"]], own, required, plain)
 
 
 @dataclass(frozen=True)
@@ -168,10 +196,10 @@ class Field:
         return numbers + 0.0  # −0.0 and 0.0 are one number
 
     def _error(
-        self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None
+        self, rule: ValueRule, part: Part | None, got: Any, row: int, before: int | None
     ) -> InputError:
         if part is None:
-            return Refused(f"{self.column} must {rule.text}")
+            return BrokenRule(f"{self.column} must {rule.text}")
         return rule.error(part, self.column, got, 0 if before is None else before + row + 1)
 
 
@@ -192,7 +220,7 @@ def doubles(values: Any) -> tuple[Floats, Bools]:
 
 
 def _empty(values: Any) -> Bools:
-    return values.is_null().to_numpy(zero_copy_only=False)
+    return np.asarray(values.is_null())
 
 
 def _first(wrong: Bools) -> int:
@@ -227,18 +255,6 @@ def widest(several: Iterable[Precision]) -> Precision:
     dtype('float32')
     """
     return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
-
-
-def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
-    """The widest type of the columns of a role in the parts; a part without such a column is
-    ignored.
-    """
-    columns = (
-        (part, roles_of.match(part.columns, [role], here, part.name).resolved().get(role))
-        for part in parts
-        for here in [{role: column for role, column in chosen.items() if column in part.columns}]
-    )
-    return widest(of(part, column) for part, column in columns if column)
 
 
 def rounded(threshold: float, to: Precision) -> float:

@@ -171,6 +171,8 @@ def parts(
     header: "none" if text tables have no header. A list of parts is returned unchanged: record
     batches can be read only once, so a caller that needs them twice asks for the parts first.
     """
+    if frames.is_table(data):
+        return [frames.part_of(data)]
     items = [located(item) if _is_path(item) else item for item in _items(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
@@ -218,7 +220,9 @@ def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) ->
     """The parts of what is no list; top: the folder that all paths share."""
     if isinstance(data, Part):
         return [data]
-    if isinstance(data, Mapping) and not all(map(frames.is_column, data.values())):
+    if frames.is_table(data):
+        return [frames.part_of(data)]
+    if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):

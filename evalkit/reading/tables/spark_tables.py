@@ -20,19 +20,12 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
-from evalkit.reading.tables.frames import Frame
+from evalkit.reading.tables.frames import Frame, is_spark_frame
 from evalkit.reading.tables.parts import ByRole, Frames, Part, Selection
 
 NAME, PREFIX = "Spark data frame", "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
 NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
-
-
-def is_frame(data: Any) -> bool:
-    """True if this is a Spark data frame. Checked before the Arrow interface, by which Spark would
-    send all rows.
-    """
-    return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,10 +43,10 @@ class SparkTable(Part):
     dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
-    def counted(self) -> int:  # type: ignore[override]
+    def counted(self) -> int:
         """The number of rows. Raises InputError if there is none."""
         with asked(self.name):
-            rows = self.frame.count()
+            rows = int(self.frame.count())
         if not rows:
             raise self.no_rows()
         return rows
@@ -106,7 +99,7 @@ class SparkTable(Part):
 
 def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
-    if is_frame(data):
+    if is_spark_frame(data):
         return table(data, most)
     if isinstance(data, str) and data.startswith(PREFIX):
         name = data.removeprefix(PREFIX).strip()

@@ -101,43 +101,39 @@ def repeated(column: Any) -> Ints:
 
 
 def whole(column: Any) -> Any:
-    """Texts as one Arrow array."""
+    """Texts as one Arrow array. column: of Arrow or numpy, or a list of Arrow arrays."""
     import pyarrow as pa
 
-    some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
-    texts = some.cast(pa.large_string())
+    if not isinstance(column, list | pa.ChunkedArray | pa.Array):
+        column = pa.array(column)
+    chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
+    kind = pa.large_string()
+    texts = pa.chunked_array([chunk.cast(kind) for chunk in chunks], kind)
     # which copies a single one too
     return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
-    """Codes that are equal if the texts are, and the distinct texts that occur.
-
-    column: text of Arrow or numpy, or a list of Arrow arrays in sequence. An empty text counts as a
-    text.
+    """Codes that are equal if the texts are, and the distinct texts that occur. column: as in
+    `whole`. An empty text counts as a text.
     """
     import pyarrow as pa
 
-    column = pa.array(column) if isinstance(column, np.ndarray) else column
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
-    if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
-        every = pa.concat_arrays(
-            pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks
-        )
+    if chunks and all(pa.types.is_dictionary(getattr(chunk, "type", None)) for chunk in chunks):
+        large = pa.chunked_array([_large(chunk) for chunk in chunks])
+        encoded = pa.concat_arrays(large.unify_dictionaries().chunks)
     else:
-        plain = [chunk.cast(pa.large_string()) for chunk in chunks]
-        every = whole(pa.chunked_array(plain, pa.large_string())).dictionary_encode("encode")
-    place, texts = every.indices, every.dictionary
-    if place.null_count:
-        place, texts = (
-            place.fill_null(len(texts)),
-            pa.concat_arrays([texts, pa.nulls(1, texts.type)]),
-        )
-    code = place.to_numpy(zero_copy_only=False).astype(np.int64)
-    used = np.bincount(code, minlength=len(texts)) > 0
-    return (
-        (code, texts) if used.all() else ((np.cumsum(used) - 1)[code], texts.filter(pa.array(used)))
-    )
+        encoded = whole(column).dictionary_encode("encode")
+    code = encoded.indices.fill_null(len(encoded.dictionary))
+    texts = encoded.dictionary
+    if encoded.indices.null_count:
+        texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
+    code = code.to_numpy(zero_copy_only=False).astype(np.int64)
+    present = np.bincount(code, minlength=len(texts)) > 0
+    if present.all():
+        return code, texts
+    return (np.cumsum(present) - 1)[code], texts.filter(pa.array(present))
 
 
 def ordered(column: Any) -> tuple[Ints, Any]:
@@ -157,7 +153,8 @@ def places_of(column: Any, texts: Sequence[str]) -> Ints:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+    place = pc.index_in(column, value_set=pa.array(texts, column.type))
+    return np.asarray(place.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +170,16 @@ class Ids:
 
     @cached_property
     def code(self) -> Ints:
-        """The index of each id among the sorted distinct ones; if all differ, the number of its
-        row.
-        """
-        return ordered(self.texts)[0] if len(repeated(self.texts)) else np.arange(len(self))
+        """A number that is the same for equal ids: their rank, or if all differ that of the row."""
+        return self.rank if len(repeated(self.texts)) else np.arange(len(self))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The index of each id among the sorted distinct ones."""
+        import pyarrow.compute as pc
+
+        rank = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)
+        return np.asarray(rank - 1)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -212,7 +215,7 @@ Column = TypeVar("Column")
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CheckedPart:
     """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of
     doubles.
     """
@@ -222,25 +225,20 @@ class Block:
     columns: dict[str, Any]
     rows: int
 
-    @property
-    def source(self) -> Source:
-        """The part's fingerprint. Raises InputError if the file changed during reading."""
-        return self.part.fingerprint(self.rows)
-
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The rows of several parts, in sequence."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[CheckedPart]
 
     def __len__(self) -> int:
         return sum(block.rows for block in self.blocks)
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows."""
-        return tuple(block.source for block in self.blocks)
+        """The parts with their rows. Raises InputError if a file changed during reading."""
+        return tuple(block.part.fingerprint(block.rows) for block in self.blocks)
 
     def locate(self, row: int) -> tuple[Part, int]:
         """The part of a row (from 0) and its number there, from 1."""
@@ -283,6 +281,10 @@ class Table:
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
+    def ids(self, role: str) -> Ids:
+        """A text column of ids."""
+        return Ids.of(self.chunks(role))
+
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
         """A text column as indices into its distinct texts.
 
@@ -313,7 +315,7 @@ def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
 def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
     first, here = parts[0], fields[0]
-    for part, own in zip(parts, fields, strict=True):
+    for part, own in zip(parts[1:], fields[1:], strict=True):
         lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
         lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
         if lacking:
@@ -326,7 +328,7 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
-def block(part: Part, fields: Fields) -> Block:
+def block(part: Part, fields: Fields) -> CheckedPart:
     """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a
     rule.
     """
@@ -334,7 +336,7 @@ def block(part: Part, fields: Fields) -> Block:
     rows = len(next(iter(columns.values())))
     if not rows:
         raise part.no_rows()
-    return Block(
+    return CheckedPart(
         part,
         fields,
         {role: column.checked(columns[role], part) for role, column in fields.items()},

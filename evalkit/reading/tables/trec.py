@@ -19,7 +19,7 @@ HEAD = 65536  # bytes by which a file is known
 IDS = ("query", "item", "system")
 
 
-class Layout(NamedTuple):
+class LineLayout(NamedTuple):
     """The fields of one kind of line: their number, and the index and the name of those that are
     read.
     """
@@ -36,17 +36,19 @@ class Layout(NamedTuple):
         ]
 
 
-RUN = Layout(
+RUN = LineLayout(
     "a run line, 'query Q0 item rank score tag'",
     ("query", "", "item", "rank", "score", "system"),
     "score",
 )
-QRELS = Layout("a judgement line, 'query 0 item grade'", ("query", "", "item", "grade"), "grade")
-MARCO = Layout("a run line, 'query item rank'", ("query", "item", "rank"), "rank")
+QRELS = LineLayout(
+    "a judgement line, 'query 0 item grade'", ("query", "", "item", "grade"), "grade"
+)
+MARCO = LineLayout("a run line, 'query item rank'", ("query", "item", "rank"), "rank")
 SECOND = ("0", "Q0")  # what the second field of TREC lines says
 
 
-def layout(first: list[str]) -> Layout | None:
+def layout(first: list[str]) -> LineLayout | None:
     """The layout for the fields of a first line, None if it is neither a run nor judgements.
 
     Six or more fields with numbers in the fourth and fifth make a run; four with a number last make
@@ -74,14 +76,14 @@ def first_lines(path: Path) -> list[list[str]]:
     return lines[:-1] if len(head) > HEAD - 4 and len(lines) > 1 else lines
 
 
-def layout_of(lines: list[list[str]]) -> Layout | None:
+def layout_of(lines: list[list[str]]) -> LineLayout | None:
     """The layout of a file whose name does not tell it: that of its first line, or a run of MS
     MARCO.
     """
     return layout(lines[0]) or (MARCO if _counts(lines) else None)
 
 
-def layout_of_table(lines: list[list[str]]) -> Layout | None:
+def layout_of_table(lines: list[list[str]]) -> LineLayout | None:
     """The layout of a file with the suffix of a table, if its lines are those of TREC or MS
     MARCO.
     """
@@ -120,7 +122,7 @@ def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
             yield number, [part.decode("utf-8", errors="replace") for part in parts]
 
 
-def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
+def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
     """The wanted fields of every line as Arrow arrays by name; text, but score and grade as
     doubles.
 
@@ -137,7 +139,7 @@ def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
     return _read_lines(data, shape, name or str(path)) if table is None else table
 
 
-def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
+def _read_uniform(data: bytes, shape: LineLayout) -> dict[str, Any] | None:
     """By Arrow's reader, where one blank or tab separates all fields and no line is special; else
     None.
     """
@@ -165,11 +167,11 @@ def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
     return {name: table[name].combine_chunks() for name in wanted}
 
 
-def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
+def _read_lines(data: bytes, shape: LineLayout, file: str) -> dict[str, Any]:
     """Line by line: slower, takes any white space and comments, and knows which line is wrong."""
     import pyarrow as pa
 
-    columns: dict[str, list] = {name: [] for _, name in shape.wanted}
+    columns: dict[str, list[Any]] = {name: [] for _, name in shape.wanted}
     _check_text(data, file)
     for line, parts in _split(data.splitlines()):
         if len(parts) < len(shape.fields):
@@ -193,7 +195,7 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
     return {name: pa.array(column, types[name]) for name, column in columns.items()}
 
 
-def _has_blank(parts: list[str], shape: Layout) -> bool:
+def _has_blank(parts: list[str], shape: LineLayout) -> bool:
     """True if an id with a blank has shifted the fields; the tag of a run may hold blanks."""
     if shape is RUN:
         return not _WHOLE.fullmatch(parts[3]) or (len(parts) > 6 and _is_number(parts[5]))
