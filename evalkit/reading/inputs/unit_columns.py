@@ -7,7 +7,7 @@ column.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property
@@ -197,6 +197,9 @@ class UnitColumn:
     marks: int
     long: int
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def key(self) -> str:
         """The name as it is compared: lower case, words joined by underscores."""
@@ -255,7 +258,7 @@ class UnitColumn:
     def first(self, pattern: str) -> FoundCell | None:
         """The first cell that matches the pattern, in lower case and stripped."""
         matches = self.table.engine.dialect.matches(self.table.plain(self.name), pattern)
-        return next(self.table.first(matches, self, 1), None)
+        return next(iter(self.table.first(matches, self, 1)), None)
 
     def refuse_text(self) -> None:
         """Raise InputError if cells are neither empty nor numbers, with some of the first file and
@@ -264,23 +267,16 @@ class UnitColumn:
         if self.exact == self.present or self.kind == "empty":
             return
         text, number = self.table.text(self.name), self.table.number(self.name)
-        wrong = list(self.table.first(f"{text} IS NOT NULL AND {number} IS NULL", self, SHOWN))
-        where = wrong[0].part
-        listed = []
-        for cell in wrong:
-            if cell.part is where:
-                row = f" (row {cell.row:,})" if cell.row else ""
-                listed.append(f"{cell.text!r}{row}")
-        unlisted = self.present - self.exact - len(listed)
-        cells = ", ".join(listed)
-        if unlisted:
+        wrong = self.table.first(f"{text} IS NOT NULL AND {number} IS NULL", self, SHOWN)
+        cells = ", ".join(f"{cell.text!r}{at(cell.row)}" for cell in wrong)
+        if unlisted := self.present - self.exact - len(wrong):
             cells += f" and {unlisted:,} more"
-        raise refused(where.name, "no_numbers", column=self.name, cells=cells)
+        raise refused(wrong[0].part.name, "no_numbers", column=self.name, cells=cells)
 
     def refuse_long(self) -> None:
         """Raise InputError if a text is longer than a page can repeat."""
         if self.long:
-            cell = next(self.table.first(self.table.too_long(self.name), self, 1))
+            cell = self.table.first(self.table.too_long(self.name), self, 1)[0]
             raise duck.too_long(f"{cell.part.name}: {self.name}", cell.text, at(cell.row))
 
 
@@ -438,14 +434,14 @@ class UnitTable:
             columns.append(column)
         return columns
 
-    def first(self, condition: str, column: UnitColumn, most: int) -> Iterator[FoundCell]:
-        """The cells of a column in the first rows that meet a condition."""
+    def first(self, condition: str, column: UnitColumn, most: int) -> list[FoundCell]:
+        """The cells of a column in the first rows that meet a condition, all of one part."""
         cells = f"{self.text(column.name)} AS value"
         for selection in self.selections:
-            rows = self.engine.where(selection, condition, cells, most) if most else []
-            most -= len(rows)
-            for row in rows:
-                yield FoundCell(selection.part, row["n"], str(row["value"]))
+            if rows := self.engine.where(selection, condition, cells, most):
+                part = selection.part
+                return [FoundCell(part, row["n"], str(row["value"])) for row in rows]
+        return []
 
     @cached_property
     def sample(self) -> "pa.Table":

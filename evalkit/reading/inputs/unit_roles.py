@@ -50,25 +50,13 @@ class FreeColumns:
         """The names of the columns."""
         return [column.name for column in self.columns]
 
-    @property
-    def numbers(self) -> list[UnitColumn]:
-        """The columns of numbers."""
-        return [column for column in self.columns if column.kind == "numbers"]
+    def of_kind(self, kind: str) -> list[UnitColumn]:
+        """The columns that hold numbers, text, or nothing ("empty")."""
+        return [column for column in self.columns if column.kind == kind]
 
-    @property
-    def texts(self) -> list[UnitColumn]:
-        """The columns of text."""
-        return [column for column in self.columns if column.kind == "text"]
-
-    @property
-    def empty(self) -> list[UnitColumn]:
-        """The columns without any value."""
-        return [column for column in self.columns if column.kind == "empty"]
-
-    @property
-    def tasks(self) -> list[UnitColumn]:
-        """The column that names the task of a question, if there is one."""
-        return [column for column in self.columns if "task" in column.uses][:1]
+    def used_as(self, use: str) -> list[UnitColumn]:
+        """The columns whose names suggest this use."""
+        return [column for column in self.columns if use in column.uses]
 
     @property
     def repeats(self) -> list[UnitColumn]:
@@ -89,7 +77,7 @@ class FreeColumns:
 
     def lacking(self, role: str) -> InputError:
         """The error for a role without a column."""
-        return roles_of.unresolved([role], self.names, self.table.name)
+        return roles_of.unresolved([role], self.table.names, self.table.name)
 
     def only(self, role: str, candidates: Sequence[UnitColumn]) -> UnitColumn | None:
         """The candidate for a role, None without one. Raises InputError if there are several."""
@@ -125,7 +113,7 @@ class FreeColumns:
         """
         usual = [column for column in self.usual("value") if column.kind == "numbers"]
         exact = [column for column in usual[:1] if column.name == "value"]
-        others = [column for column in self.numbers if not column.no_value]
+        others = [column for column in self.of_kind("numbers") if not column.no_value]
         value = self.only("value", exact or usual or others)
         if value is None:
             raise refused(self.table.name, "no_value", columns=", ".join(map(repr, self.names)))
@@ -135,42 +123,37 @@ class FreeColumns:
     def systems(self) -> list[UnitColumn]:
         """The columns of a wide table that may be systems."""
         aside = {"truth", "aside"}
-        return [one for one in self.numbers if not one.no_value and not one.uses & aside]
+        numbers = self.of_kind("numbers")
+        return [one for one in numbers if not one.no_value and not one.uses & aside]
 
     def units(
         self, cluster: UnitColumn | None, beside: Sequence[UnitColumn | None]
     ) -> list[UnitColumn]:
-        """The columns that identify the units of a long table: within each cluster, else in all."""
-        within = self.units_within(cluster, beside) if cluster else []
-        return within or self.units_of_cells()
-
-    def units_of_cells(self) -> list[UnitColumn]:
         """The columns that identify the units of a long table: one, or fold and repetition; empty
         if there is none.
 
-        A usual name decides, then an id, then a single text column, then a single repetition.
-        Raises InputError with the candidates if several text columns remain.
+        A usual name decides, then an id, then the cells within each cluster, then a single text
+        column, then a single repetition. Raises InputError with the candidates if several text
+        columns remain. beside: the columns of system and metric.
         """
-        ids = [column for column in self.columns if "id" in column.uses]
-        if identified := self._usual_unit() or ids[:1]:
-            return identified
-        texts = [column for column in self.texts if not column.no_value]
+        if named := self._usual_unit() or self.used_as("id")[:1]:
+            return named
+        repeated = [column for column in (*beside, *self.repeats) if column]
+        if cluster and (within := self._units_within(cluster, repeated)):
+            return within
+        texts = [column for column in self.of_kind("text") if not column.no_value]
         unit = self.only("unit", texts or self.repeats)
         return [unit] if unit else []
 
-    def units_within(
-        self, cluster: UnitColumn, beside: Sequence[UnitColumn | None]
+    def _units_within(
+        self, cluster: UnitColumn, repeated: Sequence[UnitColumn]
     ) -> list[UnitColumn]:
-        """The column that identifies the units of each cluster of a long table, by its cells; empty
-        if there is none, or if a name says which column identifies units.
+        """The column that identifies the units of each cluster, by its cells.
 
-        Within a cluster each of its values comes once for every combination of `beside` (system,
-        metric) and draw, or at least for more than half of them.
+        Within a cluster each of its values comes once for every combination of `repeated` (system,
+        metric and draw), or at least for more than half of them.
         """
-        if self._usual_unit() or any("id" in column.uses for column in self.columns):
-            return []
         table = self.table
-        repeated = [column for column in (*beside, *self.repeats) if column]
         combinations, clusters = table.distinct(repeated), table.distinct([cluster])
         for column in self.columns:
             if column.repeats or column.kind == "empty":
@@ -189,18 +172,15 @@ class FreeColumns:
         """
         if usual := self._usual_unit():
             return usual
-        ids = [column for column in self.columns if "id" in column.uses and column.kind != "empty"]
-        unnamed = ("unnamed", "level", "column")
-        for column in ids:
-            if not column.key.startswith(unnamed):
-                return [column]
-        for column in self.texts:
-            if column.distinct:
-                return [column]
-        if len(self.texts) == 1 and self.repeats:
-            return self.texts
-        splits = [one for one in self.columns if "split" in one.uses and one.distinct]
-        return splits[:1]
+        index = ("unnamed", "level", "column")
+        ids = [one for one in self.used_as("id") if one.kind != "empty"]
+        named = [one for one in ids if not one.key.startswith(index)]
+        texts = self.of_kind("text")
+        distinct = [one for one in texts if one.distinct]
+        if not named and not distinct and len(texts) == 1 and self.repeats:
+            return texts
+        splits = [one for one in self.used_as("split") if one.distinct]
+        return (named or distinct or splits)[:1]
 
     def _usual_unit(self) -> list[UnitColumn]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is
@@ -252,12 +232,8 @@ class UnitRoles:
         guess = "" if "value" in named or "value" in value.uses else value.name
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units(cluster, [system, metric])
-        if cluster and all(column.repeats and "unit" not in ids[0].uses for column in ids):
-            ids = [cluster]
-        if not ids:
-            raise columns.lacking("unit")
-        stated = "unit" in chosen
-        return cls(ids, cluster, [value], free, stated, system, metric, guess).checked()
+        roles = cls(ids, cluster, [value], free, "unit" in named, system, metric, guess)
+        return roles.clustered().checked()
 
     @classmethod
     def of_wide(
@@ -288,6 +264,18 @@ class UnitRoles:
             refuse_other_tables(roles, columns, free)
         return roles
 
+    def clustered(self) -> "UnitRoles":
+        """The roles of a long table whose clusters are the units if only repetitions lie in them.
+
+        Raises InputError if no column identifies units.
+        """
+        lie_in = all(column.repeats and "unit" not in self.ids[0].uses for column in self.ids)
+        if self.cluster and lie_in:
+            return replace(self, ids=[self.cluster])
+        if not self.ids:
+            raise self.rest.lacking("unit")
+        return self
+
     def checked(self) -> "UnitRoles":
         """The roles without a column in two of them. Raises InputError for a row of totals."""
         refuse_totals(self.ids)
@@ -315,22 +303,22 @@ class UnitRoles:
         return texts
 
     @property
+    def task(self) -> list[UnitColumn]:
+        """The column that names the task of a unit, if there is one."""
+        return self.rest.used_as("task")[:1]
+
+    @property
     def groups(self) -> list[UnitColumn]:
         """The further columns that may name clusters of units."""
         if self.system and not self.table.logged:
-            return self.rest.tasks
+            return self.task
         return [one for one in self.rest.columns if one.kind == "text" or "id" in one.uses]
 
     @property
     def groups_read(self) -> list[UnitColumn]:
         """Those whose texts are read; of a large table tasks alone. Logs are held in any size."""
         held = self.table.engine.at_hand or self.table.logged
-        return self.groups if held else self.rest.tasks
-
-    @property
-    def groups_unread(self) -> list[UnitColumn]:
-        """Those that are not read."""
-        return [column for column in self.groups if column not in self.groups_read]
+        return self.groups if held else self.task
 
     @property
     def keys(self) -> list[UnitColumn]:
@@ -346,6 +334,18 @@ class UnitRoles:
     def cells(self) -> int:
         """The number of rows that differ in these columns; without ids all do."""
         return self.table.distinct(self.cell) if self.ids else self.table.rows
+
+    @cached_property
+    def metrics(self) -> Sequence[str]:
+        """The names of the metrics that the rows name, or of the column of values."""
+        return self.table.texts(self.metric) if self.metric else [self.values[0].name]
+
+    @cached_property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems: in the rows, or of the columns of values."""
+        if self.system:
+            return self.table.texts(self.system)
+        return [column.name for column in self.values]
 
     @property
     def name(self) -> str:
@@ -383,16 +383,15 @@ TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
 _SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
 
 
-def refuse_other_units(roles: UnitRoles, values: int) -> None:
+def refuse_other_units(roles: UnitRoles) -> None:
     """Raise InputError if a unit's rows differ in columns with few texts, and no column counts
     draws.
 
     Question 3 of one data set is not the same question as question 3 of the next, and not a draw of
     it.
-
-    values: the number of systems and metrics.
     """
     table, rest = roles.table, roles.rest
+    values = len(roles.metrics) * len(roles.systems) if roles.system else 1
     groups = [column for column in rest.columns if column.groups]
     if rest.repeats or not groups or roles.cells == table.rows:
         return
@@ -437,14 +436,14 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     free: the columns but those of units.
     """
     where = columns.table.name
-    for label in [column.name for column in columns.texts if column.distinct][:1]:
+    for label in [column.name for column in columns.of_kind("text") if column.distinct][:1]:
         refuse_counts(free, label)
     for column in [] if roles.stated else roles.ids:
         if "metric" in column.uses:
             raise refused(where, "metrics", column=column.name)
         if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
             raise refused(where, "leaderboard", column=column.name)
-    refuse_bookkeeping(roles.values, free.numbers, where)
+    refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
 
 
 def refuse_files(roles: UnitRoles, most: int) -> None:
@@ -474,20 +473,17 @@ def refuse_counts(free: FreeColumns, label: str) -> None:
         raise refused(free.table.name, "counts", label=label, pairs=pairs, **counts)
 
 
-def refuse_summaries(ids: "pa.Array", columns: Sequence[Floats], roles: UnitRoles) -> None:
+def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats]) -> None:
     """Raise InputError for a unit called `all` or `macro` with the means of the others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
-    summaries = pa.array(CELLS["summaries"], plain.type)
-    named = pc.is_in(plain, value_set=summaries).to_numpy(zero_copy_only=False)
-    if len(ids) <= 2:
-        return
-    for place in np.flatnonzero(named):
-        values = np.array([column[place] for column in columns])
+    named = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
+    for place in np.flatnonzero(named) if len(ids) > 2 else ():
         others = [np.delete(column, place) for column in columns]
-        means = [ratio(np.nansum(other), np.count_nonzero(~np.isnan(other))) for other in others]
+        means = [ratio(np.nansum(other), np.sum(~np.isnan(other))) for other in others]
+        values = [column[place] for column in columns]
         if np.allclose(values, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             name = ids[int(place)].as_py()
             raise refused(roles.table.name, "means", unit=roles.name, name=name)
@@ -495,6 +491,6 @@ def refuse_summaries(ids: "pa.Array", columns: Sequence[Floats], roles: UnitRole
 
 def refuse_pairs(columns: FreeColumns) -> None:
     """Raise InputError for a table whose rows each name two systems that they compare."""
-    sides = [column.name for column in columns.texts if _SIDE.fullmatch(column.key)]
+    sides = [column.name for column in columns.of_kind("text") if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise refused(columns.table.name, "pairs", first=sides[0], second=sides[1])

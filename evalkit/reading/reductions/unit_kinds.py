@@ -241,7 +241,7 @@ def _unit(p: Significance, free: FreeColumns) -> str | None:
         return p.unit
     if p.unit:
         raise ParameterError(f"claim: {TASKS!r} takes tasks as units, without unit")
-    for column in free.tasks:
+    for column in free.used_as("task"):
         return column.name
     raise ParameterError(f"claim: {TASKS!r} needs a column task; unit=NAME takes another one")
 

@@ -17,7 +17,7 @@ from evalkit.findings import kinds
 from evalkit.limits import Reading
 from evalkit.metrics.draws import MID_P
 from evalkit.metrics.kept import Block
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import plural
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.unit_columns import UnitTable
@@ -37,6 +37,7 @@ from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.system import unpacked
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 # Rows of labels and probabilities -----------------------------------------------------------------
@@ -53,36 +54,57 @@ def read_losses(
     reading: Reading,
 ) -> UnitValues:
     """The losses of each row by the probabilities of systems, whose rows are joined on the id."""
-    layouts = [_layout(part, named, unit) for part in table.parts]
-    tables.same_columns(table.parts, [layout.fields for layout in layouts])
-    pieces = blocks.pieces_of(table.engine, table.parts, layouts)
-    laid = blocks.laid(table.engine, pieces, unit=unit)
-    systems = laid.systems
-    refuse_too_many(laid.name, laid.rows // len(systems), len(systems) + 1, reading.kept)
-    identified = laid.schema.id is not None
-    rows = laid.total(ScoredRows(identified)).joined([ID], reading.listed)
-    laid.check(len(rows), None if identified else 0)
+    laid = _laid(table, named, unit)
+    rows = _scored_rows(laid, unit, reading)
+    keys = [(SCORE, system) for system in laid.systems]
+    scores = UnitValues.of_table(rows, keys, unit or ROW)
+    label = rows["label"].to_numpy()
+    scored = {system: Rows(label, scores.values[SCORE, system].numerator) for _, system in keys}
     columns = dict(laid.columns)
     if unit:
         columns["unit"] = unit
-        _refuse_no_unit(laid, unit, rows)
-    if not identified:
-        rows = _numbered(rows)
-    scores = UnitValues.of_table(rows, [(SCORE, system) for system in systems], unit or ROW)
-    label = rows["label"].to_numpy()
-    scored = {name: Rows(label, sums.numerator) for (_, name), sums in scores.values.items()}
-    values = {
-        (metric.name, system): Chosen(metric).sums(scored[system])
-        for metric, system in product(losses, systems)
-    }
     return replace(
         scores,
-        values=values,
+        values={
+            (metric.name, system): Chosen(metric).sums(scored[system])
+            for metric, system in product(losses, scored)
+        },
         draws={},
         columns=columns,
         sources=laid.sources(),
-        alone=laid.rows - len(rows) * len(systems),
+        alone=laid.rows - len(rows) * len(keys),
     )
+
+
+def _laid(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
+    """The rows of the systems, to be read in blocks."""
+    layouts = [_layout(part, named, unit) for part in table.parts]
+    tables.same_columns(table.parts, [layout.fields for layout in layouts])
+    pieces = blocks.pieces_of(table.engine, table.parts, layouts)
+    return blocks.laid(table.engine, pieces, unit=unit)
+
+
+def _scored_rows(laid: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
+    """The rows that every system has; InputError if there are too many, or one has no unit."""
+    import pyarrow.compute as pc
+
+    systems, identified = len(laid.systems), laid.schema.id is not None
+    refuse_too_many(laid.name, laid.rows // systems, systems + 1, reading.kept)
+    rows = laid.total(ScoredRows(identified)).joined([ID], reading.listed)
+    laid.check(len(rows), None if identified else 0)
+    if unit and len(lacking := rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))):
+        first = pc.min(lacking[ID]).as_py() if identified else None
+        raise laid.no_unit(unit, len(lacking), first)
+    return rows if identified else _numbered(rows)
+
+
+def _numbered(rows: "pa.Table") -> "pa.Table":
+    """The rows with their numbers as ids."""
+    import pyarrow as pa
+
+    numbers = pa.array(np.arange(1, len(rows) + 1)).cast(pa.string())
+    others = [name for name in rows.column_names if name != ID]
+    return rows.select(others).append_column(ID, numbers)
 
 
 def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
@@ -120,25 +142,6 @@ class ScoredRows:
         return UnitBlocks((pa.table(columns),), RowCounts(1, 1, len(block)))
 
 
-def _refuse_no_unit(laid: blocks.Blocks, unit: str, rows: "pa.Table") -> None:
-    """Raise InputError for rows without a unit."""
-    import pyarrow.compute as pc
-
-    lacking = rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))
-    if len(lacking):
-        first = pc.min(lacking[ID]).as_py() if laid.schema.id else None
-        raise laid.no_unit(unit, len(lacking), first)
-
-
-def _numbered(rows: "pa.Table") -> "pa.Table":
-    """The rows with their numbers as ids."""
-    import pyarrow as pa
-
-    numbers = pa.array(np.arange(1, len(rows) + 1)).cast(pa.string())
-    others = [name for name in rows.column_names if name != ID]
-    return rows.select(others).append_column(ID, numbers)
-
-
 # The output of trec_eval --------------------------------------------------------------------------
 
 COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
@@ -153,6 +156,7 @@ class RunOutput:
     run: str
     values: Mapping[tuple[str, str], float]
     summaries: int
+    source: Source
 
     @classmethod
     def of(cls, part: Part) -> "RunOutput":
@@ -176,7 +180,7 @@ class RunOutput:
                 values[line.measure, line.query] = line.number(part)
         if not values:
             raise refused(part.name, "only_summary")
-        return cls(run, values, summaries)
+        return cls(run, values, summaries, part.fingerprint(len(values)))
 
 
 class OutputLine(NamedTuple):
@@ -219,6 +223,34 @@ def read_output(
     """
     import pandas as pd
 
+    runs = _runs(parts)
+    measures = list(dict.fromkeys(name for run in runs.values() for name, _ in run.values))
+    usual = [measure for measure in measures if measure not in COUNTS]
+    preferred = ["map"] if "map" in usual else (usual or measures)[:1]
+    chosen = wanted(measures, metrics or preferred, "metrics")
+    keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
+    table = pd.DataFrame({name: pd.Series(run.values) for name, run in runs.items()})
+    by_query = table.unstack(level=0).swaplevel(axis=1)
+    others = [measure for measure in usual if measure not in chosen]
+    return replace(
+        UnitValues.of_frame(by_query[keys], "query"),
+        columns={"systems": "one file each"},
+        directions=dict.fromkeys(chosen, "high"),
+        sources=tuple(run.source for run in runs.values()),
+        findings=(
+            _summaries(sum(run.summaries for run in runs.values())),
+            *unused("Measures that were not compared", others),
+        ),
+    )
+
+
+def _summaries(count: int) -> kinds.Finding:
+    """How many lines of `all` were left out."""
+    return kinds.SUMMARY_LINES.note(count, lines=f"{count:,} summary {plural('line', count)}")
+
+
+def _runs(parts: Sequence[Part]) -> dict[str, RunOutput]:
+    """The runs by name; raises InputError if two files have the same."""
     runs: dict[str, RunOutput] = {}
     for part in parts:
         output = RunOutput.of(part)
@@ -228,29 +260,7 @@ def read_output(
                 f"or file name"
             )
         runs[output.run] = output
-    measures = list(dict.fromkeys(name for run in runs.values() for name, _ in run.values))
-    usual = [measure for measure in measures if measure not in COUNTS]
-    preferred = ["map"] if "map" in usual else usual[:1]
-    chosen = wanted(measures, metrics, "metrics") if metrics else preferred
-    table = pd.DataFrame({name: pd.Series(run.values) for name, run in runs.items()})
-    by_query = table.unstack(level=0).swaplevel(axis=1)
-    keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
-    summaries = sum(run.summaries for run in runs.values())
-    lines = f"{summaries:,} summary {plural('line', summaries)}"
-    others = [measure for measure in usual if measure not in chosen]
-    return replace(
-        UnitValues.of_frame(by_query[keys], "query"),
-        columns={"systems": "one file each"},
-        directions=dict.fromkeys(chosen, "high"),
-        sources=tuple(
-            part.fingerprint(len(run.values))
-            for part, run in zip(parts, runs.values(), strict=True)
-        ),
-        findings=(
-            kinds.SUMMARY_LINES.note(summaries, lines=lines),
-            *unused("Measures that were not compared", others),
-        ),
-    )
+    return runs
 
 
 # An earlier report --------------------------------------------------------------------------------
@@ -258,40 +268,48 @@ def read_output(
 
 def read_report(parts: Sequence[Part]) -> UnitValues:
     """The differences of the headline pair, unit by unit, from a report that evalkit wrote."""
-    import pandas as pd
-
     part = parts[0]
     if len(parts) > 1:
         raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
     report: Mapping[str, Any] = json.loads(part.path.read_text(encoding="utf-8"))
-    differences = dict(report.get("differences") or {})
-    values = differences.pop("values", None) or []
-    ids: Sequence[object] = next(iter(differences.values()), [])
+    differences = _differences(part, report)
+    row, metric = report["headline"][0], report["primary"]
+    first, second = (metric, row["first"]), (metric, row["second"])
+    estimates = {(one["metric"], one["system"]): one for one in report["estimates"]}
+    known = {key: estimates[key] for key in (first, second)}
+    units, count = min(int(one["n"]) for one in known.values()), len(differences)
+    if count > units:
+        raise refused(part.name, "differences", units=units, name=row["unit"], values=count)
+    values = {first: Sums(differences.to_numpy()), second: Sums(np.zeros(count))}
+    return replace(
+        UnitValues(differences.index.to_numpy(object), row["unit"], values),
+        columns={"differences": f"{row['first']} − {row['second']}"},
+        sources=(part.fingerprint(count),),
+        known=known,
+        repeated=known if MID_P in row.get("method", "") else (),
+        directions=_directions(report),
+    )
+
+
+def _directions(report: Mapping[str, Any]) -> dict[str, str]:
+    """Which values of each metric are better."""
+    metrics = {one["name"]: one for one in report.get("metrics", [])}
+    known = report["parameters"]
+    return {name: lookup.recorded(one, name, known) for name, one in metrics.items()}
+
+
+def _differences(part: Part, report: Mapping[str, Any]) -> "pd.Series[float]":
+    """The differences by unit; raises InputError if the report has none."""
+    import pandas as pd
+
+    columns = dict(report.get("differences") or {})
+    values = columns.pop("values", None) or []
+    ids = next(iter(columns.values()), [])
     if not values or len(ids) != len(values) or not report.get("headline"):
         raise InputError(
             f"{part.name}: a report of {report['report']!r} without differences of each unit"
         )
-    headline, metric = report["headline"][0], report["primary"]
-    pair = (headline["first"], headline["second"])
-    stated = {(one["metric"], one["system"]): one for one in report["estimates"]}
-    known = {(metric, system): stated[metric, system] for system in pair}
-    units = min(int(estimate["n"]) for estimate in known.values())
-    if len(values) > units:
-        name = headline["unit"]
-        raise refused(part.name, "differences", units=units, name=name, values=len(values))
-    frame = pd.DataFrame(dict.fromkeys(known, 0.0), index=pd.Index(ids, dtype=object))
-    frame[metric, pair[0]] = values
-    return replace(
-        UnitValues.of_frame(frame, headline["unit"]),
-        columns={"differences": f"{pair[0]} − {pair[1]}"},
-        sources=(part.fingerprint(len(values)),),
-        known=known,
-        repeated=known if MID_P in headline.get("method", "") else (),
-        directions={
-            row["name"]: lookup.recorded(row, row["name"], report["parameters"])
-            for row in report.get("metrics", [])
-        },
-    )
+    return pd.Series(values, pd.Index(ids, dtype=object), float)
 
 
 # Successes of trials ------------------------------------------------------------------------------

@@ -115,6 +115,11 @@ class UnitValues:
         """The names of the systems."""
         return tuple(dict.fromkeys(system for _, system in self.values))
 
+    @property
+    def numbers(self) -> list[Floats]:
+        """The values of each metric and system."""
+        return [sums.numerator for sums in self.values.values()]
+
     def measured(self, metrics: Sequence[Chosen]) -> "UnitValues":
         """The values of metrics, some of which are computed from the draws.
 
@@ -162,7 +167,7 @@ class UnitValues:
         return float(max(np.maximum(count - 1, 0).sum() for count in counts))
 
     def __len__(self) -> int:
-        return len(next(iter(self.values.values())).numerator)
+        return len(self.numbers[0])
 
     @cached_property
     def ids(self) -> Any:
@@ -231,6 +236,12 @@ class RowCounts:
     total: int
     empty: int = 0
 
+    @classmethod
+    def of(cls, rows: Ints, empty: int) -> "RowCounts":
+        """The counts of the rows of each value."""
+        fewest = rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)
+        return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
+
     def __add__(self, other: "RowCounts") -> "RowCounts":
         fewest, most = min(self.fewest, other.fewest), max(self.most, other.most)
         return RowCounts(fewest, most, self.total + other.total, self.empty + other.empty)
@@ -264,6 +275,13 @@ class UnitBlocks:
         return table.sort_by(keys) if keys and len(table) <= most else table
 
 
+class PivotedValues(NamedTuple):
+    """Columns of values, one row per unit, and the rows that they are of."""
+
+    columns: Mapping[str, Floats]
+    rows: RowCounts
+
+
 @dataclass(frozen=True)
 class UnitPivot:
     """How the rows of a block, which has all rows of each of its units, become values; picklable.
@@ -290,47 +308,50 @@ class UnitPivot:
         import pyarrow as pa
 
         keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
-        values = [block[f"v{i}"].to_numpy() for i in range(self.values)]
         texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
         if not self.drawn:
-            columns = {f"v{i}": column + 0.0 for i, column in enumerate(values)}
-            return UnitBlocks((pa.table(keys | columns | texts),), RowCounts(1, 1, len(block)))
-        unit, first = unit_rows(list(keys.values()))
-        cell = self._cells(block) * len(first) + unit
-        cells = np.prod([len(names) for names in self.names.values()], dtype=int) * len(first)
-        rows = np.bincount(cell, minlength=cells)
-        counts = RowCounts(
-            int(rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)),
-            int(rows.max(initial=0)),
-            len(block),
-            sum(int(np.isnan(column).sum()) for column in values),
-        )
-        columns = {name: column.take(first) for name, column in keys.items()}
-        drawn = [drawn_of(cell, column, cells) for column in values]
-        for number, draws in enumerate(self._chosen(drawn, len(first))):
+            values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
+            return UnitBlocks((pa.table(keys | values | texts),), RowCounts(1, 1, len(block)))
+        units = unit_rows(list(keys.values()))
+        columns = {name: column.take(units.first) for name, column in keys.items()}
+        values = self._values(block, units)
+        return UnitBlocks((pa.table(columns | values.columns | units.same(texts)),), values.rows)
+
+    def _values(self, block: "pa.Table", units: "UnitRows") -> "PivotedValues":
+        """The mean v0, v1, … of the draws of each unit, with number and variance if several are."""
+        cell = self._cell(block, units)
+        rows = np.bincount(cell, minlength=len(units.first) * self._cells)
+        empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
+        counts = RowCounts.of(rows, empty)
+        columns = {}
+        for number, draws in enumerate(self._draws(block, cell, len(units.first))):
             columns[f"v{number}"] = draws.mean
             if counts.most > 1:
-                columns[f"c{number}"] = draws.count
-                columns[f"d{number}"] = draws.variance
-        for name, column in texts.items():
-            text = column.to_numpy()
-            if (text[first][unit] == text).all():  # the same on all rows of a unit
-                columns[name] = text[first]
-        return UnitBlocks((pa.table(columns),), counts)
+                columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
+        return PivotedValues(columns, counts)
 
-    def _cells(self, block: "pa.Table") -> Ints:
-        """The number of each row's value, counted through the texts of all columns that name it."""
+    @property
+    def _cells(self) -> int:
+        """The number of texts that name a value, through all columns."""
+        return int(np.prod([len(texts) for texts in self.names.values()]))
+
+    def _numbers(self, block: "pa.Table") -> list[Floats]:
+        return [block[f"v{i}"].to_numpy() for i in range(self.values)]
+
+    def _cell(self, block: "pa.Table", units: "UnitRows") -> Ints:
+        """The number of each row's value and unit: of the first value's units, of the second's …"""
         number = np.zeros(len(block), np.int64)
         for name, texts in self.names.items():
             number = number * len(texts) + tables.places_of(block[name], texts)
-        return number
+        return number * len(units.first) + units.unit
 
-    def _chosen(self, drawn: Sequence[Draws], units: int) -> Iterator[Draws]:
-        """The draws of each value that is kept."""
+    def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
+        """The draws of each value that is kept, for all units."""
+        drawn = [drawn_of(cell, column, units * self._cells) for column in self._numbers(block)]
         for number in self.chosen:
-            cells = slice(number * units, (number + 1) * units)
+            own = slice(number * units, (number + 1) * units)
             for draws in drawn:
-                yield Draws(draws.count[cells], draws.mean[cells], draws.variance[cells])
+                yield Draws(draws.count[own], draws.mean[own], draws.variance[own])
 
 
 class UnitRows(NamedTuple):
@@ -338,6 +359,12 @@ class UnitRows(NamedTuple):
 
     unit: Ints
     first: Ints
+
+    def same(self, columns: Mapping[str, "pa.ChunkedArray"]) -> dict[str, np.ndarray]:
+        """The columns of texts that are the same on all rows of a unit, one text per unit."""
+        texts = {name: column.to_numpy() for name, column in columns.items()}
+        first = {name: text[self.first] for name, text in texts.items()}
+        return {name: own for name, own in first.items() if (own[self.unit] == texts[name]).all()}
 
 
 def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
@@ -379,34 +406,6 @@ def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
 # Tables -------------------------------------------------------------------------------------------
 
 
-class ValueNames(NamedTuple):
-    """All metrics and all systems of a table."""
-
-    metrics: Sequence[str]
-    systems: Sequence[str]
-
-    @classmethod
-    def of(cls, roles: UnitRoles, metrics: Sequence[str]) -> "ValueNames":
-        """The names; a wide table holds the metric that is asked for."""
-        columns = [column.name for column in roles.values]
-        if roles.system is None:
-            return cls(metrics or [VALUE], columns)
-        named = roles.table.texts(roles.metric) if roles.metric else columns
-        return cls(named, roles.table.texts(roles.system))
-
-    def keys(self, metrics: Sequence[str], systems: Sequence[str]) -> list[Key]:
-        """The metrics and systems that are asked for; ParameterError for one that does not
-        exist.
-        """
-        chosen = wanted(self.metrics, metrics, "metrics")
-        return [*product(chosen, wanted(self.systems, systems, "systems"))]
-
-    def number(self, key: Key) -> int:
-        """The number of a value, counted through the systems of each metric."""
-        metric, system = key
-        return self.metrics.index(metric) * len(self.systems) + self.systems.index(system)
-
-
 def read_table(
     roles: UnitRoles,
     systems: Sequence[str],
@@ -423,44 +422,44 @@ def read_table(
     """
     table = roles.table
     table.check(roles.cell, roles.values, rule)
-    names = ValueNames.of(roles, metrics)
     if not roles.stated:
-        unit_roles.refuse_other_units(roles, len(names.metrics) * len(names.systems))
-    if roles.system and not systems:
-        roles_of.refuse_names(names.systems, f"{table.name}: {roles.system.name}", "systems")
-    keys = names.keys(metrics, systems)
-    beside = roles.groups_read
-    pivot = UnitPivot(len(roles.values), len(beside), drawn=roles.cells < table.rows)
-    if roles.system:
-        texts = {METRIC: names.metrics} if roles.metric else {}
-        texts[SYSTEM] = names.systems
-        pivot = UnitPivot(1, len(beside), texts, [names.number(key) for key in keys])
-    blocks = _blocks(roles, beside, pivot, reading.kept)
+        unit_roles.refuse_other_units(roles)
+    keys = _keys(roles, metrics, systems)
+    blocks = _blocks(roles, keys, reading.kept)
     if not roles.stated and not roles.system:
         unit_roles.refuse_files(roles, blocks.rows.most)
     units = blocks.joined((CLUSTER, ID), reading.listed)
     values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
-        numbers = [sums.numerator for sums in values.values.values()]
-        unit_roles.refuse_summaries(tables.whole(units[ID]), numbers, roles)
+        unit_roles.refuse_summaries(roles, tables.whole(units[ID]), values.numbers)
+    texts = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
     values = replace(
         values,
         columns=roles.printed,
         sources=table.sources(),
-        texts=_texts_of_units(units, beside),
+        texts={texts[name]: units[name].to_numpy() for name in texts if name in units.column_names},
         findings=tuple(_findings(roles, blocks.rows)),
     )
     return _by_task(values, roles)
 
 
-def _blocks(
-    roles: UnitRoles, beside: Sequence[UnitColumn], pivot: UnitPivot, most: int
-) -> UnitBlocks:
-    """The units of a table; raises InputError if there are more values than are kept.
+def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> list[Key]:
+    """The metrics and systems to compare; a wide table holds the metric that is asked for.
 
-    beside: further texts.
+    Raises ParameterError for one that does not exist, and InputError for a system without a name.
     """
-    table = roles.table
+    if roles.system and not systems:
+        where = f"{roles.table.name}: {roles.system.name}"
+        roles_of.refuse_names(roles.systems, where, "systems")
+    known = roles.metrics if roles.system else metrics or [VALUE]
+    chosen = wanted(known, metrics, "metrics")
+    return [*product(chosen, wanted(roles.systems, systems, "systems"))]
+
+
+def _blocks(roles: UnitRoles, keys: Sequence[Key], most: int) -> UnitBlocks:
+    """The units of a table; raises InputError if there are more values than are kept."""
+    table, beside = roles.table, roles.groups_read
+    pivot = _pivot(roles, keys)
     if table.rows * pivot.width > most:
         units = table.distinct(roles.keys) if pivot.drawn else table.rows
         refuse_too_many(table.name, units, pivot.width, most)
@@ -471,23 +470,29 @@ def _blocks(
     return blocks
 
 
+def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
+    """How rows become the values of these metrics and systems."""
+    texts = len(roles.groups_read)
+    if roles.system is None:
+        return UnitPivot(len(keys), texts, drawn=roles.cells < roles.table.rows)
+    number = {key: i for i, key in enumerate(product(roles.metrics, roles.systems))}
+    names = {SYSTEM: roles.systems}
+    if roles.metric:
+        names = {METRIC: roles.metrics, SYSTEM: roles.systems}
+    return UnitPivot(1, texts, names, [number[key] for key in keys])
+
+
 def refuse_too_many(where: str, units: int, each: int, most: int) -> None:
     """Raise InputError for more values than are kept. each: values of a unit."""
     if units * each > most:
         raise refused(where, "too_many", units=units, each=each, most=most)
 
 
-def _texts_of_units(units: "pa.Table", beside: Sequence[UnitColumn]) -> dict[str, np.ndarray]:
-    """The texts of each unit in the columns that have one text per unit."""
-    texts = {f"t{i}": column.name for i, column in enumerate(beside)}
-    return {texts[name]: units[name].to_numpy() for name in texts if name in units.column_names}
-
-
 def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
     """The values with the tasks of the units: of a column of them, or the clusters."""
     if roles.cluster and "task" in roles.cluster.uses and values.cluster is not None:
         return replace(values, tasks=values.cluster_names, by_task=True)
-    for column in roles.rest.tasks:
+    for column in roles.task:
         tasks = values.texts.get(column.name)
         if tasks is not None and len({*tasks}) > 1:
             return replace(values, tasks=tasks)
@@ -500,26 +505,22 @@ def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
         yield _draws_finding(roles, rows)
     if roles.guess:
         yield kinds.GUESSED_VALUES.warning(column=roles.guess)
-    numbers, empty = roles.rest.numbers, roles.rest.empty
+    numbers, empty = roles.rest.of_kind("numbers"), roles.rest.of_kind("empty")
     if roles.system:
         numbers, empty = [column for column in numbers if not column.repeats], []
-    for what, columns in {
-        "Numeric columns that were not compared": numbers,
-        "Columns without any value": empty,
-        "Columns that may name clusters, not looked at in so long a table": roles.groups_unread,
-    }.items():
-        yield from unused(what, [column.name for column in columns])
+    unread = [column for column in roles.groups if column not in roles.groups_read]
+    yield from unused("Numeric columns that were not compared", numbers)
+    yield from unused("Columns without any value", empty)
+    yield from unused("Columns that may name clusters, not looked at in so long a table", unread)
 
 
 def _draws_finding(roles: UnitRoles, rows: RowCounts) -> kinds.Finding:
     """How many rows are draws of how many units; a warning if no column counts them."""
-    number = f"{rows.most:,}"
-    if rows.fewest < rows.most or rows.empty:
-        number = f"up to {number}"
-    each = roles.name
-    if roles.system or len(roles.values) == 1:
-        each = f"{each} and system"
+    alike = rows.fewest == rows.most and not rows.empty
+    number = f"{rows.most:,}" if alike else f"up to {rows.most:,}"
     left = f" Empty values among them: {rows.empty:,}; they are left out." if rows.empty else ""
+    several = roles.system is None and len(roles.values) > 1
+    each = roles.name if several else f"{roles.name} and system"
     level = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
     return level(rows.total, total=rows.total, number=number, each=each, left=left)
 
@@ -533,8 +534,8 @@ def wanted(names: Sequence[str], asked: Sequence[str], parameter: str) -> tuple[
     return tuple(dict.fromkeys(chosen or names))
 
 
-def unused(what: str, names: Sequence[str]) -> Iterator[kinds.Finding]:
+def unused(what: str, columns: Sequence[UnitColumn | str]) -> Iterator[kinds.Finding]:
     """A finding on columns or measures that are not used, if there are any."""
-    if names:
-        listed = roles_of.listed(names, NAMED)
-        yield kinds.UNUSED_COLUMNS.warning(len(names), "read", what=what, names=listed)
+    if columns:
+        listed = roles_of.listed(map(str, columns), NAMED)
+        yield kinds.UNUSED_COLUMNS.warning(len(columns), "read", what=what, names=listed)
