@@ -23,7 +23,7 @@ from evalkit.parameters import reports
 from evalkit.parameters.reports import SUCH, TASKS, THESE
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
-from evalkit.reading.reductions.units import NamedUnits, UnitValues, clustered
+from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import logs, sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
@@ -90,19 +90,15 @@ def of_lists(
     )
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     runs, metrics = lists.runs, lists.settings.metrics
-    named = NamedUnits(runs.query, None)
-    if lists.unit is not None:
-        named = clustered(runs.query, lists.unit)
     data = UnitValues(
-        named.id,
-        cluster=named.cluster,
+        runs.query,
         name=p.unit or runs.columns.get("query", "query"),
         values=lists.per_query,
         columns=runs.columns,
         sources=runs.sources,
         accounts=runs.accounts,
     )
-    return data, metrics
+    return data if lists.unit is None else data.in_clusters(lists.unit), metrics
 
 
 # Successes of trials ------------------------------------------------------------------------------

@@ -360,7 +360,7 @@ def _decided(coded: Coded, labels: tuple[str, str]) -> Bools | None:
     positive = next((name for pair, name in known.items() if names <= pair), None)
     if positive is None:
         return None
-    return (np.array(coded.names) == positive)[coded.code]
+    return np.asarray((np.array(coded.names) == positive)[coded.code])
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:

@@ -199,18 +199,17 @@ class UnitRoles:
 
     ids: the columns that identify units, empty if each row is one. cluster: the column of clusters,
     if units are not independent. values: for a wide table one column per system; for a long one a
-    single column, whose rows name their `system` and perhaps `metric`. stated: True if the user
-    names the unit. guess: the column of values if only its cells suggest it.
+    single column, whose rows name their `system` and perhaps `metric`. chosen: role -> column, as
+    the user names them.
     """
 
     ids: Sequence[UnitColumn]
     cluster: UnitColumn | None
     values: Sequence[UnitColumn]
     rest: FreeColumns
-    stated: bool
+    chosen: Mapping[str, str]
     system: UnitColumn | None = None
     metric: UnitColumn | None = None
-    guess: str = ""
 
     @classmethod
     def of_long(
@@ -229,10 +228,9 @@ class UnitRoles:
         if "value" not in named:
             refuse_leaderboard(system, free)
         value = named.get("value") or free.value()
-        guess = "" if "value" in named or "value" in value.uses else value.name
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units(cluster, [system, metric])
-        roles = cls(ids, cluster, [value], free, "unit" in named, system, metric, guess)
+        roles = cls(ids, cluster, [value], free, chosen, system, metric)
         return roles.clustered().checked()
 
     @classmethod
@@ -251,15 +249,14 @@ class UnitRoles:
         free = columns.without(cluster, *named)
         if not named:
             refuse_pairs(columns)
-        stated = "unit" in chosen
-        ids = [columns.named(chosen["unit"])] if stated else free.units_of_rows()
+        ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids and free.repeats:
             ids = [cluster]
         free = free.without(*ids)
         values = named or free.systems
         if not values:
             raise refused(columns.table.name, "no_system", columns=", ".join(columns.names))
-        roles = cls(ids, cluster, values, free, stated).checked()
+        roles = cls(ids, cluster, values, free, chosen).checked()
         if not named:
             refuse_other_tables(roles, columns, free)
         return roles
@@ -286,6 +283,18 @@ class UnitRoles:
     def table(self) -> UnitTable:
         """The table of the columns."""
         return self.rest.table
+
+    @property
+    def stated(self) -> bool:
+        """True if the user names the unit."""
+        return "unit" in self.chosen
+
+    @property
+    def guess(self) -> str:
+        """The column of values of a long table if only its cells suggest it."""
+        value = self.values[0]
+        known = self.system is None or "value" in self.chosen or "value" in value.uses
+        return "" if known else value.name
 
     @property
     def texts(self) -> dict[str, Sequence[UnitColumn]]:

@@ -18,12 +18,13 @@ from evalkit.limits import Reading
 from evalkit.metrics.draws import MID_P
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.numbers import plural
+from evalkit.numbers import counted
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.units import (
+    Key,
     RowCounts,
     UnitBlocks,
     UnitValues,
@@ -221,32 +222,37 @@ def read_output(
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises
     InputError if two files have the same run or a value occurs twice.
     """
-    import pandas as pd
-
     runs = _runs(parts)
     measures = list(dict.fromkeys(name for run in runs.values() for name, _ in run.values))
-    usual = [measure for measure in measures if measure not in COUNTS]
-    preferred = ["map"] if "map" in usual else (usual or measures)[:1]
-    chosen = wanted(measures, metrics or preferred, "metrics")
+    usual = [measure for measure in measures if measure not in COUNTS] or measures
+    if not metrics:
+        metrics = ["map"] if "map" in usual else usual[:1]
+    chosen = wanted(measures, metrics, "metrics")
     keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
-    table = pd.DataFrame({name: pd.Series(run.values) for name, run in runs.items()})
-    by_query = table.unstack(level=0).swaplevel(axis=1)
-    others = [measure for measure in usual if measure not in chosen]
     return replace(
-        UnitValues.of_frame(by_query[keys], "query"),
+        UnitValues.of_frame(_by_query(runs)[keys], "query"),
         columns={"systems": "one file each"},
         directions=dict.fromkeys(chosen, "high"),
         sources=tuple(run.source for run in runs.values()),
-        findings=(
-            _summaries(sum(run.summaries for run in runs.values())),
-            *unused("Measures that were not compared", others),
-        ),
+        findings=tuple(_output_findings(runs, [name for name in usual if name not in chosen])),
     )
 
 
-def _summaries(count: int) -> kinds.Finding:
-    """How many lines of `all` were left out."""
-    return kinds.SUMMARY_LINES.note(count, lines=f"{count:,} summary {plural('line', count)}")
+def _output_findings(
+    runs: Mapping[str, RunOutput], others: Sequence[str]
+) -> Iterator[kinds.Finding]:
+    """What was left out. others: measures that are not compared."""
+    summaries = sum(run.summaries for run in runs.values())
+    yield kinds.SUMMARY_LINES.note(summaries, lines=counted(summaries, "summary line"))
+    yield from unused("Measures that were not compared", others)
+
+
+def _by_query(runs: Mapping[str, RunOutput]) -> "pd.DataFrame":
+    """A row per query, a column per (measure, run)."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: pd.Series(run.values) for name, run in runs.items()})
+    return table.unstack(level=0).swaplevel(axis=1)
 
 
 def _runs(parts: Sequence[Part]) -> dict[str, RunOutput]:
@@ -273,14 +279,11 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
     report: Mapping[str, Any] = json.loads(part.path.read_text(encoding="utf-8"))
     differences = _differences(part, report)
-    row, metric = report["headline"][0], report["primary"]
-    first, second = (metric, row["first"]), (metric, row["second"])
-    estimates = {(one["metric"], one["system"]): one for one in report["estimates"]}
-    known = {key: estimates[key] for key in (first, second)}
-    units, count = min(int(one["n"]) for one in known.values()), len(differences)
-    if count > units:
-        raise refused(part.name, "differences", units=units, name=row["unit"], values=count)
-    values = {first: Sums(differences.to_numpy()), second: Sums(np.zeros(count))}
+    known = _headline_estimates(report)
+    row, count = report["headline"][0], len(differences)
+    _refuse_rows(part, known, row["unit"], count)
+    terms = [Sums(differences.to_numpy()), Sums(np.zeros(count))]
+    values = dict(zip(known, terms, strict=True))
     return replace(
         UnitValues(differences.index.to_numpy(object), row["unit"], values),
         columns={"differences": f"{row['first']} − {row['second']}"},
@@ -289,6 +292,21 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         repeated=known if MID_P in row.get("method", "") else (),
         directions=_directions(report),
     )
+
+
+def _refuse_rows(part: Part, known: Mapping[Key, Mapping[str, Any]], unit: str, count: int) -> None:
+    """Raise InputError if the report has several differences of a unit."""
+    units = min(int(one["n"]) for one in known.values())
+    if count > units:
+        raise refused(part.name, "differences", units=units, name=unit, values=count)
+
+
+def _headline_estimates(report: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+    """The estimates of the headline's first and second system on the primary metric."""
+    row, metric = report["headline"][0], report["primary"]
+    estimates = {(one["metric"], one["system"]): one for one in report["estimates"]}
+    keys = [(metric, row["first"]), (metric, row["second"])]
+    return {key: estimates[key] for key in keys}
 
 
 def _directions(report: Mapping[str, Any]) -> dict[str, str]:
@@ -304,7 +322,7 @@ def _differences(part: Part, report: Mapping[str, Any]) -> "pd.Series[float]":
 
     columns = dict(report.get("differences") or {})
     values = columns.pop("values", None) or []
-    ids = next(iter(columns.values()), [])
+    ids: Sequence[object] = next(iter(columns.values()), [])
     if not values or len(ids) != len(values) or not report.get("headline"):
         raise InputError(
             f"{part.name}: a report of {report['report']!r} without differences of each unit"

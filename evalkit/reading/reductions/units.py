@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 NAMED = 8  # columns or measures that a note names
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
 Key = tuple[str, str]  # metric, system
+Texts = Mapping[str, "pa.ChunkedArray"]
 
 
 class Clusters(NamedTuple):
@@ -91,19 +92,26 @@ class UnitValues:
         """The values v0, v1, … of an Arrow table as `UnitPivot` makes it, for these metrics and
         systems.
         """
-        id = tables.whole(table[ID]) if ID in table.column_names else None
-        cluster = None
-        if CLUSTER in table.column_names:
-            id, cluster = clustered(id, tables.whole(table[CLUSTER]))
         draws = {key: _draws_of_column(table, number) for number, key in enumerate(keys)}
-        return cls(
-            id,
+        units = cls(
+            tables.whole(table[ID]) if ID in table.column_names else None,
             name,
             {key: Sums(own.mean) for key, own in draws.items()},
-            cluster=cluster,
             draws=draws,
             repeated={key for key, own in draws.items() if own.repeated},
         )
+        if CLUSTER not in table.column_names:
+            return units
+        return units.in_clusters(tables.whole(table[CLUSTER]))
+
+    def in_clusters(self, names: Any) -> "UnitValues":
+        """The units in clusters of these names; if each has one unit, the unit has the cluster's
+        name.
+        """
+        clusters = Clusters(*tables.ordered(names))
+        if len(clusters.names) == len(self):
+            return replace(self, id=names)
+        return replace(self, cluster=clusters)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -187,12 +195,13 @@ class UnitValues:
 def _draws_of_column(table: "pa.Table", number: int) -> Draws:
     """The draws of a value of each unit; a unit of a block that has none has one, if any."""
     mean = table[f"v{number}"].to_numpy()
-    # of tables without draws, which may be large, a byte
-    count: Any = (~np.isnan(mean)).astype(np.int8)
+    present = ~np.isnan(mean)
     if f"c{number}" not in table.column_names:
+        # of tables without draws, which may be large, a byte
+        count: Any = present.astype(np.int8)
         return Draws(count, mean, np.broadcast_to(np.nan, len(mean)))
     stated = table[f"c{number}"].to_numpy()
-    count = np.where(np.isnan(stated), count, stated)
+    count = np.where(np.isnan(stated), present, stated)
     return Draws(count, mean, table[f"d{number}"].to_numpy())
 
 
@@ -203,23 +212,6 @@ def numbered(count: int) -> "pa.Array":
 
     numbers = pa.array(np.arange(1, count + 1)).cast(pa.string())
     return pc.utf8_lpad(numbers, len(str(count)), "0")
-
-
-class NamedUnits(NamedTuple):
-    """The ids of units, and their clusters."""
-
-    id: Any
-    cluster: Clusters | None
-
-
-def clustered(id: Any, names: Any) -> NamedUnits:
-    """The units in the clusters of these names; if each has one unit, the unit has the cluster's
-    name.
-    """
-    clusters = Clusters(*tables.ordered(names))
-    if len(clusters.names) == len(clusters.number):
-        return NamedUnits(names, None)
-    return NamedUnits(id, clusters)
 
 
 # Rows to units ------------------------------------------------------------------------------------
@@ -275,13 +267,6 @@ class UnitBlocks:
         return table.sort_by(keys) if keys and len(table) <= most else table
 
 
-class PivotedValues(NamedTuple):
-    """Columns of values, one row per unit, and the rows that they are of."""
-
-    columns: Mapping[str, Floats]
-    rows: RowCounts
-
-
 @dataclass(frozen=True)
 class UnitPivot:
     """How the rows of a block, which has all rows of each of its units, become values; picklable.
@@ -312,23 +297,23 @@ class UnitPivot:
         if not self.drawn:
             values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
             return UnitBlocks((pa.table(keys | values | texts),), RowCounts(1, 1, len(block)))
-        units = unit_rows(list(keys.values()))
-        columns = {name: column.take(units.first) for name, column in keys.items()}
-        values = self._values(block, units)
-        return UnitBlocks((pa.table(columns | values.columns | units.same(texts)),), values.rows)
+        return self._grouped(block, keys, texts)
 
-    def _values(self, block: "pa.Table", units: "UnitRows") -> "PivotedValues":
+    def _grouped(self, block: "pa.Table", keys: Texts, texts: Texts) -> UnitBlocks:
         """The mean v0, v1, … of the draws of each unit, with number and variance if several are."""
+        import pyarrow as pa
+
+        units = unit_rows(list(keys.values()))
         cell = self._cell(block, units)
         rows = np.bincount(cell, minlength=len(units.first) * self._cells)
         empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
         counts = RowCounts.of(rows, empty)
-        columns = {}
+        columns = {name: column.take(units.first) for name, column in keys.items()}
         for number, draws in enumerate(self._draws(block, cell, len(units.first))):
             columns[f"v{number}"] = draws.mean
             if counts.most > 1:
                 columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
-        return PivotedValues(columns, counts)
+        return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
 
     @property
     def _cells(self) -> int:
@@ -360,7 +345,7 @@ class UnitRows(NamedTuple):
     unit: Ints
     first: Ints
 
-    def same(self, columns: Mapping[str, "pa.ChunkedArray"]) -> dict[str, np.ndarray]:
+    def same(self, columns: Texts) -> dict[str, np.ndarray]:
         """The columns of texts that are the same on all rows of a unit, one text per unit."""
         texts = {name: column.to_numpy() for name, column in columns.items()}
         first = {name: text[self.first] for name, text in texts.items()}
@@ -432,12 +417,11 @@ def read_table(
     values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
         unit_roles.refuse_summaries(roles, tables.whole(units[ID]), values.numbers)
-    texts = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
     values = replace(
         values,
         columns=roles.printed,
         sources=table.sources(),
-        texts={texts[name]: units[name].to_numpy() for name in texts if name in units.column_names},
+        texts=_group_texts(roles, units),
         findings=tuple(_findings(roles, blocks.rows)),
     )
     return _by_task(values, roles)
@@ -480,6 +464,13 @@ def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
     if roles.metric:
         names = {METRIC: roles.metrics, SYSTEM: roles.systems}
     return UnitPivot(1, texts, names, [number[key] for key in keys])
+
+
+def _group_texts(roles: UnitRoles, units: "pa.Table") -> dict[str, np.ndarray]:
+    """The text of each unit in the columns that have one text per unit."""
+    columns = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
+    there = [name for name in columns if name in units.column_names]
+    return {columns[name]: units[name].to_numpy() for name in there}
 
 
 def refuse_too_many(where: str, units: int, each: int, most: int) -> None:
