@@ -277,7 +277,8 @@ class UnitRoles:
         """The roles without a column in two of them. Raises InputError for a row of totals."""
         refuse_totals(self.ids)
         rest = self.rest.without(*self.ids, *self.values)
-        return replace(self, rest=rest, cluster=None if self.cluster in self.ids else self.cluster)
+        cluster = None if self.cluster in self.ids else self.cluster
+        return replace(self, rest=rest, cluster=cluster)
 
     @property
     def table(self) -> UnitTable:
