@@ -131,7 +131,9 @@ def tracked(names: Sequence[str]) -> list[str]:
     (['Step', 'a__MIN'], [])
     """
     patterns = NAMES["tracked"]
-    telling = [one for one in patterns if not all(is_like(name, [one]) for name in names)]
+    telling = [
+        pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)
+    ]
     return [name for name in names if is_like(name, telling)]
 
 
@@ -486,16 +488,16 @@ class UnitTable:
         self,
         texts: Mapping[str, Sequence[UnitColumn]],
         numbers: Mapping[str, UnitColumn],
-        by: str | None,
+        shard: str | None,
     ) -> base.Query:
         """A query of all rows with these columns; several texts are joined into one."""
         blank = self.engine.dialect.literal(" ")
         cells = [f"{self.number(column.name)} AS {name}" for name, column in numbers.items()]
         for name, columns in texts.items():
-            each = [self.text(column.name) for column in columns]
-            whole = f"concat({f', {blank}, '.join(each)})" if len(each) > 1 else each[0]
-            cells.append(f"{whole} AS {name}")
-        return replace(self._query(cells), by=by, rows=self.rows)
+            quoted = [self.text(column.name) for column in columns]
+            joined = f"concat({f', {blank}, '.join(quoted)})" if len(quoted) > 1 else quoted[0]
+            cells.append(f"{joined} AS {name}")
+        return replace(self._query(cells), by=shard, rows=self.rows)
 
     def _query(self, cells: Iterable[str]) -> base.Query:
         """These cells of all rows."""

@@ -63,9 +63,9 @@ class FreeColumns:
         """The columns that count repetitions, or number splits."""
         return [column for column in self.columns if column.repeats]
 
-    def without(self, *taken: UnitColumn | None) -> "FreeColumns":
+    def without(self, *roles: UnitColumn | None) -> "FreeColumns":
         """The columns except these."""
-        return replace(self, columns=tuple(one for one in self.columns if one not in taken))
+        return replace(self, columns=tuple(one for one in self.columns if one not in roles))
 
     def named(self, name: str) -> UnitColumn:
         """The column of that name."""
@@ -94,7 +94,7 @@ class FreeColumns:
         other system. Raises InputError if several columns are possible.
         """
         usual = self.usual("system")
-        named = [one for one in usual if one.key != "run" or one.kind != "numbers"]
+        named = [column for column in usual if column.key != "run" or column.kind != "numbers"]
         if not named and any(column.key == "value" for column in self.columns):
             named = usual
         exact = [column for column in named if column.name == "system"]
@@ -113,8 +113,8 @@ class FreeColumns:
         """
         usual = [column for column in self.usual("value") if column.kind == "numbers"]
         exact = [column for column in usual[:1] if column.name == "value"]
-        others = [column for column in self.of_kind("numbers") if not column.no_value]
-        value = self.only("value", exact or usual or others)
+        numbers = [column for column in self.of_kind("numbers") if not column.no_value]
+        value = self.only("value", exact or usual or numbers)
         if value is None:
             raise refused(self.table.name, "no_value", columns=", ".join(map(repr, self.names)))
         return value
@@ -124,7 +124,7 @@ class FreeColumns:
         """The columns of a wide table that may be systems."""
         aside = {"truth", "aside"}
         numbers = self.of_kind("numbers")
-        return [one for one in numbers if not one.no_value and not one.uses & aside]
+        return [column for column in numbers if not column.no_value and not column.uses & aside]
 
     def units(
         self, cluster: UnitColumn | None, beside: Sequence[UnitColumn | None]
@@ -139,8 +139,8 @@ class FreeColumns:
         if named := self._usual_unit() or self.used_as("id")[:1]:
             return named
         repeated = [column for column in (*beside, *self.repeats) if column]
-        if cluster and (within := self._units_within(cluster, repeated)):
-            return within
+        if cluster and (inner := self._units_within(cluster, repeated)):
+            return inner
         texts = [column for column in self.of_kind("text") if not column.no_value]
         unit = self.only("unit", texts or self.repeats)
         return [unit] if unit else []
@@ -173,13 +173,13 @@ class FreeColumns:
         if usual := self._usual_unit():
             return usual
         index = ("unnamed", "level", "column")
-        ids = [one for one in self.used_as("id") if one.kind != "empty"]
-        named = [one for one in ids if not one.key.startswith(index)]
+        ids = [column for column in self.used_as("id") if column.kind != "empty"]
+        named = [column for column in ids if not column.key.startswith(index)]
         texts = self.of_kind("text")
-        distinct = [one for one in texts if one.distinct]
+        distinct = [column for column in texts if column.distinct]
         if not named and not distinct and len(texts) == 1 and self.repeats:
             return texts
-        splits = [one for one in self.used_as("split") if one.distinct]
+        splits = [column for column in self.used_as("split") if column.distinct]
         return (named or distinct or splits)[:1]
 
     def _usual_unit(self) -> list[UnitColumn]:
@@ -322,13 +322,15 @@ class UnitRoles:
         """The further columns that may name clusters of units."""
         if self.system and not self.table.logged:
             return self.task
-        return [one for one in self.rest.columns if one.kind == "text" or "id" in one.uses]
+        return [
+            column for column in self.rest.columns if column.kind == "text" or "id" in column.uses
+        ]
 
     @property
     def groups_read(self) -> list[UnitColumn]:
         """Those whose texts are read; of a large table tasks alone. Logs are held in any size."""
-        held = self.table.engine.at_hand or self.table.logged
-        return self.groups if held else self.task
+        in_memory = self.table.engine.at_hand or self.table.logged
+        return self.groups if in_memory else self.task
 
     @property
     def keys(self) -> list[UnitColumn]:
@@ -405,8 +407,12 @@ def refuse_other_units(roles: UnitRoles) -> None:
     groups = [column for column in rest.columns if column.groups]
     if rest.repeats or not groups or roles.cells == table.rows:
         return
-    few = [column for column in groups if 2 * table.distinct([column]) * values <= table.rows]
-    telling = [one for one in few if table.distinct([*roles.cell, one]) > roles.cells]
+    candidates = [
+        column for column in groups if 2 * table.distinct([column]) * values <= table.rows
+    ]
+    telling = [
+        column for column in candidates if table.distinct([*roles.cell, column]) > roles.cells
+    ]
     if not telling or table.distinct([*roles.cell, *telling]) < table.rows:
         return
     first = telling[0].name
@@ -456,13 +462,13 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
 
 
-def refuse_files(roles: UnitRoles, most: int) -> None:
+def refuse_files(roles: UnitRoles, largest: int) -> None:
     """Raise InputError if files have the same units, which could be draws or values of systems.
 
-    most: rows of a unit. A column without another role may count draws.
+    largest: rows of a unit. A column without another role may count draws.
     """
     files = dict.fromkeys(map(_table_name, roles.table.parts))
-    if 1 < most <= len(files) and not roles.rest.repeats:
+    if 1 < largest <= len(files) and not roles.rest.repeats:
         draws, listed = written({"unit": roles.name}), roles_of.listed(files, 3)
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
 
@@ -491,8 +497,8 @@ def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
     named = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
     for place in np.flatnonzero(named) if len(ids) > 2 else ():
-        others = [np.delete(column, place) for column in columns]
-        means = [ratio(np.nansum(other), np.sum(~np.isnan(other))) for other in others]
+        rest = [np.delete(column, place) for column in columns]
+        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in rest]
         values = [column[place] for column in columns]
         if np.allclose(values, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             name = ids[int(place)].as_py()

@@ -72,16 +72,16 @@ def is_of_trials(part: Part, p: Significance) -> bool:
     systems.
     """
     uses = [uses_of(name) for name in part.columns]
-    if p.systems or p.columns or any("system" in own for own in uses):
+    if p.systems or p.columns or any("system" in names for names in uses):
         return False
-    values = [own for own in uses if "value" in own]
-    return len(values) == 1 and any("attempt" in own for own in uses)
+    values = [names for names in uses if "value" in names]
+    return len(values) == 1 and any("attempt" in names for names in uses)
 
 
 def _roles_of_predictions(part: Part, chosen: Mapping[str, str]) -> set[str]:
     """The roles of predictions that columns have."""
-    own = {role: name for role, name in chosen.items() if role not in OF_VALUES}
-    return {*columns.match(part.columns, OF_PREDICTIONS, own, "").resolved()}
+    named = {role: name for role, name in chosen.items() if role not in OF_VALUES}
+    return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolved()}
 
 
 def _names_systems(p: Significance, table: UnitTable) -> bool:
@@ -95,20 +95,20 @@ def kind_of(p: Significance, table: UnitTable) -> str:
     A table with a column of systems is long, unless `systems` names columns of it.
     """
     part = table.parts[0]
-    there = {*part.columns}
+    names = {*part.columns}
     if is_output(part):
         return "trec_eval"
     if part.layout is not None:
         return "ranking"
     if is_report(part):
         return "report"
-    if {p.columns.get(role, role) for role in COUNTED} <= there:
+    if {p.columns.get(role, role) for role in COUNTED} <= names:
         return "trials"
     if is_ranking(part, p.columns):
         return "ranking"
-    if p.systems and {*p.systems} <= there:
+    if p.systems and {*p.systems} <= names:
         return "wide"
-    if p.columns.get("value", VALUE) in there and _names_systems(p, table):
+    if p.columns.get("value", VALUE) in names and _names_systems(p, table):
         return "long"
     if {"label", "score"} <= _roles_of_predictions(part, p.columns) and not p.systems:
         return "classification"
@@ -133,9 +133,9 @@ class UnitInput:
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         table = UnitTable.of(parts, engine)
-        given = cls(kind_of(p, table), table, p)
-        given.check()
-        return given
+        found = cls(kind_of(p, table), table, p)
+        found.check()
+        return found
 
     @property
     def kind(self) -> InputKind:
@@ -220,8 +220,8 @@ class UnitInput:
         named = {}
         for name in data.metrics:
             metric = lookup.named(name, data.directions.get(name))
-            drawn = [draws for (own, _), draws in data.draws.items() if own == name]
-            if any(draws.several for draws in drawn) and all(draws.passes for draws in drawn):
+            draws = [draws for (label, _), draws in data.draws.items() if label == name]
+            if any(one.several for one in draws) and all(one.passes for one in draws):
                 metric = replace(metric, low=0.0, high=1.0)
             named[name] = Chosen(metric)
         if len(self.metrics) == len(self.p.metrics):
@@ -258,9 +258,9 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
     }
     for name in names:
         if not lookup.of_catalogue(name):
-            own = lookup.chosen([name], "counts", ())[0].metric
-            if _is_loss(own):
-                possible[name] = own
+            metric = lookup.chosen([name], "counts", ())[0].metric
+            if _is_loss(metric):
+                possible[name] = metric
         if name not in possible:
             has = ", ".join(sorted(map(str, possible)))
             raise ParameterError(

@@ -104,8 +104,8 @@ def _numbered(rows: "pa.Table") -> "pa.Table":
     import pyarrow as pa
 
     numbers = pa.array(np.arange(1, len(rows) + 1)).cast(pa.string())
-    others = [name for name in rows.column_names if name != ID]
-    return rows.select(others).append_column(ID, numbers)
+    columns = [name for name in rows.column_names if name != ID]
+    return rows.select(columns).append_column(ID, numbers)
 
 
 def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
@@ -239,12 +239,12 @@ def read_output(
 
 
 def _output_findings(
-    runs: Mapping[str, RunOutput], others: Sequence[str]
+    runs: Mapping[str, RunOutput], measures: Sequence[str]
 ) -> Iterator[kinds.Finding]:
-    """What was left out. others: measures that are not compared."""
+    """What was left out. measures: those that are not compared."""
     summaries = sum(run.summaries for run in runs.values())
     yield kinds.SUMMARY_LINES.note(summaries, lines=counted(summaries, "summary line"))
-    yield from unused("Measures that were not compared", others)
+    yield from unused("Measures that were not compared", measures)
 
 
 def _by_query(runs: Mapping[str, RunOutput]) -> "pd.DataFrame":
@@ -279,24 +279,26 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
     report: Mapping[str, Any] = json.loads(part.path.read_text(encoding="utf-8"))
     differences = _differences(part, report)
-    known = _headline_estimates(report)
+    estimates = _headline_estimates(report)
     row, count = report["headline"][0], len(differences)
-    _refuse_rows(part, known, row["unit"], count)
+    _refuse_rows(part, estimates, row["unit"], count)
     terms = [Sums(differences.to_numpy()), Sums(np.zeros(count))]
-    values = dict(zip(known, terms, strict=True))
+    values = dict(zip(estimates, terms, strict=True))
     return replace(
         UnitValues(differences.index.to_numpy(object), row["unit"], values),
         columns={"differences": f"{row['first']} − {row['second']}"},
         sources=(part.fingerprint(count),),
-        known=known,
-        repeated=known if MID_P in row.get("method", "") else (),
+        known=estimates,
+        repeated=estimates if MID_P in row.get("method", "") else (),
         directions=_directions(report),
     )
 
 
-def _refuse_rows(part: Part, known: Mapping[Key, Mapping[str, Any]], unit: str, count: int) -> None:
+def _refuse_rows(
+    part: Part, estimates: Mapping[Key, Mapping[str, Any]], unit: str, count: int
+) -> None:
     """Raise InputError if the report has several differences of a unit."""
-    units = min(int(one["n"]) for one in known.values())
+    units = min(int(estimate["n"]) for estimate in estimates.values())
     if count > units:
         raise refused(part.name, "differences", units=units, name=unit, values=count)
 
@@ -304,16 +306,18 @@ def _refuse_rows(part: Part, known: Mapping[Key, Mapping[str, Any]], unit: str, 
 def _headline_estimates(report: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     """The estimates of the headline's first and second system on the primary metric."""
     row, metric = report["headline"][0], report["primary"]
-    estimates = {(one["metric"], one["system"]): one for one in report["estimates"]}
+    estimates = {
+        (estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]
+    }
     keys = [(metric, row["first"]), (metric, row["second"])]
     return {key: estimates[key] for key in keys}
 
 
 def _directions(report: Mapping[str, Any]) -> dict[str, str]:
     """Which values of each metric are better."""
-    metrics = {one["name"]: one for one in report.get("metrics", [])}
-    known = report["parameters"]
-    return {name: lookup.recorded(one, name, known) for name, one in metrics.items()}
+    metrics = {metric["name"]: metric for metric in report.get("metrics", [])}
+    parameters = report["parameters"]
+    return {name: lookup.recorded(metric, name, parameters) for name, metric in metrics.items()}
 
 
 def _differences(part: Part, report: Mapping[str, Any]) -> "pd.Series[float]":
@@ -378,9 +382,9 @@ def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -
     """Raise InputError for counts that are not whole, more successes than trials, no trial, or too
     many to count.
     """
-    whole = (successes == np.rint(successes)) & (trials == np.rint(trials))
+    integers = (successes == np.rint(successes)) & (trials == np.rint(trials))
     possible = (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)
-    for wrong in np.flatnonzero(~(whole & possible))[:1]:
+    for wrong in np.flatnonzero(~(integers & possible))[:1]:
         part, row = rows.locate(int(wrong))
         counts = {"successes": successes[wrong], "trials": trials[wrong]}
         raise refused(part.name, "uncountable", row=row, **counts)
@@ -389,8 +393,8 @@ def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -
 def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
     """The system of each row; raises InputError if a column names one twice."""
     if label is None:
-        several = tuple(f"row {number}" for number in range(1, len(rows) + 1))
-        return several if len(rows) > 1 else ("the sample",)
+        names = tuple(f"row {number}" for number in range(1, len(rows) + 1))
+        return names if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
     again = aligned.repeated(codes(systems)[0], np.arange(len(systems)))
     if again is not None:

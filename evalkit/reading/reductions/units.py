@@ -96,9 +96,9 @@ class UnitValues:
         units = cls(
             tables.whole(table[ID]) if ID in table.column_names else None,
             name,
-            {key: Sums(own.mean) for key, own in draws.items()},
+            {key: Sums(draw.mean) for key, draw in draws.items()},
             draws=draws,
-            repeated={key for key, own in draws.items() if own.repeated},
+            repeated={key for key, draw in draws.items() if draw.repeated},
         )
         if CLUSTER not in table.column_names:
             return units
@@ -133,13 +133,13 @@ class UnitValues:
 
         Raises ParameterError if the input has several metrics, or no unit has enough draws.
         """
-        drawn = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
-        self._refuse_few_draws(drawn)
+        computed = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
+        self._refuse_few_draws(computed)
         source = self.metrics[0]
         values, repeated = {}, set()
         for chosen, system in product(metrics, self.systems):
             key = chosen.label, system
-            if chosen in drawn:
+            if chosen in computed:
                 values[key] = chosen.sums(self.draws[source, system])
             else:
                 values[key] = self.values[key]
@@ -147,17 +147,17 @@ class UnitValues:
                 repeated.add(key)
         return replace(self, values=values, source=source, repeated=repeated)
 
-    def _refuse_few_draws(self, drawn: Sequence[Chosen]) -> None:
+    def _refuse_few_draws(self, computed: Sequence[Chosen]) -> None:
         if len(self.metrics) > 1:
-            label = drawn[0].label
+            label = computed[0].label
             raise ParameterError(
                 f"metrics: {label} needs one metric of 0 and 1, the input has "
                 f"{', '.join(self.metrics)}; name it too: metrics='{self.metrics[0]},{label}'"
             )
-        most = int(max(own.count.max(initial=0) for own in self.draws.values()))
-        for chosen in drawn:
-            if chosen.k > most:
-                draws = f"{chosen.k} draws per {self.name}, the input has at most {most}"
+        largest = int(max(draws.count.max(initial=0) for draws in self.draws.values()))
+        for chosen in computed:
+            if chosen.k > largest:
+                draws = f"{chosen.k} draws per {self.name}, the input has at most {largest}"
                 raise ParameterError(f"metrics: {chosen.label} needs {draws}")
 
     def noise(self, chosen: Chosen, system: str) -> Floats:
@@ -171,7 +171,7 @@ class UnitValues:
 
     def freedom(self, system: str) -> float:
         """The degrees of freedom of the variance of a system's draws."""
-        counts = [own.count for (_, name), own in self.draws.items() if name == system]
+        counts = [draws.count for (_, name), draws in self.draws.items() if name == system]
         return float(max(np.maximum(count - 1, 0).sum() for count in counts))
 
     def __len__(self) -> int:
@@ -224,7 +224,7 @@ class RowCounts:
     """
 
     fewest: int
-    most: int
+    largest: int
     total: int
     empty: int = 0
 
@@ -235,8 +235,12 @@ class RowCounts:
         return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
-        fewest, most = min(self.fewest, other.fewest), max(self.most, other.most)
-        return RowCounts(fewest, most, self.total + other.total, self.empty + other.empty)
+        return RowCounts(
+            min(self.fewest, other.fewest),
+            max(self.largest, other.largest),
+            self.total + other.total,
+            self.empty + other.empty,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +256,8 @@ class UnitBlocks:
     def __add__(self, other: "UnitBlocks") -> "UnitBlocks":
         return UnitBlocks(self.tables + other.tables, self.rows + other.rows)
 
-    def joined(self, order: Sequence[str], most: int) -> "pa.Table":
-        """All units, in the order of these columns if there are at most `most`, otherwise in any
+    def joined(self, order: Sequence[str], limit: int) -> "pa.Table":
+        """All units, in the order of these columns if there are at most `limit`, otherwise in any
         order.
 
         Units of a cluster without names of their own are numbered.
@@ -264,7 +268,7 @@ class UnitBlocks:
         if CLUSTER in table.column_names and ID not in table.column_names:
             table = table.append_column(ID, numbered(len(table)))
         keys = [(name, "ascending") for name in order if name in table.column_names]
-        return table.sort_by(keys) if keys and len(table) <= most else table
+        return table.sort_by(keys) if keys and len(table) <= limit else table
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,7 @@ class UnitPivot:
 
     values: the number of values in a row, v0, v1, …; texts: of further texts, t0, t1, …. names: for
     each column that names a row's value, all its texts. chosen: the numbers of the values that are
-    kept, where these are counted through the texts of all columns. drawn: True if a unit may have
+    kept, where these are counted through the texts of all columns. grouped: True if a unit may have
     several rows.
     """
 
@@ -281,7 +285,7 @@ class UnitPivot:
     texts: int = 0
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     chosen: Sequence[int] = (0,)
-    drawn: bool = True
+    grouped: bool = True
 
     @property
     def width(self) -> int:
@@ -294,7 +298,7 @@ class UnitPivot:
 
         keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
         texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
-        if not self.drawn:
+        if not self.grouped:
             values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
             return UnitBlocks((pa.table(keys | values | texts),), RowCounts(1, 1, len(block)))
         return self._grouped(block, keys, texts)
@@ -311,7 +315,7 @@ class UnitPivot:
         columns = {name: column.take(units.first) for name, column in keys.items()}
         for number, draws in enumerate(self._draws(block, cell, len(units.first))):
             columns[f"v{number}"] = draws.mean
-            if counts.most > 1:
+            if counts.largest > 1:
                 columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
         return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
 
@@ -332,11 +336,11 @@ class UnitPivot:
 
     def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
         """The draws of each value that is kept, for all units."""
-        drawn = [drawn_of(cell, column, units * self._cells) for column in self._numbers(block)]
+        columns = [drawn_of(cell, column, units * self._cells) for column in self._numbers(block)]
         for number in self.chosen:
-            own = slice(number * units, (number + 1) * units)
-            for draws in drawn:
-                yield Draws(draws.count[own], draws.mean[own], draws.variance[own])
+            cells = slice(number * units, (number + 1) * units)
+            for draws in columns:
+                yield Draws(draws.count[cells], draws.mean[cells], draws.variance[cells])
 
 
 class UnitRows(NamedTuple):
@@ -349,7 +353,9 @@ class UnitRows(NamedTuple):
         """The columns of texts that are the same on all rows of a unit, one text per unit."""
         texts = {name: column.to_numpy() for name, column in columns.items()}
         first = {name: text[self.first] for name, text in texts.items()}
-        return {name: own for name, own in first.items() if (own[self.unit] == texts[name]).all()}
+        return {
+            name: text for name, text in first.items() if (text[self.unit] == texts[name]).all()
+        }
 
 
 def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
@@ -412,7 +418,7 @@ def read_table(
     keys = _keys(roles, metrics, systems)
     blocks = _blocks(roles, keys, reading.kept)
     if not roles.stated and not roles.system:
-        unit_roles.refuse_files(roles, blocks.rows.most)
+        unit_roles.refuse_files(roles, blocks.rows.largest)
     units = blocks.joined((CLUSTER, ID), reading.listed)
     values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
@@ -435,21 +441,21 @@ def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> l
     if roles.system and not systems:
         where = f"{roles.table.name}: {roles.system.name}"
         roles_of.refuse_names(roles.systems, where, "systems")
-    known = roles.metrics if roles.system else metrics or [VALUE]
-    chosen = wanted(known, metrics, "metrics")
+    names = roles.metrics if roles.system else metrics or [VALUE]
+    chosen = wanted(names, metrics, "metrics")
     return [*product(chosen, wanted(roles.systems, systems, "systems"))]
 
 
-def _blocks(roles: UnitRoles, keys: Sequence[Key], most: int) -> UnitBlocks:
+def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
     """The units of a table; raises InputError if there are more values than are kept."""
-    table, beside = roles.table, roles.groups_read
+    table, groups = roles.table, roles.groups_read
     pivot = _pivot(roles, keys)
-    if table.rows * pivot.width > most:
-        units = table.distinct(roles.keys) if pivot.drawn else table.rows
-        refuse_too_many(table.name, units, pivot.width, most)
-    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(beside)}
+    if table.rows * pivot.width > limit:
+        units = table.distinct(roles.keys) if pivot.grouped else table.rows
+        refuse_too_many(table.name, units, pivot.width, limit)
+    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(groups)}
     numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
-    query = table.query(texts, numbers, ID if pivot.drawn else None)
+    query = table.query(texts, numbers, ID if pivot.grouped else None)
     blocks: UnitBlocks = table.engine.total(query, pivot)
     return blocks
 
@@ -458,7 +464,7 @@ def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
     """How rows become the values of these metrics and systems."""
     texts = len(roles.groups_read)
     if roles.system is None:
-        return UnitPivot(len(keys), texts, drawn=roles.cells < roles.table.rows)
+        return UnitPivot(len(keys), texts, grouped=roles.cells < roles.table.rows)
     number = {key: i for i, key in enumerate(product(roles.metrics, roles.systems))}
     names = {SYSTEM: roles.systems}
     if roles.metric:
@@ -469,14 +475,14 @@ def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
 def _group_texts(roles: UnitRoles, units: "pa.Table") -> dict[str, np.ndarray]:
     """The text of each unit in the columns that have one text per unit."""
     columns = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
-    there = [name for name in columns if name in units.column_names]
-    return {columns[name]: units[name].to_numpy() for name in there}
+    present = [name for name in columns if name in units.column_names]
+    return {columns[name]: units[name].to_numpy() for name in present}
 
 
-def refuse_too_many(where: str, units: int, each: int, most: int) -> None:
-    """Raise InputError for more values than are kept. each: values of a unit."""
-    if units * each > most:
-        raise refused(where, "too_many", units=units, each=each, most=most)
+def refuse_too_many(where: str, units: int, width: int, limit: int) -> None:
+    """Raise InputError for more values than are kept. width: values of a unit."""
+    if units * width > limit:
+        raise refused(where, "too_many", units=units, each=width, most=limit)
 
 
 def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
@@ -492,7 +498,7 @@ def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
 
 def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
     """What was decided or left out."""
-    if rows.most > 1:
+    if rows.largest > 1:
         yield _draws_finding(roles, rows)
     if roles.guess:
         yield kinds.GUESSED_VALUES.warning(column=roles.guess)
@@ -507,21 +513,21 @@ def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
 
 def _draws_finding(roles: UnitRoles, rows: RowCounts) -> kinds.Finding:
     """How many rows are draws of how many units; a warning if no column counts them."""
-    alike = rows.fewest == rows.most and not rows.empty
-    number = f"{rows.most:,}" if alike else f"up to {rows.most:,}"
-    left = f" Empty values among them: {rows.empty:,}; they are left out." if rows.empty else ""
-    several = roles.system is None and len(roles.values) > 1
-    each = roles.name if several else f"{roles.name} and system"
+    even = rows.fewest == rows.largest and not rows.empty
+    number = f"{rows.largest:,}" if even else f"up to {rows.largest:,}"
+    omitted = f" Empty values among them: {rows.empty:,}; they are left out." if rows.empty else ""
+    wide = roles.system is None and len(roles.values) > 1
+    noun = roles.name if wide else f"{roles.name} and system"
     level = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
-    return level(rows.total, total=rows.total, number=number, each=each, left=left)
+    return level(rows.total, total=rows.total, number=number, each=noun, left=omitted)
 
 
 # What readers of values share ---------------------------------------------------------------------
 
 
-def wanted(names: Sequence[str], asked: Sequence[str], parameter: str) -> tuple[str, ...]:
+def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tuple[str, ...]:
     """The requested names, or all. Raises ParameterError for one that does not exist."""
-    chosen = [roles_of.require(names, name, "the input", parameter) for name in asked]
+    chosen = [roles_of.require(names, name, "the input", parameter) for name in requested]
     return tuple(dict.fromkeys(chosen or names))
 
 
