@@ -126,6 +126,15 @@ class FreeColumns:
         numbers = self.of_kind("numbers")
         return [column for column in numbers if not column.no_value and not column.uses & aside]
 
+    @property
+    def totals(self) -> dict[str, str]:
+        """The columns of numbers called as successes and trials are; empty without both."""
+        totals = {}
+        for use in ("successes", "trials"):
+            for column in [one for one in self.usual(use) if one.kind == "numbers"][:1]:
+                totals[use] = column.name
+        return totals if len(totals) == 2 else {}
+
     def units(
         self, cluster: UnitColumn | None, beside: Sequence[UnitColumn | None]
     ) -> list[UnitColumn]:
@@ -173,14 +182,16 @@ class FreeColumns:
         if usual := self._usual_unit():
             return usual
         index = ("unnamed", "level", "column")
-        ids = [column for column in self.used_as("id") if column.kind != "empty"]
-        named = [column for column in ids if not column.key.startswith(index)]
+        for column in self.used_as("id"):
+            if column.kind != "empty" and not column.key.startswith(index):
+                return [column]
         texts = self.of_kind("text")
-        distinct = [column for column in texts if column.distinct]
-        if not named and not distinct and len(texts) == 1 and self.repeats:
+        for column in texts:
+            if column.distinct:
+                return [column]
+        if len(texts) == 1 and self.repeats:
             return texts
-        splits = [column for column in self.used_as("split") if column.distinct]
-        return (named or distinct or splits)[:1]
+        return [column for column in self.used_as("split") if column.distinct][:1]
 
     def _usual_unit(self) -> list[UnitColumn]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is
@@ -441,7 +452,7 @@ def refuse_leaderboard(system: UnitColumn, free: FreeColumns) -> None:
     """Raise InputError if each row is another system, with one value or with totals."""
     if not system.distinct:
         return
-    refuse_counts(free, system.name)
+    refuse_counts(free, system)
     if free.table.rows > 2:
         raise refused(free.table.name, "leaderboard", column=system.name)
 
@@ -452,8 +463,9 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     free: the columns but those of units.
     """
     where = columns.table.name
-    for label in [column.name for column in columns.of_kind("text") if column.distinct][:1]:
-        refuse_counts(free, label)
+    if free.totals:
+        for label in [column for column in columns.of_kind("text") if column.distinct][:1]:
+            refuse_counts(free, label)
     for column in [] if roles.stated else roles.ids:
         if "metric" in column.uses:
             raise refused(where, "metrics", column=column.name)
@@ -477,16 +489,13 @@ def _table_name(part: Part) -> str:
     return part.name if part.unnamed else formats.table(part.path).name
 
 
-def refuse_counts(free: FreeColumns, label: str) -> None:
+def refuse_counts(free: FreeColumns, label: UnitColumn) -> None:
     """Raise InputError for columns whose names mean totals per row, such as conversions of
     users.
     """
-    successes = [column.name for column in free.usual("successes") if column.kind == "numbers"]
-    trials = [column.name for column in free.usual("trials") if column.kind == "numbers"]
-    if successes and trials:
-        counts = {"successes": successes[0], "trials": trials[0]}
-        pairs = written({"system": label, **counts})
-        raise refused(free.table.name, "counts", label=label, pairs=pairs, **counts)
+    if totals := free.totals:
+        pairs = written({"system": label.name, **totals})
+        raise refused(free.table.name, "counts", label=label.name, pairs=pairs, **totals)
 
 
 def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats]) -> None:
