@@ -223,7 +223,7 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
     if not p.metrics:
         numbers = [
             column.name
-            for column in unit_roles.FreeColumns.of(UnitTable.of(parts)).numbers
+            for column in unit_roles.FreeColumns.of(UnitTable.of(parts)).of_kind("numbers")
             if not column.no_value
         ]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
