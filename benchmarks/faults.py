@@ -771,8 +771,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/unit_roles.py",
-        'if usual and (len(usual) == 1 or usual[0].name == "value"):',
-        "if usual:",
+        "exact or usual or others",
+        "exact or usual[:1] or others",
         "of several usual columns of values the first is taken",
     ),
     Fault(

@@ -215,7 +215,7 @@ REPORTS = {
     "ranking": Report(ek.ranking, ranked_lists, sharded, "read"),
     "rating": Report(ek.rating, forecasts, outcomes, "forecasts_of"),
     "validation": Report(ek.validation, out_of_fold, folds, "predictions"),
-    "significance": Report(ek.significance, values, unit_kinds.Given, "values"),
+    "significance": Report(ek.significance, values, unit_kinds.UnitInput, "values"),
     "interleaving": Report(
         lambda frame: ek.interleaving(users=frame, metrics="orders", world="none"),
         users,

@@ -19,7 +19,7 @@ EXPECTED = {
 
 
 def read(
-    tmp_path, data: str | bytes, name: str = "x.run", shape: trec.Layout = trec.RUN
+    tmp_path, data: str | bytes, name: str = "x.run", shape: trec.LineLayout = trec.RUN
 ) -> dict[str, list]:
     """The columns of a file with this content."""
     path = tmp_path / name

@@ -19,8 +19,9 @@ from evalkit.online import logs
 from evalkit.parameters import reports
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
 from evalkit.reading.inputs.rows import ListOptions, Ranked
-from evalkit.reading.inputs.unit_columns import Cells
-from evalkit.reading.reductions import unit_kinds, units
+from evalkit.reading.inputs.unit_columns import UnitTable
+from evalkit.reading.reductions import unit_kinds
+from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part
 
@@ -153,15 +154,15 @@ def _significance(p: reports.Significance, of: Opened) -> Inspection:
     if not parts:
         return Inspection()
     listed = parts[0].layout is not None  # TREC's, of ranked lists
-    header = unit_kinds.Header(parts[0], p.columns, p.systems)
-    if listed or (header.is_ranking and not header.is_output):
+    output = unit_kinds.is_output(parts[0])
+    if listed or (unit_kinds.is_ranking(parts[0], p.columns) and not output):
         if judged or (p.qrels is None and not listed):
             _ = Ranked(parts, judged or None, options=ListOptions.of(p)).pieces
-    elif not header.is_output:
+    elif not output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):
         return Inspection("a table of results or of predictions")
-    given = unit_kinds.Given.of(parts, p)
+    given = unit_kinds.UnitInput.of(parts, p)
     if listed and p.qrels is None:
         return Inspection(given.kind.what)
     if given.name == "ranking":
@@ -169,8 +170,8 @@ def _significance(p: reports.Significance, of: Opened) -> Inspection:
 
         values: Any = significance.of_lists(parts, p)[0]
     else:
-        values = given.values(p, USUAL.reading)[0]
-    if isinstance(values, units.Trials):
+        values = given.values(USUAL.reading)[0]
+    if isinstance(values, Trials):
         return Inspection(given.kind.what)
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
@@ -222,7 +223,7 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
     if not p.metrics:
         numbers = [
             column.name
-            for column in unit_roles.Columns.of(Cells.of(parts)).numbers
+            for column in unit_roles.FreeColumns.of(UnitTable.of(parts)).of_kind("numbers")
             if not column.no_value
         ]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"

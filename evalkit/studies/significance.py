@@ -21,8 +21,9 @@ from evalkit.metrics.draws import Draws
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
 from evalkit.parameters.reports import SUCH, TASKS, THESE
-from evalkit.reading.reductions import unit_kinds, units as reading_units
-from evalkit.reading.reductions.units import Trials, UnitValues
+from evalkit.reading.reductions import unit_kinds
+from evalkit.reading.reductions.unit_readers import Trials
+from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import logs, sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
@@ -55,9 +56,9 @@ def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance |
     p = p.filled(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
         data, metrics = (
-            of_lists(given.cells.parts, p)
+            of_lists(given.table.parts, p)
             if given.name == "ranking"
-            else given.values(p, limits.reading)
+            else given.values(limits.reading)
         )
     return (
         Shares.of(data, p)
@@ -89,23 +90,15 @@ def of_lists(
     )
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     runs, metrics = lists.runs, lists.settings.metrics
-    id, cluster = (
-        (runs.query, None)
-        if lists.unit is None
-        else reading_units.clustered(runs.query, lists.unit)
-    )
     data = UnitValues(
-        id,
-        cluster=cluster,
+        runs.query,
         name=p.unit or runs.columns.get("query", "query"),
-        metrics=tuple(chosen.label for chosen in metrics),
-        systems=lists.systems,
         values=lists.per_query,
         columns=runs.columns,
         sources=runs.sources,
         accounts=runs.accounts,
     )
-    return data, metrics
+    return data if lists.unit is None else data.in_clusters(lists.unit), metrics
 
 
 # Successes of trials ------------------------------------------------------------------------------

@@ -86,6 +86,13 @@ class Outcomes:
         return all(map(are_probabilities, self.score.values()))
 
     @property
+    def shares(self) -> Mapping[str, Floats]:
+        """The probabilities; of other scores the share of rows that score lower."""
+        if self.sure:
+            return self.score
+        return {name: np.apply_along_axis(_rank, 0, score) for name, score in self.score.items()}
+
+    @property
     def outside(self) -> str:
         """The first score outside 0..1, as text; "" if there is none."""
         for name, score in self.score.items():
@@ -113,38 +120,37 @@ class Outcomes:
 
 
 def _misses_of_two(o: Outcomes) -> Misses:
-    near = o.score if o.sure else {name: _rank(score) for name, score in o.score.items()}
     names = np.array([o.names[0] or f"not {o.names[1]}", o.names[1]], dtype=object)
-    off = {name: np.abs(o.actual - own) for name, own in near.items()}
-    return Misses(names[o.actual], "label", o.score, off, By.PROBABILITY if o.sure else By.RANK)
+    errors = {name: np.abs(o.actual - share) for name, share in o.shares.items()}
+    measure = By.PROBABILITY if o.sure else By.RANK
+    return Misses(names[o.actual], "label", o.score, errors, measure)
 
 
 def _misses_of_classes(o: Outcomes) -> Misses:
-    classes, every = np.array(o.names, dtype=object), np.arange(len(o.actual))
-    says = {name: classes[own] for name, own in o.predicted.items()}
+    classes = np.array(o.names, dtype=object)
+    answers = {name: classes[predicted] for name, predicted in o.predicted.items()}
     if o.score and o.sure:
-        off = {name: 1 - own[every, o.actual] for name, own in o.score.items()}
-        return Misses(classes[o.actual], "class", says, off, By.CLASS)
-    off = {name: (own != o.actual).astype(float) for name, own in o.predicted.items()}
-    return Misses(classes[o.actual], "class", says, off, By.DECISION)
+        measure, rows = By.CLASS, np.arange(len(o.actual))
+        errors = {name: 1 - score[rows, o.actual] for name, score in o.score.items()}
+    else:
+        measure = By.DECISION
+        errors = {name: (own != o.actual).astype(float) for name, own in o.predicted.items()}
+    return Misses(classes[o.actual], "class", answers, errors, measure)
 
 
 def _misses_of_labels(o: Outcomes) -> Misses:
     names = np.array(o.names, dtype=object)
-    truth = np.array([", ".join(names[own]) or "–" for own in o.actual], dtype=object)
-    ranks = {
-        name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()
-    }
-    near = o.score if o.sure else ranks
-    off = {name: np.abs(o.actual - own).mean(axis=1) for name, own in near.items()}
-    worst = {name: names[np.abs(o.actual - own).argmax(axis=1)] for name, own in near.items()}
-    says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
-    return Misses(truth, "labels", says, off, By.LABELS)
+    truth = np.array([", ".join(names[labels]) or "–" for labels in o.actual], dtype=object)
+    gaps = {name: np.abs(o.actual - share) for name, share in o.shares.items()}
+    errors = {name: gap.mean(axis=1) for name, gap in gaps.items()}
+    worst = {name: names[gap.argmax(axis=1)] for name, gap in gaps.items()}
+    answers = {name: np.where(errors[name] > 0, worst[name], "–") for name in worst}
+    return Misses(truth, "labels", answers, errors, By.LABELS)
 
 
 def _misses_of_forecasts(o: Outcomes) -> Misses:
-    off = {name: np.abs(own - o.actual) for name, own in o.score.items()}
-    return Misses(o.actual, "actual", o.score, off, By.ERROR)
+    errors = {name: np.abs(forecast - o.actual) for name, forecast in o.score.items()}
+    return Misses(o.actual, "actual", o.score, errors, By.ERROR)
 
 
 MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
@@ -428,32 +434,35 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
 
 
 def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
-    label, words = (
-        rows.shared["label"],
-        {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own},
-    )
-    roles = score_roles(
-        [role for role in rows.own[rows.systems[0]] if role.startswith("p ")], part.name
-    )
-    said = [name for predicted in words.values() for name in predicted.names]
-    classes = classes_of(
-        [*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}"
-    )
-    if unknown := label.other_than(classes):
+    labels = rows.shared["label"]
+    first = rows.own[rows.systems[0]]
+    roles = score_roles([role for role in first if role.startswith("p ")], part.name)
+    decisions = {name: own["predicted"] for name, own in rows.own.items() if "predicted" in own}
+    answers = [name for decision in decisions.values() for name in decision.names]
+    where = f"{part.name}: {rows.columns.get('predicted')}"
+    classes = classes_of([*roles], labels.names, answers, where)
+    _refuse_labels(rows, classes, [*roles.values()], part)
+    score, predicted = {}, {}
+    scored = rows.own if roles else {}
+    for name, own in scored.items():
+        score[name] = np.column_stack([own[roles[label]] for label in classes])
+        predicted[name] = score[name].argmax(axis=1).astype(np.int64)
+    for name, decision in decisions.items():
+        predicted[name] = _predicted(decision, classes, rows)
+    actual, weight = labels.among(classes), weight_of(rows)
+    return Outcomes(rows, "multi-class", classes, actual, score, weight, predicted)
+
+
+def _refuse_labels(
+    rows: Aligned, classes: Sequence[str], roles: Sequence[str], part: parts.Part
+) -> None:
+    """Raise InputError for a label without a column of scores, and for a single class."""
+    column = rows.columns["label"]
+    if unknown := rows.shared["label"].other_than(classes):
         row, name = unknown
-        raise no_column(rows.place(row), rows.columns["label"], name, [*roles.values()])
+        raise no_column(rows.place(row), column, name, roles)
     if len(classes) < 2:
-        raise one_class(part.name, rows.columns["label"], classes[0])
-    score = {
-        name: np.column_stack([own[roles[c]] for c in classes])
-        for name, own in rows.own.items()
-        if roles
-    }
-    predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
-    predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
-    return Outcomes(
-        rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted
-    )
+        raise one_class(part.name, column, classes[0])
 
 
 def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
@@ -582,15 +591,20 @@ def refuse_two_classes(
     inside = all(are_probabilities(values) for values in forecasts)
     if not (classes and inside) or all(np.isin(values, (0, 1)).all() for values in forecasts):
         return
-    label, names = columns["actual"], columns["forecast"].split(", ")
-    roles = {"label": label} | ({"score": names[0]} if len(names) == 1 else {})
-    asked = f"columns={written(roles)!r}"
-    way = f"evalkit report classification -p preds {part.name} -p {asked.replace('=', ' ', 1)}"
+    label, forecast = columns["actual"], columns["forecast"]
+    way = _as_two_classes(label, forecast.split(", "), part)
+    raise roles_of.refused(part.name, "two_classes", column=label, forecasts=forecast, way=way)
+
+
+def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.Part) -> str:
+    """The command that reads the probabilities of two classes."""
+    roles = {"label": label}
+    if len(forecasts) == 1:
+        roles["score"] = forecasts[0]
+    way = f"evalkit report classification -p preds {part.name} -p columns {written(roles)!r}"
     if part.unnamed:
-        way = f"evalkit.classification(data, {asked})"
-    if len(names) > 1:
-        scores = roles_of.listed([repr(name.replace("forecast_", "score_", 1)) for name in names])
-        way = f"{way}, with columns called {scores}"
-    raise roles_of.refused(
-        part.name, "two_classes", column=label, forecasts=columns["forecast"], way=way
-    )
+        way = f"evalkit.classification(data, columns={written(roles)!r})"
+    if len(forecasts) == 1:
+        return way
+    scores = [repr(name.replace("forecast_", "score_", 1)) for name in forecasts]
+    return f"{way}, with columns called {roles_of.listed(scores)}"

@@ -7,11 +7,11 @@ column.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,38 +19,24 @@ from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
 from evalkit.names import usual
 from evalkit.reading.engines import backends, base
-from evalkit.reading.tables import columns as roles_of, duck, rules
+from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Selection, at
+from evalkit.reading.tables.parts import Part, Selection, Source, at
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NAMES = roles_of.facts("unit_names")
-USES: Mapping[str, Sequence[str]] = NAMES[
-    "uses"
-]  # the usual names for each use of a column, the least ambiguous first
-_NO_SYSTEMS: Mapping[str, Sequence[str]] = NAMES["no_systems"]
+# the usual names for each use of a column, the least ambiguous first
+USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
+PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
+CELLS: Mapping[str, Sequence[str]] = NAMES["cells"]
 SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
-TASKS: Sequence[str] = NAMES["tasks"]
-TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
-MISSING = (
-    "n/a",
-    "na",
-    "#n/a",
-    "nan",
-    "null",
-    "none",
-    "-",
-    "--",
-    "–",
-    ".",
-    "?",
-    "missing",
-    "inf",
-    "-inf",
-)
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
+NAMED = 5  # columns that a message lists
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
 LOOKS = (
@@ -60,9 +46,12 @@ LOOKS = (
 _ID = re.compile(
     r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"
 )
+_REPEATS = frozenset(("draw", "split"))
+_NO_VALUE = _REPEATS | {"id", "place", "time_or_weight", "unit"}
+_METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 
 
-_NO_VALUE = {"draw", "place", "time_or_weight", "unit"}
+# What a name says ---------------------------------------------------------------------------------
 
 
 def key(name: str) -> str:
@@ -71,65 +60,65 @@ def key(name: str) -> str:
     >>> key(" Question ID"), key("questionId")
     ('question_id', 'question_id')
     """
-    apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
-    return apart if apart.startswith(("unnamed", "column")) else re.sub(r"[ _-]+", "_", apart)
+    lower = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
+    return lower if lower.startswith(("unnamed", "column")) else re.sub(r"[ _-]+", "_", lower)
 
 
-def identifies(name: str) -> bool:
-    """True if a name is that of an id or a consecutive number.
+def uses_of(name: str) -> frozenset[str]:
+    """All uses that a name suggests: the unit or its `id`, a system, a value, something aside.
 
-    >>> identifies("question_id"), identifies("Unnamed: 0"), identifies("grid")
-    (True, True, False)
+    >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
+    [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
     """
-    return bool(_ID.fullmatch(key(name)))
+    plain = key(name)
+    uses = {use for use, names in USES.items() if plain in names}
+    uses |= {use for use, patterns in PATTERNS.items() if is_like(name, patterns)}
+    if _ID.fullmatch(plain):
+        uses.add("id")
+    return frozenset(uses)
 
 
-_METRICS = {*lookup.ALIASES, *_NO_SYSTEMS["metrics"]}
+def is_like(name: str, patterns: Sequence[str]) -> bool:
+    """True if a name fits a pattern, in which a * stands for any text.
+
+    >>> is_like("zip code", ["zip_*"]), is_like("grid", ["*_id"])
+    (True, False)
+    """
+    plain = name.strip().lower()
+    forms = (plain, re.sub(r"[ _./-]+", "_", plain))
+    return any(fnmatch(form, pattern) for form in forms for pattern in patterns)
 
 
 def measure_of(name: str) -> str:
     """The longest usual metric at the start or the end of a name; "" if it has none.
 
-    >>> (
-    ...     measure_of("test_ndcg@10"),
-    ...     measure_of("bm25_log_loss"),
-    ...     measure_of("acc_norm"),
-    ...     measure_of("bm25"),
-    ... )
-    ('ndcg', 'log_loss', 'acc', '')
+    >>> [measure_of(name) for name in ("test_ndcg@10", "bm25_log_loss", "acc_norm", "bm25")]
+    ['ndcg', 'log_loss', 'acc', '']
     """
     words = re.sub(r"@.*", "", key(name)).split("_")
-    ends = ("_".join(part) for n in range(len(words), 0, -1) for part in (words[:n], words[-n:]))
-    return next((part for part in ends if _is_metric(part)), "")
+    for length in range(len(words), 0, -1):
+        for end in (words[:length], words[-length:]):
+            measure = "_".join(end)
+            if len(measure) > 1 and measure in _METRICS:
+                return measure
+    return ""
 
 
-def without_stage(name: str) -> str:
-    """A name without the stage of training before it and the cut-off after it."""
-    return re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))
+# What is plainly no system ------------------------------------------------------------------------
 
 
-def _is_metric(name: str) -> bool:
-    return len(name) > 1 and (
-        name in _METRICS or any(name in table for table in lookup.TABLES.values())
-    )
+def measures(names: Sequence[str]) -> list[str]:
+    """The names of metrics, if all of them are no systems: there are several, or one says no more.
 
-
-def _is(name: str, patterns: Sequence[str]) -> bool:
-    plain = name.strip().lower()
-    return any(
-        fnmatch(form, pattern)
-        for form in (plain, re.sub(r"[ _./-]+", "_", plain))
-        for pattern in patterns
-    )
-
-
-def aside(name: str) -> bool:
-    """True if a name says that a column describes the unit or is computed from the others.
-
-    >>> aside("Num_Rel"), aside("zip code"), aside("p"), aside("bm25")
-    (True, True, True, False)
+    >>> measures(["val_loss", "b"]), measures(["a_loss", "b_loss"]), measures(["a_map", "a_mrr"])
+    (['val_loss'], [], ['a_map', 'a_mrr'])
     """
-    return _is(name, _NO_SYSTEMS["aside"])
+    measured = {name: measure for name in names if (measure := measure_of(name))}
+    stage = r"^(train|test|val|valid|validation|eval)_|@.*"
+    alone = [name for name in measured if re.sub(stage, "", key(name)) == measured[name]]
+    if len({*measured.values()}) > 1 or (alone and len(names) > 1):
+        return [*measured]
+    return []
 
 
 def tracked(names: Sequence[str]) -> list[str]:
@@ -141,47 +130,43 @@ def tracked(names: Sequence[str]) -> list[str]:
     >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
     (['Step', 'a__MIN'], [])
     """
-    several = [
-        pattern
-        for pattern in _NO_SYSTEMS["tracked"]
-        if not all(_is(name, [pattern]) for name in names)
+    patterns = NAMES["tracked"]
+    telling = [
+        pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)
     ]
-    return [name for name in names if _is(name, several)]
+    return [name for name in names if is_like(name, telling)]
 
 
-def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
+def statistics(names: Sequence[str], numeric: Sequence[str]) -> list[str]:
     """The columns that aggregate others, if there are several; one alone may be a constant
     prediction.
 
-    every: all numeric ones.
+    numeric: all columns of numbers.
 
-    >>> (
-    ...     statistics(["bm25", "mean"], ["bm25", "mean", "count"]),
-    ...     statistics(["mean", "poisson"], ["mean", "poisson"]),
-    ... )
-    (['mean'], [])
+    >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"])
+    ['mean']
+    >>> statistics(["mean", "poisson"], ["mean", "poisson"])
+    []
     """
-    several = sum(_is(name, _NO_SYSTEMS["statistics"]) for name in every) > 1
-    return [name for name in names if several and _is(name, _NO_SYSTEMS["statistics"])]
+    if sum(is_like(name, NAMES["statistics"]) for name in numeric) < 2:
+        return []
+    return [name for name in names if is_like(name, NAMES["statistics"])]
 
 
 def counted(values: Floats) -> str:
     """What whole numbers are that are no values: "dates" as 20240131, "a running number"; else "".
 
-    >>> (
-    ...     counted(np.arange(20240101.0, 20240110.0)),
-    ...     counted(np.arange(0.0, 100.0, 10.0)),
-    ...     counted(np.ones(9)),
-    ... )
-    ('dates', 'a running number', '')
+    >>> counted(np.arange(20240101.0, 20240110.0)), counted(np.arange(0.0, 100.0, 10.0))
+    ('dates', 'a running number')
+    >>> counted(np.ones(9))
+    ''
     """
     numbers = np.sort(values[np.isfinite(values)])
     if len(numbers) < ENOUGH or (numbers != np.rint(numbers)).any():
         return ""
     year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
-    if (
-        (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    ).all():
+    in_years = (year >= 1900) & (year <= 2100)
+    if (in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
         return "dates"
     steps = np.diff(numbers)
     return "a running number" if steps[0] and (steps == steps[0]).all() else ""
@@ -190,20 +175,32 @@ def counted(values: Floats) -> str:
 # Columns and their cells --------------------------------------------------------------------------
 
 
+class FoundCell(NamedTuple):
+    """A cell of a part. row: from 1; 0 if rows have no number."""
+
+    part: Part
+    row: int
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
-class Column:
+class UnitColumn:
     """One column of all parts: what its name means, and what its cells contain.
 
     present: cells that are not empty. exact: numbers. looks: cells that are meant as numbers.
-    marks: of missing values.
+    marks: of missing values. long: texts that a page cannot repeat.
     """
 
     name: str
-    of: "Cells"
+    table: "UnitTable"
     present: int
     exact: int
     looks: int
     marks: int
+    long: int
+
+    def __str__(self) -> str:
+        return self.name
 
     @property
     def key(self) -> str:
@@ -213,7 +210,7 @@ class Column:
     @cached_property
     def uses(self) -> frozenset[str]:
         """All uses that its name suggests."""
-        return frozenset(use for use, names in USES.items() if self.key in names)
+        return uses_of(self.name)
 
     @property
     def clean(self) -> bool:
@@ -227,66 +224,43 @@ class Column:
         """
         if not self.present:
             return "empty"
-        return (
-            "numbers"
-            if self.clean or (self.looks and 2 * self.looks + self.marks >= self.present)
-            else "text"
-        )
+        meant = self.looks and 2 * self.looks + self.marks >= self.present
+        return "numbers" if self.clean or meant else "text"
 
     @cached_property
     def distinct(self) -> bool:
         """True if all cells differ."""
-        return self.of.distinct([self]) == self.of.rows
+        return self.table.distinct([self]) == self.table.rows
 
     @property
-    def identifies(self) -> bool:
-        """True if its name is that of an id or a consecutive number."""
-        return identifies(self.name)
-
-    @property
-    def aside(self) -> bool:
-        """True if its name says that it describes the unit or is computed from other columns."""
-        return aside(self.name)
-
-    @property
-    def draws(self) -> bool:
-        """True if its name says that it counts repetitions."""
-        return "draw" in self.uses or self.splits
-
-    @property
-    def splits(self) -> bool:
-        """True if its name says that it numbers folds or other splits."""
-        return self.key in usual("folds")["columns"]
+    def repeats(self) -> bool:
+        """True if its name says that it counts repetitions, or numbers folds or other splits."""
+        return bool(self.uses & _REPEATS)
 
     @property
     def no_value(self) -> bool:
         """True if its name says that it is an id, a repetition, a rank, a position, a time or a
         weight.
         """
-        return bool(self.uses & _NO_VALUE) or self.draws or self.identifies
+        return bool(self.uses & _NO_VALUE)
 
     @property
     def groups(self) -> bool:
         """True if its values may be groups within which units are numbered: text, or ids of
         something else.
         """
-        named = "unit" in self.uses or self.identifies
-        return (
-            self.kind != "empty"
-            and not self.draws
-            and (named or (self.kind == "text" and not self.no_value))
-        )
+        if self.kind == "empty" or self.repeats:
+            return False
+        return bool(self.uses & {"id", "unit"}) or (self.kind == "text" and not self.no_value)
 
     def head(self) -> Floats:
         """The numbers in its first rows."""
-        return self.of.sample[f"number {self.name}"].to_numpy()
+        return np.asarray(self.table.sample[f"number {self.name}"])
 
-    def first(self, pattern: str) -> tuple[Part, int, str] | None:
-        """Part, row and cell of the first cell that matches the pattern, in lower case and
-        stripped.
-        """
-        condition = self.of.engine.dialect.matches(self.of.plain(self.name), pattern)
-        return next(self.of.first(condition, f"text {self.name}", 1), None)
+    def first(self, pattern: str) -> FoundCell | None:
+        """The first cell that matches the pattern, in lower case and stripped."""
+        matches = self.table.engine.dialect.matches(self.table.plain(self.name), pattern)
+        return next(iter(self.table.first(matches, self, 1)), None)
 
     def refuse_text(self) -> None:
         """Raise InputError if cells are neither empty nor numbers, with some of the first file and
@@ -294,127 +268,151 @@ class Column:
         """
         if self.exact == self.present or self.kind == "empty":
             return
-        quote = self.of.engine.dialect.quote
-        condition = (
-            f"{quote(f'text {self.name}')} IS NOT NULL AND {quote(f'number {self.name}')} IS NULL"
-        )
-        wrong = list(self.of.first(condition, f"text {self.name}", SHOWN))
-        part, several = wrong[0][0], self.present - self.exact
-        same = [
-            f"{cell!r}{f' (row {row:,})' if row else ''}"
-            for other, row, cell in wrong
-            if other is part
-        ]
-        more = f" and {several - len(same):,} more" if several > len(same) else ""
-        raise refused(part.name, "no_numbers", column=self.name, cells=f"{', '.join(same)}{more}")
+        text, number = self.table.text(self.name), self.table.number(self.name)
+        wrong = self.table.first(f"{text} IS NOT NULL AND {number} IS NULL", self, SHOWN)
+        cells = ", ".join(f"{cell.text!r}{at(cell.row)}" for cell in wrong)
+        if unlisted := self.present - self.exact - len(wrong):
+            cells += f" and {unlisted:,} more"
+        raise refused(wrong[0].part.name, "no_numbers", column=self.name, cells=cells)
+
+    def refuse_long(self) -> None:
+        """Raise InputError if a text is longer than a page can repeat."""
+        if self.long:
+            cell = self.table.first(self.table.too_long(self.name), self, 1)[0]
+            raise duck.too_long(f"{cell.part.name}: {self.name}", cell.text, at(cell.row))
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class UnitTable:
     """All parts of a table in an engine, which is queried once for the contents of the columns."""
 
     parts: Sequence[Part]
     engine: base.Engine
 
     @classmethod
-    def of(cls, parts: Sequence[Part], engine: base.Engine | None = None) -> "Cells":
+    def of(cls, parts: Sequence[Part], engine: base.Engine | None = None) -> "UnitTable":
         """The parts in an engine; None: they fit into memory."""
         return cls(parts, engine or backends.AtHand.opened())
+
+    @property
+    def name(self) -> str:
+        """The table as errors name it."""
+        return self.parts[0].name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.parts[0].columns
+
+    @property
+    def logged(self) -> bool:
+        """True for evaluation logs."""
+        return isinstance(self.parts[0], logs.Log)
+
+    def sources(self) -> tuple[Source, ...]:
+        """The parts with their rows. Raises InputError if a file has changed since reading
+        began.
+        """
+        rows = zip(self.parts, self.counts, strict=True)
+        return tuple(part.fingerprint(count) for part, count in rows)
 
     def refuse_unlike(self) -> None:
         """Raise InputError if a part has other columns than the first."""
         for part in self.parts:
-            if set(part.columns) != set(self._names):
-                raise refused(
-                    part.name,
-                    "other_columns",
-                    first=self.parts[0].name,
-                    columns=", ".join(self._names),
-                )
+            if set(part.columns) != set(self.names):
+                columns = ", ".join(self.names)
+                raise refused(part.name, "other_columns", first=self.name, columns=columns)
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.parts[0].columns
+    # The SQL of a column's cells
+
+    def text(self, name: str) -> str:
+        """The SQL of the cells of a column as texts."""
+        return self.engine.dialect.quote(f"text {name}")
+
+    def number(self, name: str) -> str:
+        """The SQL of the cells of a column as numbers."""
+        return self.engine.dialect.quote(f"number {name}")
+
+    def plain(self, name: str) -> str:
+        """The SQL of a text in the form in which numbers are recognised in it."""
+        return f"lower(trim({self.text(name)}))"
+
+    def too_long(self, name: str) -> str:
+        """The SQL condition of a text that is longer than a page can repeat."""
+        return f"{self.engine.dialect.bytes(f'text {name}')} > {duck.LONGEST}"
+
+    def _parsed(self, name: str) -> str:
+        """The number that a text says, true and false as 1 and 0; nothing if it says none."""
+        plain, dialect = self.plain(name), self.engine.dialect
+        number = f"WHEN {dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"
+        words = [
+            f"WHEN {plain} = {dialect.literal(word)} THEN CAST({value} AS DOUBLE)"
+            for word, value in TRUTH.items()
+        ]
+        return f"CASE {number} {' '.join(words)} END"
+
+    def _counts(self, selection: Selection, name: str) -> dict[str, str]:
+        """The SQL of what a `UnitColumn` counts."""
+        if f"number {name}" in selection.numbers:
+            count = f"count({self.number(name)})"
+            return {"present": count, "exact": count, "looks": count, "marks": "0", "long": "0"}
+        dialect, plain = self.engine.dialect, self.plain(name)
+        sure = dialect.finite(f"number {name}")  # spares the patterns most cells
+        truth = ", ".join(map(dialect.literal, TRUTH))
+        marks = ", ".join(map(dialect.literal, CELLS["missing"]))
+        looks = f"{dialect.matches(plain, LOOKS)} OR {plain} IN ({truth})"
+        return {
+            "present": f"count({self.text(name)})",
+            "exact": f"count({self.number(name)})",
+            "looks": f"count(*) FILTER (WHERE CASE WHEN {sure} THEN true ELSE {looks} END)",
+            "marks": f"count(*) FILTER (WHERE CASE WHEN {sure} THEN false ELSE {plain} IN "
+            f"({marks}) END)",
+            "long": f"count(*) FILTER (WHERE {self.too_long(name)})",
+        }
+
+    # What the engine answers
 
     @cached_property
     def selections(self) -> Sequence[Selection]:
         """For each part a selection with `text <column>` and `number <column>`."""
-        dialect, chosen = self.engine.dialect, []
-        for i, part in enumerate(self.parts):
-            text = {f"text {name}": name for name in self._names}
-            kinds = part.select(text, {}, dialect).types
-            numeric = [
-                name
-                for name, of in kinds.items()
-                if dialect.holds_numbers(of) and not dialect.is_text(of)
-            ]
-            others = [name for name in self._names if name not in numeric]
-            said = [f"{self._said(name)} AS {dialect.quote(f'number {name}')}" for name in others]
-            own = part.select(
-                text, {f"number {name}": name for name in numeric}, dialect, f"frame{i}"
-            )
-            own = replace(own, query=f"SELECT {', '.join(['*', *said])} FROM ({own.query}) AS t")
-            chosen.append(self.engine.kept(own, f"frame{i}"))
-        return chosen
+        return [self._selection(part, f"frame{i}") for i, part in enumerate(self.parts)]
 
-    def plain(self, name: str) -> str:
-        """The SQL of a text in the form in which numbers are recognised in it."""
-        return f"lower(trim({self.engine.dialect.quote(f'text {name}')}))"
-
-    def _said(self, name: str) -> str:
-        """The number that a text says, true and false as 1 and 0; nothing if it says none."""
-        plain = self.plain(name)
-        cells = [
-            f"WHEN {self.engine.dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS "
-            f"DOUBLE)"
+    def _selection(self, part: Part, frame: str) -> Selection:
+        dialect = self.engine.dialect
+        texts = {f"text {name}": name for name in self.names}
+        numbers = {
+            f"number {name}": name
+            for name, kind in part.select(texts, {}, dialect).types.items()
+            if dialect.holds_numbers(kind) and not dialect.is_text(kind)
+        }
+        selection = part.select(texts, numbers, dialect, frame)
+        parsed = [
+            f"{self._parsed(name)} AS {self.number(name)}"
+            for name in self.names
+            if name not in numbers.values()
         ]
-        for word, value in TRUTH.items():
-            cells.append(
-                f"WHEN {plain} = {self.engine.dialect.literal(word)} THEN CAST({value} AS DOUBLE)"
-            )
-        return f"CASE {' '.join(cells)} END"
+        query = f"SELECT {', '.join(['*', *parsed])} FROM ({selection.query}) AS t"
+        return self.engine.kept(replace(selection, query=query), frame)
 
     @cached_property
     def _profiles(self) -> list[dict[str, int]]:
-        """Of each part its rows, and of each column what `Column` counts; InputError where it has
-        no row.
+        """Of each part its rows, and of each column what `UnitColumn` counts; InputError where it
+        has no row.
         """
         profiles = []
         for selection in self.selections:
             counts = [
-                cell
-                for i, name in enumerate(self._names)
-                for cell in self._counts(selection, i, name)
+                f"{count} AS {what}{i}"
+                for i, name in enumerate(self.names)
+                for what, count in self._counts(selection, name).items()
             ]
             profiles += base.profile(self.engine, selection, counts)
         return profiles
 
-    def _counts(self, selection: Selection, i: int, name: str) -> list[str]:
-        """The SQL of what `Column` counts, and of texts that are longer than a page can repeat."""
-        dialect, plain = self.engine.dialect, self.plain(name)
-        text, number = dialect.quote(f"text {name}"), dialect.quote(f"number {name}")
-        if f"number {name}" in selection.numbers:
-            numbers = [f"count({number}) AS {of}{i}" for of in ("present", "exact", "looks")]
-            return [*numbers, f"0 AS marks{i}", f"0 AS long{i}"]
-        truth, marks = (", ".join(map(dialect.literal, words)) for words in (TRUTH, MISSING))
-        sure = dialect.finite(f"number {name}")  # spares the patterns most cells
-        looks = (
-            f"CASE WHEN {sure} THEN true ELSE {dialect.matches(plain, LOOKS)} OR {plain} IN "
-            f"({truth}) END"
-        )
-        return [
-            f"count({text}) AS present{i}",
-            f"count({number}) AS exact{i}",
-            f"count(*) FILTER (WHERE {looks}) AS looks{i}",
-            f"count(*) FILTER (WHERE CASE WHEN {sure} THEN false ELSE {plain} IN ({marks}) END) AS "
-            f"marks{i}",
-            f"count(*) FILTER (WHERE {dialect.bytes(f'text {name}')} > {duck.LONGEST}) AS long{i}",
-        ]
-
     @cached_property
     def counts(self) -> Sequence[int]:
         """The number of rows of each part."""
-        return [row["n"] for row in self._profiles]
+        return [profile["n"] for profile in self._profiles]
 
     @property
     def rows(self) -> int:
@@ -422,124 +420,122 @@ class Cells:
         return sum(self.counts)
 
     @cached_property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[UnitColumn]:
         """All columns, in order.
 
         Raises InputError if a part has no row, or a text is longer than a page can repeat.
         """
         columns = []
-        for i, name in enumerate(self._names):
-            if any(row[f"long{i}"] for row in self._profiles):
-                long = f"{self.engine.dialect.bytes(f'text {name}')} > {duck.LONGEST}"
-                part, row, text = next(self.first(long, f"text {name}", 1))
-                raise duck.too_long(f"{part.name}: {name}", text, at(row))
-            sums = (
-                sum(row[f"{of}{i}"] for row in self._profiles)
-                for of in ("present", "exact", "looks", "marks")
-            )
-            columns.append(Column(name, self, *sums))
+        for i, name in enumerate(self.names):
+            sums = {
+                what: sum(profile[f"{what}{i}"] for profile in self._profiles)
+                for what in ("present", "exact", "looks", "marks", "long")
+            }
+            column = UnitColumn(name, self, **sums)
+            column.refuse_long()
+            columns.append(column)
         return columns
 
-    def first(self, condition: str, role: str, most: int) -> Iterator[tuple[Part, int, str]]:
-        """Part, row (0 if rows have no number) and value of the first rows that meet a
-        condition.
-        """
-        cells, left = f"{self.engine.dialect.quote(role)} AS value", most
+    def first(self, condition: str, column: UnitColumn, most: int) -> list[FoundCell]:
+        """The cells of a column in the first rows that meet a condition, all of one part."""
+        cells = f"{self.text(column.name)} AS value"
         for selection in self.selections:
-            for row in self.engine.where(selection, condition, cells, left) if left else ():
-                left -= 1
-                yield selection.part, row["n"], str(row["value"])
+            if rows := self.engine.where(selection, condition, cells, most):
+                part = selection.part
+                return [FoundCell(part, row["n"], str(row["value"])) for row in rows]
+        return []
 
     @cached_property
-    def sample(self) -> Any:
+    def sample(self) -> "pa.Table":
         """The numbers of some first rows, for all columns by one query."""
-        cells = [self.engine.dialect.quote(f"number {name}") for name in self._names]
-        return self.engine.table(self._query(cells).around("*", f"LIMIT {SAMPLE}"))
+        query = self._query(map(self.number, self.names))
+        return self.engine.table(query.around("*", f"LIMIT {SAMPLE}"))
 
-    def distinct(self, columns: Sequence[Column]) -> int:
+    def distinct(self, columns: Sequence[UnitColumn]) -> int:
         """The number of rows that differ in these columns as texts; an empty cell counts as a
         text.
         """
-        dialect = self.engine.dialect
-        texts = [
-            f"COALESCE({dialect.quote(f'text {column.name}')}, {dialect.literal('')})"
-            for column in columns
-        ]
-        cells = [f"{text} AS t{i}" for i, text in enumerate(texts)]
-        return int(
-            self.engine.table(self._query(cells).around("DISTINCT *").around("count(*) AS n"))["n"][
-                0
-            ].as_py()
+        empty = self.engine.dialect.literal("")
+        query = self._query(
+            f"COALESCE({self.text(column.name)}, {empty}) AS t{i}"
+            for i, column in enumerate(columns)
         )
+        count = self.engine.table(query.around("DISTINCT *").around("count(*) AS n"))
+        return int(count["n"][0].as_py())
 
-    def numbers_rows(self, column: Column, cluster: Column) -> bool:
+    def numbers_rows(self, column: UnitColumn, cluster: UnitColumn) -> bool:
         """True if a column of numbers counts the rows of each cluster, from 0 or from 1."""
-        quote = self.engine.dialect.quote
-        cells = f"{quote(f'text {cluster.name}')} AS t, {quote(f'number {column.name}')} AS x"
+        query = self._query(
+            [f"{self.text(cluster.name)} AS cluster", f"{self.number(column.name)} AS x"]
+        )
         no_gap = "count(DISTINCT x) = count(*) AND max(x) - min(x) + 1 = count(*)"
         first = f"CASE WHEN {no_gap} THEN min(x) END AS first, count(*) AS n"
         ends = "min(first) AS low, max(first) AS high, count(first) AS counted"
-        clusters = self._query([cells]).around(first, "GROUP BY t")
+        clusters = query.around(first, "GROUP BY cluster")
         found = self.engine.table(clusters.around(f"{ends}, count(*) AS clusters, max(n) AS most"))
         row = found.to_pylist()[0]
         same_start = row["low"] == row["high"] and row["low"] in (0, 1)
         return same_start and row["counted"] == row["clusters"] and row["most"] > 1
 
-    def names(self, column: Column) -> tuple[str, ...]:
+    def texts(self, column: UnitColumn) -> tuple[str, ...]:
         """The distinct texts of a column, in order."""
-        cells = [f"{self.engine.dialect.quote(f'text {column.name}')} AS value"]
-        texts = self.engine.table(self._query(cells).around("DISTINCT value"))
-        return tuple(sorted(texts["value"].to_pylist()))
+        query = self._query([f"{self.text(column.name)} AS value"])
+        return tuple(sorted(self.engine.table(query.around("DISTINCT value"))["value"].to_pylist()))
 
     def check(
-        self, texts: Sequence[Column], numbers: Sequence[Column], rule: rules.Rules = rules.VALUES
+        self, ids: Sequence[UnitColumn], numbers: Sequence[UnitColumn], rule: rules.Rules
     ) -> None:
-        """Raise InputError for the first cell of a column that breaks a rule; texts are ids. rule:
-        of the numbers.
+        """Raise InputError for the first id that is no text or whole number, or the first number
+        that breaks the rule.
         """
         for column in numbers:
             column.refuse_text()
         for part in self.parts:
-            for column in texts:
+            for column in ids:
                 part.check(part.select({"id": column.name}, {}, self.engine.dialect))
         fields = {f"number {column.name}": rules.Field(column.name, rule) for column in numbers}
-        fields |= {f"text {column.name}": rules.Field(column.name) for column in texts}
+        fields |= {f"text {column.name}": rules.Field(column.name) for column in ids}
         for selection in self.selections:
             base.checked(self.engine, selection, fields)
 
     def query(
-        self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None
+        self,
+        texts: Mapping[str, Sequence[UnitColumn]],
+        numbers: Mapping[str, UnitColumn],
+        shard: str | None,
     ) -> base.Query:
         """A query of all rows with these columns; several texts are joined into one."""
-        quote, space, cells = self.engine.dialect.quote, self.engine.dialect.literal(" "), []
+        blank = self.engine.dialect.literal(" ")
+        cells = [f"{self.number(column.name)} AS {name}" for name, column in numbers.items()]
         for name, columns in texts.items():
-            each = f", {space}, ".join(quote(f"text {column.name}") for column in columns)
-            cells.append(f"concat({each}) AS {name}" if len(columns) > 1 else f"{each} AS {name}")
-        cells += [f"{quote(f'number {column.name}')} AS {name}" for name, column in numbers.items()]
-        return replace(self._query(cells), by=by, rows=self.rows)
+            quoted = [self.text(column.name) for column in columns]
+            joined = f"concat({f', {blank}, '.join(quoted)})" if len(quoted) > 1 else quoted[0]
+            cells.append(f"{joined} AS {name}")
+        return replace(self._query(cells), by=shard, rows=self.rows)
 
-    def _query(self, cells: Sequence[str]) -> base.Query:
+    def _query(self, cells: Iterable[str]) -> base.Query:
         """These cells of all rows."""
         return base.Query.over(self.selections, [", ".join(cells)] * len(self.selections))
 
 
-def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
+def refuse_bookkeeping(
+    columns: Sequence[UnitColumn], numeric: Sequence[UnitColumn], where: str
+) -> None:
     """Raise InputError for columns that are clearly not systems, by their names or because of what
     they count.
 
-    every: all columns, including those that describe the units or are computed from others.
+    numeric: all columns of numbers, also those that describe the units or are computed from others.
     """
-    names_of = [column.name for column in columns]
-    measured = {name: measure for name in names_of if (measure := measure_of(name))}
-    whole = len(columns) > 1 and any(
-        without_stage(name) == measure for name, measure in measured.items()
-    )
-    kinds = [
-        ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
-        ("columns of a tracker", tracked(names_of)),
-        ("statistics of others", statistics(names_of, [column.name for column in every])),
-        *((kind, [column.name]) for column in columns if (kind := counted(column.head()))),
-    ]
-    for kind, names in kinds:
-        if names:
-            raise refused(where, "bookkeeping", kind=kind, columns=roles_of.listed(names, 5))
+    names = [column.name for column in columns]
+    kinds = {
+        "metrics": measures(names),
+        "columns of a tracker": tracked(names),
+        "statistics of others": statistics(names, [column.name for column in numeric]),
+    }
+    for kind, odd in kinds.items():
+        if odd:
+            listed = roles_of.listed(odd, NAMED)
+            raise refused(where, "bookkeeping", kind=kind, columns=listed)
+    for column in columns:
+        if kind := counted(column.head()):
+            raise refused(where, "bookkeeping", kind=kind, columns=column.name)

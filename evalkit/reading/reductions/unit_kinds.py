@@ -3,10 +3,9 @@ enough by its cells.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -16,113 +15,19 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, Significance
 from evalkit.reading.engines import backends, base
-from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import NAMES, USES, Cells, key
-from evalkit.reading.inputs.unit_roles import Columns, Roles
-from evalkit.reading.reductions import units
+from evalkit.reading.inputs.unit_columns import NAMES, UnitTable, uses_of
+from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
+from evalkit.reading.reductions import unit_readers, units
+from evalkit.reading.reductions.unit_readers import COUNTED, Trials
+from evalkit.reading.reductions.units import VALUE, UnitValues
 from evalkit.reading.tables import columns, formats, logs, rules, sources, trec
 from evalkit.reading.tables.parts import Part
-
-_MEASURE = re.compile(
-    r"runid|relstring|num_(q|ret|rel|rel_ret|nonrel_judged_ret)|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult)?(_[\d.]+)?|"
-    r"recip_rank|iprec_at_recall_[\d.]+|(P|recall|success|relative_P|ndcg_cut|Rndcg)_?[\d.]*|ndcg(_rel|_cut)?|11pt_avg|"
-    r"infAP|set_\w+|utility|binG|G"
-)
-
 
 # Kinds of tables ----------------------------------------------------------------------------------
 
 
-# roles that tables of predictions do not have
-OF_VALUES = (
-    "unit",
-    "value",
-    "metric",
-    "successes",
-    "trials",
-)
-OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
-
-
 @dataclass(frozen=True)
-class Header:
-    """The basis on which the kind of an input is recognised: the first part, its columns, and
-    parameters about them.
-
-    cells: the contents of the columns, read only if needed.
-    """
-
-    part: Part
-    chosen: Mapping[str, str]
-    systems: Sequence[str]
-    cells: Cells | None = None
-
-    def has(self, *names: str) -> bool:
-        """True if the part has all of these columns."""
-        return {*names} <= {*self.part.columns}
-
-    @cached_property
-    def roles(self) -> Mapping[str, str]:
-        """The roles of predictions that columns have."""
-        chosen = {role: name for role, name in self.chosen.items() if role not in OF_VALUES}
-        return columns.match(self.part.columns, OF_PREDICTIONS, chosen, "").resolved()
-
-    @cached_property
-    def system(self) -> bool:
-        """True if a column names the system."""
-        return bool(
-            self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system()
-        )
-
-    @property
-    def is_trials(self) -> bool:
-        """True for a table of repeated trials, such as task_id, trial, reward, that does not name
-        systems.
-        """
-        keys = {key(name) for name in self.part.columns}
-        named = self.systems or self.chosen or keys & {*USES["system"]}
-        return not named and len(keys & {*USES["value"]}) == 1 and bool(keys & {*NAMES["trials"]})
-
-    @property
-    def is_output(self) -> bool:
-        """True if the first line of a file is a measure of trec_eval, a query and a value."""
-        first = (
-            trec.first_line(self.part.path)
-            if type(self.part) in (formats.Csv, formats.Trec)
-            else ()
-        )
-        return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
-
-    @property
-    def is_report(self) -> bool:
-        """True for the JSON of an earlier report."""
-        return self.part.nested and self.has("schema", "report", "versions")
-
-    @property
-    def is_ranking(self) -> bool:
-        """True if rows are ranked items of a query."""
-        ranked = {"query", "item"} <= {*self.roles} and {"score", "rank"} & {*self.roles}
-        return bool(ranked) and not self.chosen.get("value")
-
-
-RECOGNISED: tuple[
-    tuple[str, Callable[[Header], bool]], ...
-] = (  # the first that recognises the header
-    ("trec_eval", lambda h: h.is_output),
-    ("ranking", lambda h: h.part.layout is not None),
-    ("report", lambda h: h.is_report),
-    ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in units.COUNTED))),
-    ("ranking", lambda h: h.is_ranking),
-    ("wide", lambda h: bool(h.systems) and h.has(*h.systems)),
-    ("long", lambda h: h.has(h.chosen.get("value", units.VALUE)) and h.system),
-    ("classification", lambda h: {"label", "score"} <= {*h.roles} and not h.systems),
-    ("long", lambda h: h.system or bool(h.chosen.get("value"))),
-    ("wide", lambda h: True),
-)
-
-
-@dataclass(frozen=True)
-class Kind:
+class InputKind:
     """A kind of input: its name in messages, what `columns` can name in it, and the parameters that
     apply to it.
 
@@ -135,141 +40,217 @@ class Kind:
     roles: Sequence[str] | None = None
 
 
-KINDS: Mapping[str, Kind] = {name: Kind(**kind) for name, kind in NAMES["kinds"].items()}
+KINDS: Mapping[str, InputKind] = {name: InputKind(**kind) for name, kind in NAMES["kinds"].items()}
+MEASURE = re.compile(NAMES["output"]["measure"])
+# roles that tables of predictions do not have
+OF_VALUES = ("unit", "value", "metric", *COUNTED)
+OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
+
+
+def is_output(part: Part) -> bool:
+    """True if the first line of a file is a measure of trec_eval, a query and a value."""
+    if type(part) not in (formats.Csv, formats.Trec):
+        return False
+    first = trec.first_line(part.path)
+    return len(first) == 3 and bool(MEASURE.fullmatch(first[0]))
+
+
+def is_report(part: Part) -> bool:
+    """True for the JSON of an earlier report."""
+    return part.nested and {"schema", "report", "versions"} <= {*part.columns}
+
+
+def is_ranking(part: Part, chosen: Mapping[str, str]) -> bool:
+    """True if rows are ranked items of a query. chosen: role -> column, as the user names them."""
+    roles = _roles_of_predictions(part, chosen)
+    ranked = {"query", "item"} <= roles and roles & {"score", "rank"}
+    return bool(ranked) and "value" not in chosen
+
+
+def is_of_trials(part: Part, p: Significance) -> bool:
+    """True for a table of repeated trials, such as task_id, trial, reward, that does not name
+    systems.
+    """
+    uses = [uses_of(name) for name in part.columns]
+    if p.systems or p.columns or any("system" in names for names in uses):
+        return False
+    values = [names for names in uses if "value" in names]
+    return len(values) == 1 and any("attempt" in names for names in uses)
+
+
+def _roles_of_predictions(part: Part, chosen: Mapping[str, str]) -> set[str]:
+    """The roles of predictions that columns have."""
+    named = {role: name for role, name in chosen.items() if role not in OF_VALUES}
+    return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolved()}
+
+
+def _names_systems(p: Significance, table: UnitTable) -> bool:
+    """True if a column names the system."""
+    return bool(p.columns.get("system") or FreeColumns.of(table).system())
+
+
+def kind_of(p: Significance, table: UnitTable) -> str:
+    """The name of a kind, by the first part, its columns, and parameters about them.
+
+    A table with a column of systems is long, unless `systems` names columns of it.
+    """
+    part = table.parts[0]
+    names = {*part.columns}
+    if is_output(part):
+        return "trec_eval"
+    if part.layout is not None:
+        return "ranking"
+    if is_report(part):
+        return "report"
+    if {p.columns.get(role, role) for role in COUNTED} <= names:
+        return "trials"
+    if is_ranking(part, p.columns):
+        return "ranking"
+    if p.systems and {*p.systems} <= names:
+        return "wide"
+    if p.columns.get("value", VALUE) in names and _names_systems(p, table):
+        return "long"
+    if {"label", "score"} <= _roles_of_predictions(part, p.columns) and not p.systems:
+        return "classification"
+    return "long" if _names_systems(p, table) or "value" in p.columns else "wide"
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """An input of known kind. A table with a column of systems is long, unless `systems` names
-    columns of it.
-    """
+class UnitInput:
+    """An input of known kind, and the parameters of the report on it."""
 
     name: str
-    cells: Cells
+    table: UnitTable
+    p: Significance
 
     @classmethod
     def of(
         cls, parts: Sequence[Part], p: Significance, engine: base.Engine | None = None
-    ) -> "Given":
+    ) -> "UnitInput":
         """The parts, and their kind by the first header. Raises for invalid values of this kind of
         input.
         """
-        if Header(parts[0], p.columns, p.systems).is_trials:
-            parts = [sources.of_system(part, part.path.stem or units.VALUE) for part in parts]
-        cells = Cells.of(parts, engine)
-        header = Header(parts[0], p.columns, p.systems, cells)
-        given = cls(next(name for name, recognises in RECOGNISED if recognises(header)), cells)
-        given.check(p)
-        return given
+        if is_of_trials(parts[0], p):
+            parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
+        table = UnitTable.of(parts, engine)
+        found = cls(kind_of(p, table), table, p)
+        found.check()
+        return found
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> InputKind:
         """The kind: its name, and the parameters that apply."""
         return KINDS[self.name]
 
-    def check(self, p: Significance) -> None:
+    def check(self) -> None:
         """Raise for parameters that do not apply to this kind of input, and for columns that do not
         exist.
         """
-        parts = self.cells.parts
+        p = self.p
         for name in p.given:
-            able = [kind.what for kind in KINDS.values() if name in kind.follows]
-            if able and name not in self.kind.follows:
-                raise ParameterError(
-                    f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}"
-                )
+            kinds = [kind.what for kind in KINDS.values() if name in kind.follows]
+            if kinds and name not in self.kind.follows:
+                holds = f"preds holds {self.kind.what}"
+                raise ParameterError(f"{name}: only for {', '.join(kinds)}; {holds}")
         if p.columns and self.kind.roles == []:
             raise ParameterError(f"columns: {self.kind.what} has no columns to name")
-        if (
-            self.name == "wide"
-            and (got := sum(not lookup.of_draws(name) for name in p.metrics)) > 1
-        ):
-            raise ParameterError(
-                f"metrics: a wide table holds one metric, got {got}; a long table has a metric "
-                f"column"
-            )
+        if self.name == "wide" and len(self.metrics) > 1:
+            got = f"got {len(self.metrics)}; a long table has a metric column"
+            raise ParameterError(f"metrics: a wide table holds one metric, {got}")
         if self.name != "ranking":
-            check_named(parts, p.columns, p.unit, p.systems if self.name == "wide" else ())
+            systems = p.systems if self.name == "wide" else ()
+            check_named(self.table.parts, p.columns, p.unit, systems)
         if self.kind.roles:
             columns.check_roles(p.columns, self.kind.roles)
-        for part in parts if self.name == "wide" and p.header is None else ():
-            columns.refuse_data(part.columns, part.name)
+        if self.name == "wide" and p.header is None:
+            for part in self.table.parts:
+                columns.refuse_data(part.columns, part.name)
 
-    def read(self, p: Significance, reading: Reading) -> units.UnitValues | units.Trials:
-        """The content of the input; for predicted probabilities the scores."""
-        cells, metrics = self.cells, [name for name in p.metrics if not lookup.of_draws(name)]
-        if self.name == "trials":
-            return units.read_trials(cells, p.columns)
-        if self.name == "report":
-            return units.read_report(cells.parts)
-        if self.name == "trec_eval":
-            return units.read_output(cells.parts, p.systems, p.metrics)
-        if self.name == "classification":
-            return units.read_scores(cells, p.columns, p.unit, reading)
-        columns = Columns.of(cells)
-        chosen = dict(p.columns)
-        if self.name == "long":
-            numbers = [column.name for column in columns.numbers]
-            if len(metrics) == 1 and metrics[0] in numbers and columns.metric() is None:
-                chosen.setdefault("value", metrics[0])
-            roles = Roles.of_long(columns, chosen, _unit(p, columns))
-        else:
-            roles = Roles.of_wide(columns, chosen, _unit(p, columns), p.systems)
-        rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
-        return units.read_table(roles, p.systems, metrics, reading, rule)
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics that the input itself must hold, which are not computed from draws."""
+        return [name for name in self.p.metrics if not lookup.of_draws(name)]
 
-    def values(
-        self, p: Significance, reading: Reading
-    ) -> tuple[units.UnitValues | units.Trials, tuple[Chosen, ...]]:
+    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
         """The values and their metrics; none for trials. Ranked lists have their own reader."""
+        p, table = self.p, self.table
         if self.name == "classification":
             losses = _losses(p.metrics)
-        elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
-            nothing = f"{own[0]} has nothing to be computed from, preds holds {self.kind.what}"
-            raise ParameterError(f"metrics: {nothing}; name the metric of these values")
-        data = self.read(p, reading)
-        if isinstance(data, units.Trials):
-            return data, ()
-        found = (*data.findings, *logs.findings(self.cells.parts))
-        logged = isinstance(self.cells.parts[0], logs.Log)
-        data = replace(data, findings=found, logged=logged, stated=logs.stated(self.cells.parts))
-        if data.label is not None:
-            return data.losses(losses), tuple(
-                Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses
-            )
-        stated = {
-            name: best for part in self.cells.parts for name, best in part.directions.items()
-        }  # by a file
-        stated |= data.directions
-        named = {name: Chosen(lookup.named(name, stated.get(name))) for name in data.metrics}
-        for name, chosen in named.items():
-            drawn = [of for (metric, _), of in data.draws.items() if metric == name]
-            if any(of.several for of in drawn) and all(of.passes for of in drawn):
-                named[name] = Chosen(replace(chosen.metric, low=0.0, high=1.0))
-        if not any(map(lookup.of_draws, p.metrics)):
+            data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
+            kind = PerUnit(lookup.absent)
+            return data, tuple(Chosen(replace(metric, kind=kind)) for metric in losses)
+        for name in p.metrics:
+            if not lookup.of_catalogue(name):
+                holds = f"preds holds {self.kind.what}; name the metric of these values"
+                raise ParameterError(f"metrics: {name} has nothing to be computed from, {holds}")
+        if self.name == "trials":
+            return unit_readers.read_trials(table, p.columns), ()
+        return self._measured(self._with_logs(self._read(reading)))
+
+    def _read(self, reading: Reading) -> UnitValues:
+        """The values that the input itself holds."""
+        p, parts = self.p, self.table.parts
+        if self.name == "report":
+            return unit_readers.read_report(parts)
+        if self.name == "trec_eval":
+            return unit_readers.read_output(parts, p.systems, p.metrics)
+        free = FreeColumns.of(self.table)
+        unit = _unit(p, free)
+        if self.name == "long":
+            roles = UnitRoles.of_long(free, self._columns_of_long(free), unit)
+        else:
+            roles = UnitRoles.of_wide(free, p.columns, unit, p.systems)
+        rule = rules.VALUES if len(self.metrics) == len(p.metrics) else rules.PASSED
+        return units.read_table(roles, p.systems, self.metrics, reading, rule)
+
+    def _columns_of_long(self, free: FreeColumns) -> Mapping[str, str]:
+        """The columns by role that the user names; a metric may name the column of the values."""
+        numbers = [column.name for column in free.of_kind("numbers")]
+        if len(self.metrics) == 1 and self.metrics[0] in numbers and free.metric() is None:
+            return {"value": self.metrics[0], **self.p.columns}
+        return self.p.columns
+
+    def _with_logs(self, data: UnitValues) -> UnitValues:
+        """The values with what logs, or other files, state of them."""
+        parts = self.table.parts
+        stated = {name: best for part in parts for name, best in part.directions.items()}
+        return replace(
+            data,
+            findings=(*data.findings, *logs.findings(parts)),
+            logged=self.table.logged,
+            stated=logs.stated(parts),
+            directions={**stated, **data.directions},
+        )
+
+    def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[Chosen, ...]]:
+        """The values of the requested metrics, and these, with the directions that are stated."""
+        named = {}
+        for name in data.metrics:
+            metric = lookup.named(name, data.directions.get(name))
+            draws = [draws for (label, _), draws in data.draws.items() if label == name]
+            if any(one.several for one in draws) and all(one.passes for one in draws):
+                metric = replace(metric, low=0.0, high=1.0)
+            named[name] = Chosen(metric)
+        if len(self.metrics) == len(self.p.metrics):
             return data, tuple(named.values())
         metrics = tuple(
-            lookup.find(n, "draws") if lookup.of_draws(n) else named[n]
-            for n in dict.fromkeys(p.metrics)
+            named[name] if name in self.metrics else lookup.find(name, "draws")
+            for name in dict.fromkeys(self.p.metrics)
         )
-        return data.of_draws(metrics), metrics
+        return data.measured(metrics), metrics
 
 
-def _unit(p: Significance, of: Columns) -> str | None:
+def _unit(p: Significance, free: FreeColumns) -> str | None:
     """The column of clusters: that of tasks where the claim is on such tasks, else the one that
     `unit` names.
     """
     if p.claim != TASKS:
         return p.unit
-    tasks = [column.name for column in of.every if column.key in unit_columns.TASKS]
-    if p.unit or not tasks:
-        need = (
-            "takes tasks as units, without unit"
-            if p.unit
-            else "needs a column task; unit=NAME takes another one"
-        )
-        raise ParameterError(f"claim: {TASKS!r} {need}")
-    return tasks[0]
+    if p.unit:
+        raise ParameterError(f"claim: {TASKS!r} takes tasks as units, without unit")
+    for column in free.used_as("task"):
+        return column.name
+    raise ParameterError(f"claim: {TASKS!r} needs a column task; unit=NAME takes another one")
 
 
 LOSSES = ("brier", "log_loss")
@@ -283,12 +264,16 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
         name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)
     }
     for name in names:
-        own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric
-        if own is not None and _is_loss(own):
-            possible[name] = own
+        if not lookup.of_catalogue(name):
+            metric = lookup.chosen([name], "counts", ())[0].metric
+            if _is_loss(metric):
+                possible[name] = metric
         if name not in possible:
-            has = f"for single rows there are {', '.join(sorted(map(str, possible)))}"
-            raise ParameterError(f"metrics: {has}, got {str(name)!r}; the other reports have more")
+            has = ", ".join(sorted(map(str, possible)))
+            raise ParameterError(
+                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports "
+                f"have more"
+            )
     return [possible[name] for name in names or LOSSES]
 
 
@@ -298,25 +283,26 @@ def _is_loss(metric: Metric) -> bool:
 
 
 @contextmanager
-def opened(p: Significance, reading: Reading) -> Iterator[Given]:
+def opened(p: Significance, reading: Reading) -> Iterator[UnitInput]:
     """The input of the parameters; its engine, if it has more rows than are kept, is closed at the
     end of the block.
     """
     parts = sources.parts(p.preds, p.header, reading)
-    first = Header(parts[0], {}, ())
-    is_table = not (parts[0].layout or first.is_report or first.is_output)
-    budget = backends.budget(p.memory, p.threads, p.spill, reading)
-    with backends.needed(parts, budget) if is_table else nullcontext() as engine:
-        yield Given.of(parts, p, engine)
+    first = parts[0]
+    engine: AbstractContextManager[base.Engine | None] = nullcontext()
+    if not (first.layout or is_report(first) or is_output(first)):
+        engine = backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading))
+    with engine as opened:
+        yield UnitInput.of(parts, p, opened)
 
 
 def check_named(
     parts: Sequence[Part], roles: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()
 ) -> None:
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
-    named = {name: f"columns: {role}" for role, name in roles.items()} | (
-        {unit: "unit"} if unit else {}
-    )
+    named = {name: f"columns: {role}" for role, name in roles.items()}
+    if unit:
+        named[unit] = "unit"
     named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
         columns.match(part.columns, (), {}, part.name, named=named).resolved()

@@ -1,42 +1,47 @@
-"""Inputs of the significance report: a wide table, a long one, counts of successes, or an earlier
-report's JSON.
+"""Values per unit: one relation of unit, system, metric, value and cluster, whatever holds it.
 
-Wide: one row per unit and one column of numbers per system. Long: columns unit, system, value and
-perhaps metric. Several rows of the same unit and system are draws: their mean is the value, and the
-unit counts once. A missing value is undefined (NaN), never 0. One number per unit, system and
-metric is kept, whatever the size of the table.
+A wide table has one row per unit and one column of numbers per system; a long one has columns unit,
+system, value and perhaps metric. Several rows of the same unit and system are draws: their mean is
+the value, and the unit counts once. A missing value is undefined (NaN), never 0. One number per
+unit, system and metric is kept, whatever the size of the table.
 """
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
-from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.limits import Reading
-from evalkit.metrics.draws import MID_P, Draws
-from evalkit.metrics.kept import Block
-from evalkit.metrics.rows import Rows, Sums
-from evalkit.reading.inputs import aligned, lists, unit_columns, unit_roles
-from evalkit.reading.inputs.unit_columns import Cells, Column
-from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
-from evalkit.reading.reductions import blocks
+from evalkit.metrics.draws import Draws
+from evalkit.metrics.rows import Sums
+from evalkit.reading.inputs import aligned, lists, unit_roles
+from evalkit.reading.inputs.unit_columns import UnitColumn
+from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitRoles
 from evalkit.reading.tables import columns as roles_of, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Source, at
-from evalkit.system import unpacked
+from evalkit.reading.tables.parts import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 NAMED = 8  # columns or measures that a note names
-COUNTED = ("successes", "trials")
-MOST = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
+Key = tuple[str, str]  # metric, system
+Texts = Mapping[str, "pa.ChunkedArray"]
+
+
+class Clusters(NamedTuple):
+    """The number of each unit's cluster, and the clusters' names in order."""
+
+    number: Ints
+    names: "pa.Array"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,298 +49,333 @@ class UnitValues:
     """One value per unit for each (metric, system).
 
     id: the name of each unit, as text of numpy or Arrow; None if units are numbered. name: the noun
-    for what varies in the input, "row" if it names none. cluster: the number of each unit's
-    cluster, and the clusters' names in order; None if each has one unit, which then has the
-    cluster's name. texts: further columns that may name clusters. findings: what was decided or
-    left out. alone: rows whose id another system lacks. label: of each row, if the values are
-    scores of rows. accounts: how each system's ranked rows were used. known: (metric, system) ->
-    value, low, high, level, n of an earlier report, which has only differences, and directions:
-    which of a metric's values are better in it, "high", "low" or "neither". draws: for each value
-    of a table the draws that it is the mean of. source: the metric of these that others are
-    computed from. tasks: the name of each unit's task, if there are several. by_task: True if tasks
-    are the clusters. stated: the numbers of a log for a (system, task, metric). repeated: the
-    (metric, system) whose values are of repeated draws of 0 or 1. logged: True if they are from
-    evaluation logs, whose systems may share no question.
+    for what varies in the input, "row" if it names none. cluster: None if each has one unit, which
+    then has the cluster's name. texts: further columns that may name clusters. findings: what was
+    decided or left out. alone: rows whose id another system lacks. accounts: how each system's
+    ranked rows were used. known: (metric, system) -> value, low, high, level, n of an earlier
+    report, which has only differences, and directions: which of a metric's values are better in it,
+    "high", "low" or "neither". draws: for each value of a table the draws that it is the mean of.
+    source: the metric of these that others are computed from. tasks: the name of each unit's task,
+    if there are several. by_task: True if tasks are the clusters. stated: the numbers of a log for
+    a (system, task, metric). repeated: the (metric, system) whose values are of repeated draws of 0
+    or 1. logged: True if they are from evaluation logs, whose systems may share no question.
     """
 
     id: Any
     name: str
-    metrics: tuple[str, ...]
-    systems: tuple[str, ...]
-    values: Mapping[tuple[str, str], Sums]
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
-    cluster: tuple[Ints, Any] | None = None
+    values: Mapping[Key, Sums]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
+    cluster: Clusters | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    known: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
-    label: Ints | None = None
     accounts: Mapping[str, lists.Account] = field(default_factory=dict)
-    draws: Mapping[tuple[str, str], Draws] = field(default_factory=dict)
+    draws: Mapping[Key, Draws] = field(default_factory=dict)
     source: str = ""
     tasks: np.ndarray | None = None
     by_task: bool = False
     stated: Mapping[tuple[str, str, str], logs.Stated] = field(default_factory=dict)
-    repeated: Collection[tuple[str, str]] = ()
+    repeated: Collection[Key] = ()
     logged: bool = False
 
     @classmethod
-    def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
-        """The values of an Arrow table from `Shaped`, for these metrics and systems."""
-        id, of = (
-            tables.whole(table[name]) if name in table.column_names else None
-            for name in (ID, CLUSTER)
-        )
-        id, cluster = (id, None) if of is None else clustered(id, of)
-        draws = {key: _draws(table, i) for i, key in enumerate(keys)}
-        metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*draws, strict=True))
-        values = {key: Sums(of.mean) for key, of in draws.items()}
-        about |= {"draws": draws, "repeated": {key for key, of in draws.items() if of.repeated}}
-        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, **about)
+    def of_frame(cls, frame: "pd.DataFrame", name: str) -> "UnitValues":
+        """The values of a frame: a row per unit, a column per (metric, system)."""
+        values = {key: Sums(frame[key].to_numpy(float)) for key in frame.columns}
+        return cls(frame.index.to_numpy(object), name, values)
 
-    def losses(self, metrics: Sequence[Metric]) -> "UnitValues":
-        """The losses of rows, from their labels and scores."""
-        assert self.label is not None
-        rows = {name: Rows(self.label, side.numerator) for (_, name), side in self.values.items()}
-        values = {
-            (metric.name, name): Chosen(metric).sums(own)
-            for metric in metrics
-            for name, own in rows.items()
-        }
-        return replace(
-            self, metrics=tuple(metric.name for metric in metrics), values=values, label=None
+    @classmethod
+    def of_table(cls, table: "pa.Table", keys: Iterable[Key], name: str) -> "UnitValues":
+        """The values v0, v1, … of an Arrow table as `UnitPivot` makes it, for these metrics and
+        systems.
+        """
+        draws = {key: _draws_of_column(table, number) for number, key in enumerate(keys)}
+        units = cls(
+            tables.whole(table[ID]) if ID in table.column_names else None,
+            name,
+            {key: Sums(draw.mean) for key, draw in draws.items()},
+            draws=draws,
+            repeated={key for key, draw in draws.items() if draw.repeated},
         )
+        if CLUSTER not in table.column_names:
+            return units
+        return units.in_clusters(tables.whole(table[CLUSTER]))
 
-    def of_draws(self, metrics: Sequence[Chosen]) -> "UnitValues":
+    def in_clusters(self, names: Any) -> "UnitValues":
+        """The units in clusters of these names; if each has one unit, the unit has the cluster's
+        name.
+        """
+        clusters = Clusters(*tables.ordered(names))
+        if len(clusters.names) == len(self):
+            return replace(self, id=names)
+        return replace(self, cluster=clusters)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return tuple(dict.fromkeys(metric for metric, _ in self.values))
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return tuple(dict.fromkeys(system for _, system in self.values))
+
+    @property
+    def numbers(self) -> list[Floats]:
+        """The values of each metric and system."""
+        return [sums.numerator for sums in self.values.values()]
+
+    def measured(self, metrics: Sequence[Chosen]) -> "UnitValues":
         """The values of metrics, some of which are computed from the draws.
 
         Raises ParameterError if the input has several metrics, or no unit has enough draws.
         """
-        drawn = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
+        computed = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
+        self._refuse_few_draws(computed)
+        source = self.metrics[0]
+        values, repeated = {}, set()
+        for chosen, system in product(metrics, self.systems):
+            key = chosen.label, system
+            if chosen in computed:
+                values[key] = chosen.sums(self.draws[source, system])
+            else:
+                values[key] = self.values[key]
+            if (source, system) in self.repeated:
+                repeated.add(key)
+        return replace(self, values=values, source=source, repeated=repeated)
+
+    def _refuse_few_draws(self, computed: Sequence[Chosen]) -> None:
         if len(self.metrics) > 1:
-            named = f"metrics='{self.metrics[0]},{drawn[0].label}'"
-            got = f"the input has {', '.join(self.metrics)}"
+            label = computed[0].label
             raise ParameterError(
-                f"metrics: {drawn[0].label} needs one metric of 0 and 1, {got}; name it too: "
-                f"{named}"
+                f"metrics: {label} needs one metric of 0 and 1, the input has "
+                f"{', '.join(self.metrics)}; name it too: metrics='{self.metrics[0]},{label}'"
             )
-        most = int(max(of.count.max(initial=0) for of in self.draws.values()))
-        for chosen in drawn:
-            if chosen.k > most:
-                draws = f"{chosen.k} draws per {self.name}, the input has at most {most}"
+        largest = int(max(draws.count.max(initial=0) for draws in self.draws.values()))
+        for chosen in computed:
+            if chosen.k > largest:
+                draws = f"{chosen.k} draws per {self.name}, the input has at most {largest}"
                 raise ParameterError(f"metrics: {chosen.label} needs {draws}")
-        values = {
-            (chosen.label, system): chosen.sums(of)
-            for chosen in drawn
-            for (_, system), of in self.draws.items()
-        }
-        labels = tuple(chosen.label for chosen in metrics)
-        repeated = {
-            (label, system) for label in labels for _, system in self.repeated
-        }  # of one metric
-        values = {**self.values, **values}
-        return replace(
-            self, metrics=labels, values=values, source=self.metrics[0], repeated=repeated
-        )
 
     def noise(self, chosen: Chosen, system: str) -> Floats:
         """The variance of each value of a metric over its draws; NaN if unknown."""
-        if (own := self.draws.get((chosen.label, system))) is not None:
-            return own.noise
-        source = self.draws.get((self.source, system))
-        return (
-            source.noise_of(lambda of: chosen.sums(of).numerator)
-            if source
-            else np.full(len(self), np.nan)
-        )
+        if (chosen.label, system) in self.draws:
+            return self.draws[chosen.label, system].noise
+        if (self.source, system) in self.draws:
+            source = self.draws[self.source, system]
+            return source.noise_of(lambda draws: chosen.sums(draws).numerator)
+        return np.full(len(self), np.nan)
 
     def freedom(self, system: str) -> float:
         """The degrees of freedom of the variance of a system's draws."""
-        return float(
-            max(
-                np.maximum(of.count - 1, 0).sum()
-                for (_, name), of in self.draws.items()
-                if name == system
-            )
-        )
+        counts = [draws.count for (_, name), draws in self.draws.items() if name == system]
+        return float(max(np.maximum(count - 1, 0).sum() for count in counts))
 
     def __len__(self) -> int:
-        return len(next(iter(self.values.values())).numerator)
+        return len(self.numbers[0])
 
     @cached_property
     def ids(self) -> Any:
         """The name of each unit. Numbers are padded with zeros, so that their text has their
         order.
         """
-        return numbered(np.arange(1, len(self) + 1), len(self)) if self.id is None else self.id
+        return numbered(len(self)) if self.id is None else self.id
 
     @cached_property
-    def of(self) -> np.ndarray | None:
+    def cluster_names(self) -> np.ndarray | None:
         """The name of each unit's cluster."""
-        return (
-            None if self.cluster is None else np.asarray(self.cluster[1], object)[self.cluster[0]]
-        )
+        if self.cluster is None:
+            return None
+        return np.asarray(self.cluster.names, object)[self.cluster.number]
 
 
-def _draws(table: Any, i: int) -> Draws:
+def _draws_of_column(table: "pa.Table", number: int) -> Draws:
     """The draws of a value of each unit; a unit of a block that has none has one, if any."""
-    mean = table[f"v{i}"].to_numpy()
-    # of tables without draws, which may be large, a byte
-    count: Any = (~np.isnan(mean)).astype(np.int8)
-    if f"c{i}" not in table.column_names:
+    mean = table[f"v{number}"].to_numpy()
+    present = ~np.isnan(mean)
+    if f"c{number}" not in table.column_names:
+        # of tables without draws, which may be large, a byte
+        count: Any = present.astype(np.int8)
         return Draws(count, mean, np.broadcast_to(np.nan, len(mean)))
-    stated = table[f"c{i}"].to_numpy()
-    return Draws(np.where(np.isnan(stated), count, stated), mean, table[f"d{i}"].to_numpy())
+    stated = table[f"c{number}"].to_numpy()
+    count = np.where(np.isnan(stated), present, stated)
+    return Draws(count, mean, table[f"d{number}"].to_numpy())
 
 
-def numbered(rows: Ints, most: int) -> Any:
-    """The numbers of rows as texts of equal length."""
+def numbered(count: int) -> "pa.Array":
+    """The numbers from 1 as texts of equal length."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.utf8_lpad(pa.array(rows).cast(pa.string()), len(str(most)), "0")
-
-
-def clustered(id: Any, of: Any) -> tuple[Any, tuple[Ints, Any] | None]:
-    """The ids, and the clusters with these names; if each has one unit, the unit has the cluster's
-    name.
-    """
-    code, names = tables.ordered(of)
-    return (of, None) if len(names) == len(code) else (id, (code, names))
-
-
-@dataclass(frozen=True, eq=False)
-class Trials:
-    """Successes and trials of each system; the systems are independent samples."""
-
-    systems: tuple[str, ...]
-    successes: Ints
-    trials: Ints
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
+    numbers = pa.array(np.arange(1, count + 1)).cast(pa.string())
+    return pc.utf8_lpad(numbers, len(str(count)), "0")
 
 
 # Rows to units ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Shaped:
-    """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
-
-    If units have several draws, also their numbers c0, c1, … and variances d0, d1, …. rows: the
-    smallest and the largest number of rows of a unit (or of a unit, system and metric that has
-    any), all, and their empty values.
+@dataclass(frozen=True)
+class RowCounts:
+    """The fewest and the most rows of a unit (or of a unit, system and metric that has any), all,
+    and their empty values.
     """
 
-    tables: tuple[Any, ...]
-    rows: tuple[int, int, int, int]
+    fewest: int
+    largest: int
+    total: int
+    empty: int = 0
 
-    def __add__(self, other: "Shaped") -> "Shaped":
-        (least, most, every, empty), (low, high, more, void) = self.rows, other.rows
-        return Shaped(
-            self.tables + other.tables,
-            (min(least, low), max(most, high), every + more, empty + void),
+    @classmethod
+    def of(cls, rows: Ints, empty: int) -> "RowCounts":
+        """The counts of the rows of each value."""
+        fewest = rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)
+        return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
+
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        return RowCounts(
+            min(self.fewest, other.fewest),
+            max(self.largest, other.largest),
+            self.total + other.total,
+            self.empty + other.empty,
         )
 
-    def whole(self, order: Sequence[str], most: int) -> Any:
-        """All units, in the order of these columns if there are at most `most`, otherwise in any
+
+@dataclass(frozen=True, eq=False)
+class UnitBlocks:
+    """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
+
+    If units have several draws, also their numbers c0, c1, … and variances d0, d1, ….
+    """
+
+    tables: tuple["pa.Table", ...]
+    rows: RowCounts
+
+    def __add__(self, other: "UnitBlocks") -> "UnitBlocks":
+        return UnitBlocks(self.tables + other.tables, self.rows + other.rows)
+
+    def joined(self, order: Sequence[str], limit: int) -> "pa.Table":
+        """All units, in the order of these columns if there are at most `limit`, otherwise in any
         order.
 
         Units of a cluster without names of their own are numbered.
         """
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         table = pa.concat_tables(self.tables, promote_options="default")
         if CLUSTER in table.column_names and ID not in table.column_names:
-            table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
+            table = table.append_column(ID, numbered(len(table)))
         keys = [(name, "ascending") for name in order if name in table.column_names]
-        return (
-            table.take(pc.sort_indices(table, sort_keys=keys))
-            if keys and len(table) <= most
-            else table
-        )
+        return table.sort_by(keys) if keys and len(table) <= limit else table
 
 
 @dataclass(frozen=True)
-class Shape:
+class UnitPivot:
     """How the rows of a block, which has all rows of each of its units, become values; picklable.
 
     values: the number of values in a row, v0, v1, …; texts: of further texts, t0, t1, …. names: for
-    each column that names a row's value, all its texts. kept: the index of each value of a unit
-    among these. drawn: True if a unit may have several rows.
+    each column that names a row's value, all its texts. chosen: the numbers of the values that are
+    kept, where these are counted through the texts of all columns. grouped: True if a unit may have
+    several rows.
     """
 
     values: int
     texts: int = 0
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    kept: Sequence[tuple[int, ...]] = ((),)
-    drawn: bool = True
+    chosen: Sequence[int] = (0,)
+    grouped: bool = True
 
     @property
     def width(self) -> int:
         """The number of values per unit."""
-        return self.values * len(self.kept)
+        return self.values * len(self.chosen)
 
-    def __call__(self, block: Any, before: int = 0) -> Shaped:
-        """The units in the order of their first rows; in clusters by cluster."""
+    def __call__(self, block: "pa.Table", before: int = 0) -> UnitBlocks:
+        """One row per unit."""
         import pyarrow as pa
 
-        keys = {name: block[name] for name in (ID, CLUSTER) if name in block.column_names}
+        keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
         texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
-        if not self.drawn:
-            columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.values)}
-            return Shaped((pa.table(keys | columns | texts),), (1, 1, len(block), 0))
-        number = {name: tables.indexed(column) for name, column in keys.items()}
-        unit, names = number[ID]
-        pair = np.arange(len(names))
-        if CLUSTER in number:
-            pair, unit = np.unique(number[CLUSTER][0] * len(names) + unit, return_inverse=True)
-            keys[CLUSTER] = number[CLUSTER][1].take(pa.array(pair // max(len(names), 1)))
-        keys[ID] = names.take(pa.array(pair % max(len(names), 1)))
-        draws, rows = self.draws(block, unit, len(pair))
-        some = rows[rows > 0]
-        empty = sum(int(np.isnan(block[f"v{i}"].to_numpy()).sum()) for i in range(self.values))
-        spread = (
-            int(some.min(initial=np.iinfo(np.int64).max)),
-            int(rows.max(initial=0)),
-            len(block),
-            empty,
-        )
-        columns = {f"v{i}": of.mean for i, of in enumerate(draws)}
-        if spread[1] > 1:
-            columns |= {f"c{i}": of.count for i, of in enumerate(draws)}
-            columns |= {f"d{i}": of.variance for i, of in enumerate(draws)}
-        return Shaped((pa.table(keys | columns | _of_units(texts, unit, len(pair))),), spread)
+        if not self.grouped:
+            values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
+            return UnitBlocks((pa.table(keys | values | texts),), RowCounts(1, 1, len(block)))
+        return self._grouped(block, keys, texts)
 
-    def draws(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Draws], Ints]:
-        """The draws of each value of each unit, and the number of rows per unit and value."""
-        places = [
-            tables.places_of(block[name], texts).astype(np.int64)
-            for name, texts in self.names.items()
-        ]
-        shape = (*map(len, self.names.values()), units)
-        cell, cells = (
-            np.asarray(np.ravel_multi_index((*places, unit), shape), np.int64),
-            int(np.prod(shape)),
-        )
-        every = [drawn_of(cell, block[f"v{i}"].to_numpy(), cells) for i in range(self.values)]
-        sides = [[side.reshape(shape) for side in (of.count, of.mean, of.variance)] for of in every]
-        kept = [Draws(*(side[place] for side in of)) for place in self.kept for of in sides]
-        return kept, np.bincount(cell, minlength=cells).astype(np.int64)
+    def _grouped(self, block: "pa.Table", keys: Texts, texts: Texts) -> UnitBlocks:
+        """The mean v0, v1, … of the draws of each unit, with number and variance if several are."""
+        import pyarrow as pa
+
+        units = unit_rows(list(keys.values()))
+        cell = self._cell(block, units)
+        rows = np.bincount(cell, minlength=len(units.first) * self._cells)
+        empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
+        counts = RowCounts.of(rows, empty)
+        columns = {name: column.take(units.first) for name, column in keys.items()}
+        for number, draws in enumerate(self._draws(block, cell, len(units.first))):
+            columns[f"v{number}"] = draws.mean
+            if counts.largest > 1:
+                columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
+        return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
+
+    @property
+    def _cells(self) -> int:
+        """The number of texts that name a value, through all columns."""
+        return int(np.prod([len(texts) for texts in self.names.values()]))
+
+    def _numbers(self, block: "pa.Table") -> list[Floats]:
+        return [block[f"v{i}"].to_numpy() for i in range(self.values)]
+
+    def _cell(self, block: "pa.Table", units: "UnitRows") -> Ints:
+        """The number of each row's value and unit: of the first value's units, of the second's …"""
+        number = np.zeros(len(block), np.int64)
+        for name, texts in self.names.items():
+            number = number * len(texts) + tables.places_of(block[name], texts)
+        return number * len(units.first) + units.unit
+
+    def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
+        """The draws of each value that is kept, for all units."""
+        columns = [drawn_of(cell, column, units * self._cells) for column in self._numbers(block)]
+        for number in self.chosen:
+            cells = slice(number * units, (number + 1) * units)
+            for draws in columns:
+                yield Draws(draws.count[cells], draws.mean[cells], draws.variance[cells])
 
 
-def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.ndarray]:
-    """The columns of texts that are the same on all rows of a unit, one text per unit."""
-    same = {}
-    for name, column in texts.items():
-        own, text = column.to_numpy(), np.empty(units, dtype=object)
-        text[unit] = own
-        if (text[unit] == own).all():
-            same[name] = text
-    return same
+class UnitRows(NamedTuple):
+    """The number of each row's unit, and the first row of each unit."""
+
+    unit: Ints
+    first: Ints
+
+    def same(self, columns: Texts) -> dict[str, np.ndarray]:
+        """The columns of texts that are the same on all rows of a unit, one text per unit."""
+        texts = {name: column.to_numpy() for name, column in columns.items()}
+        first = {name: text[self.first] for name, text in texts.items()}
+        return {
+            name: text for name, text in first.items() if (text[self.unit] == texts[name]).all()
+        }
+
+
+def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
+    """The units, whose rows are equal in all these columns.
+
+    >>> import pyarrow as pa
+    >>> unit_rows([pa.chunked_array([["u", "u", "v"]]), pa.chunked_array([["1", "1", "1"]])])
+    UnitRows(unit=array([0, 0, 1]), first=array([0, 2]))
+    """
+    import pyarrow as pa
+
+    code = np.zeros(len(keys[0]), np.int64)
+    for column in keys:
+        number, texts = tables.indexed(column)
+        code = code * len(texts) + number
+    units = pa.array(code).dictionary_encode()
+    unit = units.indices.to_numpy().astype(np.int64)
+    first = np.empty(len(units.dictionary), np.int64)
+    first[unit[::-1]] = np.arange(len(code))[::-1]
+    return UnitRows(unit, first)
 
 
 def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
@@ -344,8 +384,8 @@ def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
     >>> drawn_of(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
     Draws(count=array([2., 0., 1.]), mean=array([1.5, nan, 5. ]), variance=array([0.5, nan, nan]))
     """
-    keep = np.flatnonzero(~np.isnan(values))
-    order = keep[np.lexsort([values[keep], cell[keep]])]
+    present = np.flatnonzero(~np.isnan(values))
+    order = present[np.lexsort([values[present], cell[present]])]
     cell, values = cell[order], values[order]
     count = np.bincount(cell, minlength=cells).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -358,7 +398,7 @@ def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
 
 
 def read_table(
-    roles: Roles,
+    roles: UnitRoles,
     systems: Sequence[str],
     metrics: Sequence[str],
     reading: Reading,
@@ -371,392 +411,128 @@ def read_table(
     if a cell of values is text or infinite, or if rows may belong to different units;
     ParameterError if a requested system or metric does not exist.
     """
-    cells, long = roles.rest.cells, roles.system is not None
-    logged = isinstance(cells.parts[0], logs.Log)
-    cells.check(roles.cell, roles.values, rule)
-    there = {
-        name: cells.names(roles.texts[name][0]) for name in (METRIC, SYSTEM) if name in roles.texts
-    }
-    alone = None if long else cells.distinct(roles.keys) if roles.ids else cells.rows
+    table = roles.table
+    table.check(roles.cell, roles.values, rule)
     if not roles.stated:
-        unit_roles.refuse_other_units(roles, int(np.prod([*map(len, there.values())])), alone)
-    if roles.system and not systems:
-        roles_of.refuse_names(there[SYSTEM], f"{roles.rest.where}: {roles.system.name}", "systems")
-    own = [column.name for column in roles.values]
-    asked = {
-        METRIC: wanted(there.get(METRIC, own if long else metrics or [VALUE]), metrics, "metrics"),
-        SYSTEM: wanted(there.get(SYSTEM, own), systems, "systems"),
-    }
-    kept = product(*([texts.index(name) for name in asked[role]] for role, texts in there.items()))
-    task = [column for column in roles.rest.every if column.key in unit_columns.TASKS][:1]
-    possible = [column for column in roles.rest.every if column.kind == "text" or column.identifies]
-    clusters = task if long and not logged else possible
-    # logs are held whatever their size
-    looked_at = clusters if cells.engine.at_hand or logged else task
-    shape = Shape(len(own), len(looked_at), there, tuple(kept), drawn=alone != cells.rows)
-    shaped = _shaped(roles, looked_at, shape, reading.kept)
-    if not (roles.stated or long):
-        unit_roles.refuse_files(cells.parts, shaped.rows[1], roles.rest.every, roles.name)
-    table = shaped.whole((CLUSTER, ID), reading.listed)
-    texts = {
-        c.name: table[f"t{i}"].to_numpy()
-        for i, c in enumerate(looked_at)
-        if f"t{i}" in table.column_names
-    }
-    unseen = (
-        []
-        if long or cells.engine.at_hand
-        else [column for column in clusters if column not in task]
-    )
-    findings = _findings(roles, shaped.rows, unseen)
-    about: dict[str, Any] = {
-        "columns": roles.printed,
-        "sources": roles.rest.sources(),
-        "texts": texts,
-    }
-    about["tasks"] = next(
-        (texts[c.name] for c in task if c.name in texts and len({*texts[c.name]}) > 1), None
-    )
-    keys = product(asked[METRIC], asked[SYSTEM])
-    values = UnitValues.of_table(table, keys, name=roles.varying, findings=findings, **about)
-    if roles.cluster and roles.cluster.key in unit_columns.TASKS and values.cluster is not None:
-        values = replace(values, tasks=values.of, by_task=True)
+        unit_roles.refuse_other_units(roles)
+    keys = _keys(roles, metrics, systems)
+    blocks = _blocks(roles, keys, reading.kept)
+    if not roles.stated and not roles.system:
+        unit_roles.refuse_files(roles, blocks.rows.largest)
+    units = blocks.joined((CLUSTER, ID), reading.listed)
+    values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
-        unit_roles.refuse_summaries(
-            tables.whole(table[ID]), [side.numerator for side in values.values.values()], roles
-        )
+        unit_roles.refuse_summaries(roles, tables.whole(units[ID]), values.numbers)
+    values = replace(
+        values,
+        columns=roles.printed,
+        sources=table.sources(),
+        texts=_group_texts(roles, units),
+        findings=tuple(_findings(roles, blocks.rows)),
+    )
+    return _by_task(values, roles)
+
+
+def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> list[Key]:
+    """The metrics and systems to compare; a wide table holds the metric that is asked for.
+
+    Raises ParameterError for one that does not exist, and InputError for a system without a name.
+    """
+    if roles.system and not systems:
+        where = f"{roles.table.name}: {roles.system.name}"
+        roles_of.refuse_names(roles.systems, where, "systems")
+    names = roles.metrics if roles.system else metrics or [VALUE]
+    chosen = wanted(names, metrics, "metrics")
+    return [*product(chosen, wanted(roles.systems, systems, "systems"))]
+
+
+def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
+    """The units of a table; raises InputError if there are more values than are kept."""
+    table, groups = roles.table, roles.groups_read
+    pivot = _pivot(roles, keys)
+    if table.rows * pivot.width > limit:
+        units = table.distinct(roles.keys) if pivot.grouped else table.rows
+        refuse_too_many(table.name, units, pivot.width, limit)
+    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(groups)}
+    numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
+    query = table.query(texts, numbers, ID if pivot.grouped else None)
+    blocks: UnitBlocks = table.engine.total(query, pivot)
+    return blocks
+
+
+def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
+    """How rows become the values of these metrics and systems."""
+    texts = len(roles.groups_read)
+    if roles.system is None:
+        return UnitPivot(len(keys), texts, grouped=roles.cells < roles.table.rows)
+    number = {key: i for i, key in enumerate(product(roles.metrics, roles.systems))}
+    names = {SYSTEM: roles.systems}
+    if roles.metric:
+        names = {METRIC: roles.metrics, SYSTEM: roles.systems}
+    return UnitPivot(1, texts, names, [number[key] for key in keys])
+
+
+def _group_texts(roles: UnitRoles, units: "pa.Table") -> dict[str, np.ndarray]:
+    """The text of each unit in the columns that have one text per unit."""
+    columns = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
+    present = [name for name in columns if name in units.column_names]
+    return {columns[name]: units[name].to_numpy() for name in present}
+
+
+def refuse_too_many(where: str, units: int, width: int, limit: int) -> None:
+    """Raise InputError for more values than are kept. width: values of a unit."""
+    if units * width > limit:
+        raise refused(where, "too_many", units=units, each=width, most=limit)
+
+
+def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
+    """The values with the tasks of the units: of a column of them, or the clusters."""
+    if roles.cluster and "task" in roles.cluster.uses and values.cluster is not None:
+        return replace(values, tasks=values.cluster_names, by_task=True)
+    for column in roles.task:
+        tasks = values.texts.get(column.name)
+        if tasks is not None and len({*tasks}) > 1:
+            return replace(values, tasks=tasks)
     return values
 
 
-def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> Shaped:
-    """The units of a table; raises InputError if there are more values than are kept. others:
-    further texts.
-    """
-    cells = roles.rest.cells
-    if cells.rows * shape.width > most:
-        n = cells.distinct(roles.keys) if shape.drawn else cells.rows
-        if n * shape.width > most:
-            raise refused(roles.rest.where, "too_many", units=n, each=shape.width, most=most)
-    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(others)}
-    numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
-    shaped: Shaped = cells.engine.total(
-        cells.query(texts, numbers, ID if shape.drawn else None), shape
-    )
-    return shaped
-
-
-def _findings(
-    roles: Roles, rows: tuple[int, int, int, int], unseen: Sequence[Column]
-) -> tuple[kinds.Finding, ...]:
-    """What was decided or left out. rows: as of `Shaped`. unseen: columns that may name clusters,
-    not looked at.
-    """
-    least, most, total, without = rows
-    findings = []
-    if most > 1:
-        number = f"{most:,}" if least == most and not without else f"up to {most:,}"
-        left = f" Empty values among them: {without:,}; they are left out." if without else ""
-        each = f"{roles.name} and system" if roles.system or len(roles.values) == 1 else roles.name
-        rated = (
-            kinds.DRAWS.note
-            if any(column.draws for column in roles.rest.every)
-            else kinds.DRAWS.warning
-        )
-        findings.append(rated(total, total=total, number=number, each=each, left=left))
+def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
+    """What was decided or left out."""
+    if rows.largest > 1:
+        yield _draws_finding(roles, rows)
     if roles.guess:
-        findings.append(kinds.GUESSED_VALUES.warning(guess=roles.guess))
-    numbers = [column for column in roles.rest.numbers if not (roles.system and column.draws)]
-    empty = (
-        [] if roles.system else [column for column in roles.rest.every if column.kind == "empty"]
-    )
-    for what, columns in (
-        ("Numeric columns that were not compared", numbers),
-        ("Columns without any value", empty),
-        ("Columns that may name clusters, not looked at in so long a table", unseen),
-    ):
-        findings += unused(what, [column.name for column in columns])
-    return tuple(findings)
+        yield kinds.GUESSED_VALUES.warning(column=roles.guess)
+    numbers, empty = roles.rest.of_kind("numbers"), roles.rest.of_kind("empty")
+    if roles.system:
+        numbers, empty = [column for column in numbers if not column.repeats], []
+    unread = [column for column in roles.groups if column not in roles.groups_read]
+    yield from unused("Numeric columns that were not compared", numbers)
+    yield from unused("Columns without any value", empty)
+    yield from unused("Columns that may name clusters, not looked at in so long a table", unread)
 
 
-# Rows of labels and probabilities -----------------------------------------------------------------
-
-
-LABEL = rules.Role("label", rules.FLAGS)
-
-
-def read_scores(
-    cells: Cells, named: Mapping[str, str], unit: str | None, reading: Reading
-) -> UnitValues:
-    """The labels and probabilities of systems whose rows are joined on the id."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    layouts = [_layout(part, named, unit) for part in cells.parts]
-    tables.same_columns(cells.parts, [layout.fields for layout in layouts])
-    t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
-    n, width, ids = t.rows // len(t.systems), len(t.systems) + 1, t.schema.id is not None
-    if n * width > reading.kept:
-        raise refused(t.name, "too_many", units=n, each=width, most=reading.kept)
-    table = t.total(Said(ids)).whole([ID], reading.listed)
-    t.check(len(table), None if ids else 0)
-    lacking = pc.equal(table[CLUSTER], aligned.NONE) if unit else pa.array([False])
-    if unit and (rows := pc.sum(lacking).as_py()):
-        raise t.no_unit(unit, rows, pc.min(table[ID].filter(lacking)).as_py() if ids else None)
-    if not ids:
-        numbers = pa.array(np.arange(1, len(table) + 1)).cast(pa.string())
-        table = pa.table(dict(zip(table.column_names, table.columns, strict=True)) | {ID: numbers})
-    about: dict[str, Any] = {
-        "columns": {**t.columns} | ({"unit": unit} if unit else {}),
-        "sources": t.sources(),
-    }
-    about |= {"alone": t.rows - len(table) * len(t.systems), "label": table["label"].to_numpy()}
-    return UnitValues.of_table(
-        table, [("score", system) for system in t.systems], name=unit or ROW, **about
-    )
-
-
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
-    """The columns of a part; the unit may be the id."""
-    names, beside = ("system", "id", "label", "score"), {unit: aligned.ATTRIBUTE} if unit else {}
-    columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(
-        names[2:]
-    )
-    return aligned.Layout(
-        {f"attribute {name}": rules.Field(name, rules.ANY) for name in beside}
-        | aligned.shared_of([LABEL], columns),
-        {None: {"score": rules.Field(columns["score"], rules.PROBABILITIES)}},
-        id=columns.get("id"),
-        system=columns.get("system"),
-    )
-
-
-@dataclass(frozen=True)
-class Said:
-    """The label and the scores, v0, v1, …, of the rows of a block that every system has."""
-
-    ids: bool
-
-    def __call__(self, block: Block) -> Shaped:
-        """A row each, with its id and its unit where these are named."""
-        import pyarrow as pa
-
-        names = {ID: block.texts if self.ids else None, CLUSTER: block.units}
-        columns = {name: texts for name, texts in names.items() if texts is not None}
-        columns |= {"label": block.truth.astype(np.int64)} | {
-            f"v{i}": score for i, score in enumerate(block.said)
-        }
-        return Shaped((pa.table(columns),), (1, 1, len(block), 0))
-
-
-# What other programs and earlier reports say ------------------------------------------------------
-
-
-LISTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
-NAMES = ("runid", "relstring")  # measures whose value is text
-ALL = "all"
-
-
-def read_output(
-    parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]
-) -> UnitValues:
-    """One value per query of each run, one file per run; the row `all` is left out and counted.
-
-    Without `metrics` it is average precision (map), or the first measure of the first file. Raises
-    InputError if two files have the same run or a value occurs twice.
-    """
-    runs, left = dict[str, Mapping[tuple[str, str], float]](), 0
-    for part in parts:
-        name, of_run, summaries = _lines(part)
-        if name in runs:
-            raise InputError(
-                f"{part.name}: two files hold the run {name!r}; give each run its own runid or "
-                f"file name"
-            )
-        runs[name], left = of_run, left + summaries
-    measures = list(dict.fromkeys(measure for of_run in runs.values() for measure, _ in of_run))
-    usual = [measure for measure in measures if measure not in LISTS]
-    chosen = (
-        wanted(measures, metrics, "metrics")
-        if metrics
-        else tuple(sorted(usual, key=lambda m: m != "map")[:1])
-    )
-    names = wanted(runs, systems, "systems")
-    queries = sorted({query for of_run in runs.values() for _, query in of_run})
-    each = {
-        (m, name): np.array([runs[name].get((m, q), np.nan) for q in queries])
-        for m in chosen
-        for name in names
-    }
-    others = [measure for measure in usual if measure not in chosen]
-    lines = f"{left:,} summary {'line' if left == 1 else 'lines'}"
-    return UnitValues(
-        id=np.array(queries, dtype=object),
-        name="query",
-        metrics=chosen,
-        systems=names,
-        values={key: Sums(values) for key, values in each.items()},
-        columns={"systems": "one file each"},
-        directions=dict.fromkeys(chosen, "high"),
-        sources=tuple(
-            part.fingerprint(len(of_run)) for part, of_run in zip(parts, runs.values(), strict=True)
-        ),
-        findings=(
-            kinds.SUMMARY_LINES.note(left, lines=lines),
-            *unused("Measures that were not compared", others),
-        ),
-    )
-
-
-def _lines(part: Part) -> tuple[str, dict[tuple[str, str], float], int]:
-    """The run's name, its value of each measure and query, and how many lines of `all` were left
-    out.
-
-    Raises InputError with the line if one has not three fields, its value is no number, or comes
-    again.
-    """
-    with unpacked(part.path) as stream:
-        text = stream.read().decode("utf-8", errors="replace")
-    name, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], 0
-    values = dict[tuple[str, str], float]()
-    for number, line in enumerate(text.splitlines(), start=1):
-        fields = line.split(None, 2)
-        if not fields:
-            continue
-        if len(fields) != 3:
-            raise InputError(
-                f"{part.name}: line {number} must be 'measure query value', got "
-                f"{line.strip()[:80]!r}"
-            )
-        measure, query, value = fields
-        if measure == "runid":
-            name = value.strip()
-        elif query == ALL:
-            left += 1
-        elif (measure, query) in values:
-            raise InputError(
-                f"run {name!r}: {measure} of query {query!r} must come once, got it again"
-            )
-        elif measure not in NAMES:
-            try:
-                values[measure, query] = float(value)
-            except ValueError:
-                got = f"got {value.strip()!r} (line {number})"
-                raise InputError(f"{part.name}: the value must be a number, {got}") from None
-    if not values:
-        raise refused(part.name, "only_summary")
-    return name, values, left
-
-
-def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
-    """Columns successes and trials; the first column of text names the system of each row.
-
-    Raises InputError for counts that are not whole, for more successes than trials, and for no
-    trial at all.
-    """
-    columns = {role: chosen.get(role, role) for role in COUNTED}
-    text = [column.name for column in Columns.of(cells).every if not column.clean]
-    label = chosen.get("system") or next(
-        (name for name in text if name not in columns.values()), None
-    )
-    fields = {role: rules.Field(name, rules.MEASURED) for role, name in columns.items()}
-    fields |= {"system": rules.Field(label)} if label else {}
-    rows = tables.Table([tables.block(part, fields) for part in cells.parts])
-    successes, trials = (rows.numbers(role) for role in COUNTED)
-    _refuse_uncountable(rows, successes, trials)
-    systems = _trial_names(rows, label)
-    printed = columns | ({"system": label} if label else {})
-    return Trials(
-        systems, successes.astype(np.int64), trials.astype(np.int64), printed, rows.sources
-    )
-
-
-def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -> None:
-    """Raise InputError for counts that are not whole, more successes than trials, no trial, or too
-    many to count.
-    """
-    whole = (successes == np.rint(successes)) & (trials == np.rint(trials))
-    wrong = np.flatnonzero(
-        ~(whole & (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST))
-    )
-    if wrong.size:
-        part, row = rows.locate(int(wrong[0]))
-        raise refused(
-            part.name,
-            "uncountable",
-            successes=successes[wrong[0]],
-            trials=trials[wrong[0]],
-            row=row,
-        )
-
-
-def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
-    """The system of each row; raises InputError if a column names one twice."""
-    if label is None:
-        return (
-            tuple(f"row {i}" for i in range(1, len(rows) + 1)) if len(rows) > 1 else ("the sample",)
-        )
-    systems = rows.texts("system")
-    if (again := aligned.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
-        part, row = rows.locate(again)
-        raise InputError(
-            f"{part.name}: {label} must name each row once, got {systems[again]!r} again{at(row)}"
-        )
-    return tuple(map(str, systems))
-
-
-def read_report(parts: Sequence[Part]) -> UnitValues:
-    """The differences of the headline pair, unit by unit, from a report that evalkit wrote."""
-    part = parts[0]
-    if len(parts) > 1:
-        raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
-    report = json.loads(part.path.read_text(encoding="utf-8"))
-    differences = report.get("differences") or {}
-    values = differences.get("values") or []
-    ids: list[Any] = next((column for name, column in differences.items() if name != "values"), [])
-    if not values or len(ids) != len(values) or not report.get("headline"):
-        raise InputError(
-            f"{part.name}: a report of {report['report']!r} without differences of each unit"
-        )
-    row = report["headline"][0]
-    pair, metric = (row["first"], row["second"]), report["primary"]
-    estimates = {
-        (estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]
-    }
-    sides = (np.array(values, float), np.zeros(len(values)))
-    known = {(metric, name): estimates[metric, name] for name in pair}
-    if len(values) > (several := min(int(estimate["n"]) for estimate in known.values())):
-        raise refused(part.name, "differences", units=several, name=row["unit"], values=len(values))
-    return UnitValues(
-        id=np.array(ids, dtype=object),
-        name=row["unit"],
-        metrics=(metric,),
-        systems=pair,
-        values={(metric, name): Sums(side) for name, side in zip(pair, sides, strict=True)},
-        columns={"differences": f"{pair[0]} − {pair[1]}"},
-        sources=(part.fingerprint(len(values)),),
-        known=known,
-        repeated=known if MID_P in row.get("method", "") else (),
-        directions={
-            row["name"]: lookup.recorded(row, row["name"], report["parameters"])
-            for row in report.get("metrics", [])
-        },
-    )
+def _draws_finding(roles: UnitRoles, rows: RowCounts) -> kinds.Finding:
+    """How many rows are draws of how many units; a warning if no column counts them."""
+    even = rows.fewest == rows.largest and not rows.empty
+    number = f"{rows.largest:,}" if even else f"up to {rows.largest:,}"
+    omitted = f" Empty values among them: {rows.empty:,}; they are left out." if rows.empty else ""
+    wide = roles.system is None and len(roles.values) > 1
+    noun = roles.name if wide else f"{roles.name} and system"
+    level = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
+    return level(rows.total, total=rows.total, number=number, each=noun, left=omitted)
 
 
 # What readers of values share ---------------------------------------------------------------------
 
 
-def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tuple[str, ...]:
+def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tuple[str, ...]:
     """The requested names, or all. Raises ParameterError for one that does not exist."""
-    there = list(map(str, names))
-    return tuple(
-        roles_of.require(there, name, "the input", parameter) for name in dict.fromkeys(asked)
-    ) or tuple(there)
+    chosen = [roles_of.require(names, name, "the input", parameter) for name in requested]
+    return tuple(dict.fromkeys(chosen or names))
 
 
-def unused(what: str, names: Sequence[str]) -> tuple[kinds.Finding, ...]:
+def unused(what: str, columns: Sequence[UnitColumn | str]) -> Iterator[kinds.Finding]:
     """A finding on columns or measures that are not used, if there are any."""
-    some = roles_of.listed(names, NAMED)
-    return (
-        (kinds.UNUSED_COLUMNS.warning(len(names), "read", what=what, names=some),) if names else ()
-    )
+    if columns:
+        listed = roles_of.listed(map(str, columns), NAMED)
+        yield kinds.UNUSED_COLUMNS.warning(len(columns), "read", what=what, names=listed)

@@ -1,0 +1,404 @@
+"""Values per unit that other things than tables of values hold: labels and probabilities, the
+output of trec_eval, an earlier report's JSON, and counts of successes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.findings import kinds
+from evalkit.limits import Reading
+from evalkit.metrics.draws import MID_P
+from evalkit.metrics.kept import Block
+from evalkit.metrics.rows import Rows, Sums
+from evalkit.numbers import counted
+from evalkit.reading.inputs import aligned
+from evalkit.reading.inputs.unit_columns import UnitTable
+from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
+from evalkit.reading.reductions import blocks
+from evalkit.reading.reductions.units import (
+    Key,
+    RowCounts,
+    UnitBlocks,
+    UnitValues,
+    refuse_too_many,
+    unused,
+    wanted,
+)
+from evalkit.reading.tables import columns as roles_of, rules, table as tables
+from evalkit.reading.tables.columns import refused
+from evalkit.reading.tables.parts import Part, Source, at
+from evalkit.system import unpacked
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+# Rows of labels and probabilities -----------------------------------------------------------------
+
+SCORE = "score"
+LABEL = rules.Role("label", rules.FLAGS)
+
+
+def read_losses(
+    table: UnitTable,
+    named: Mapping[str, str],
+    unit: str | None,
+    losses: Sequence[Metric],
+    reading: Reading,
+) -> UnitValues:
+    """The losses of each row by the probabilities of systems, whose rows are joined on the id."""
+    laid = _laid(table, named, unit)
+    rows = _scored_rows(laid, unit, reading)
+    keys = [(SCORE, system) for system in laid.systems]
+    scores = UnitValues.of_table(rows, keys, unit or ROW)
+    label = rows["label"].to_numpy()
+    scored = {system: Rows(label, scores.values[SCORE, system].numerator) for _, system in keys}
+    columns = dict(laid.columns)
+    if unit:
+        columns["unit"] = unit
+    return replace(
+        scores,
+        values={
+            (metric.name, system): Chosen(metric).sums(scored[system])
+            for metric, system in product(losses, scored)
+        },
+        draws={},
+        columns=columns,
+        sources=laid.sources(),
+        alone=laid.rows - len(rows) * len(keys),
+    )
+
+
+def _laid(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
+    """The rows of the systems, to be read in blocks."""
+    layouts = [_layout(part, named, unit) for part in table.parts]
+    tables.same_columns(table.parts, [layout.fields for layout in layouts])
+    pieces = blocks.pieces_of(table.engine, table.parts, layouts)
+    return blocks.laid(table.engine, pieces, unit=unit)
+
+
+def _scored_rows(laid: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
+    """The rows that every system has; InputError if there are too many, or one has no unit."""
+    import pyarrow.compute as pc
+
+    systems, identified = len(laid.systems), laid.schema.id is not None
+    refuse_too_many(laid.name, laid.rows // systems, systems + 1, reading.kept)
+    rows = laid.total(ScoredRows(identified)).joined([ID], reading.listed)
+    laid.check(len(rows), None if identified else 0)
+    if unit and len(lacking := rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))):
+        first = pc.min(lacking[ID]).as_py() if identified else None
+        raise laid.no_unit(unit, len(lacking), first)
+    return rows if identified else _numbered(rows)
+
+
+def _numbered(rows: "pa.Table") -> "pa.Table":
+    """The rows with their numbers as ids."""
+    import pyarrow as pa
+
+    numbers = pa.array(np.arange(1, len(rows) + 1)).cast(pa.string())
+    columns = [name for name in rows.column_names if name != ID]
+    return rows.select(columns).append_column(ID, numbers)
+
+
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
+    """The columns of a part; the unit may be the id."""
+    units = {unit: aligned.ATTRIBUTE} if unit else {}
+    roles = ("system", "id", "label", SCORE)
+    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
+        ["label", SCORE]
+    )
+    shared = {f"attribute {name}": rules.Field(name, rules.ANY) for name in units}
+    return aligned.Layout(
+        shared | aligned.shared_of([LABEL], columns),
+        {None: {SCORE: rules.Field(columns[SCORE], rules.PROBABILITIES)}},
+        id=columns.get("id"),
+        system=columns.get("system"),
+    )
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """The label and the scores, v0, v1, …, of the rows of a block that every system has."""
+
+    identified: bool
+
+    def __call__(self, block: Block) -> UnitBlocks:
+        """A row each, with its id and its unit where these are named."""
+        import pyarrow as pa
+
+        columns = {f"v{i}": score for i, score in enumerate(block.said)}
+        columns["label"] = block.truth.astype(np.int64)
+        if self.identified:
+            columns[ID] = block.texts
+        if block.units is not None:
+            columns[CLUSTER] = block.units
+        return UnitBlocks((pa.table(columns),), RowCounts(1, 1, len(block)))
+
+
+# The output of trec_eval --------------------------------------------------------------------------
+
+COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+TEXTS = ("runid", "relstring")  # measures whose value is text
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """What trec_eval says of a run. values: by measure and query. summaries: lines of `all`."""
+
+    run: str
+    values: Mapping[tuple[str, str], float]
+    summaries: int
+    source: Source
+
+    @classmethod
+    def of(cls, part: Part) -> "RunOutput":
+        """The lines of a file.
+
+        Raises InputError with the line if one has not three fields, its value is no number, or
+        comes again.
+        """
+        run = part.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        summaries = 0
+        values: dict[tuple[str, str], float] = {}
+        for line in output_lines(part):
+            if line.measure == "runid":
+                run = line.value
+            elif line.query == ALL:
+                summaries += 1
+            elif (line.measure, line.query) in values:
+                again = f"{line.measure} of query {line.query!r} must come once, got it again"
+                raise InputError(f"run {run!r}: {again}")
+            elif line.measure not in TEXTS:
+                values[line.measure, line.query] = line.number(part)
+        if not values:
+            raise refused(part.name, "only_summary")
+        return cls(run, values, summaries, part.fingerprint(len(values)))
+
+
+class OutputLine(NamedTuple):
+    """A line of the output; its place is counted from 1."""
+
+    place: int
+    measure: str
+    query: str
+    value: str
+
+    def number(self, part: Part) -> float:
+        """The value; raises InputError if it is no number."""
+        try:
+            return float(self.value)
+        except ValueError:
+            got = f"got {self.value!r} (line {self.place})"
+            raise InputError(f"{part.name}: the value must be a number, {got}") from None
+
+
+def output_lines(part: Part) -> Iterator[OutputLine]:
+    """The lines that are not blank; raises InputError for one that has not three fields."""
+    with unpacked(part.path) as stream:
+        text = stream.read().decode("utf-8", errors="replace")
+    for place, line in enumerate(text.splitlines(), start=1):
+        fields = line.strip().split(None, 2)
+        if len(fields) == 3:
+            yield OutputLine(place, *fields)
+        elif fields:
+            got = f"got {line.strip()[:80]!r}"
+            raise InputError(f"{part.name}: line {place} must be 'measure query value', {got}")
+
+
+def read_output(
+    parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]
+) -> UnitValues:
+    """One value per query of each run, one file per run; the row `all` is left out and counted.
+
+    Without `metrics` it is average precision (map), or the first measure of the first file. Raises
+    InputError if two files have the same run or a value occurs twice.
+    """
+    runs = _runs(parts)
+    measures = list(dict.fromkeys(name for run in runs.values() for name, _ in run.values))
+    usual = [measure for measure in measures if measure not in COUNTS] or measures
+    if not metrics:
+        metrics = ["map"] if "map" in usual else usual[:1]
+    chosen = wanted(measures, metrics, "metrics")
+    keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
+    return replace(
+        UnitValues.of_frame(_by_query(runs)[keys], "query"),
+        columns={"systems": "one file each"},
+        directions=dict.fromkeys(chosen, "high"),
+        sources=tuple(run.source for run in runs.values()),
+        findings=tuple(_output_findings(runs, [name for name in usual if name not in chosen])),
+    )
+
+
+def _output_findings(
+    runs: Mapping[str, RunOutput], measures: Sequence[str]
+) -> Iterator[kinds.Finding]:
+    """What was left out. measures: those that are not compared."""
+    summaries = sum(run.summaries for run in runs.values())
+    yield kinds.SUMMARY_LINES.note(summaries, lines=counted(summaries, "summary line"))
+    yield from unused("Measures that were not compared", measures)
+
+
+def _by_query(runs: Mapping[str, RunOutput]) -> "pd.DataFrame":
+    """A row per query, a column per (measure, run)."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: pd.Series(run.values) for name, run in runs.items()})
+    return table.unstack(level=0).swaplevel(axis=1)
+
+
+def _runs(parts: Sequence[Part]) -> dict[str, RunOutput]:
+    """The runs by name; raises InputError if two files have the same."""
+    runs: dict[str, RunOutput] = {}
+    for part in parts:
+        output = RunOutput.of(part)
+        if output.run in runs:
+            raise InputError(
+                f"{part.name}: two files hold the run {output.run!r}; give each run its own runid "
+                f"or file name"
+            )
+        runs[output.run] = output
+    return runs
+
+
+# An earlier report --------------------------------------------------------------------------------
+
+
+def read_report(parts: Sequence[Part]) -> UnitValues:
+    """The differences of the headline pair, unit by unit, from a report that evalkit wrote."""
+    part = parts[0]
+    if len(parts) > 1:
+        raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
+    report: Mapping[str, Any] = json.loads(part.path.read_text(encoding="utf-8"))
+    differences = _differences(part, report)
+    estimates = _headline_estimates(report)
+    row, count = report["headline"][0], len(differences)
+    _refuse_rows(part, estimates, row["unit"], count)
+    terms = [Sums(differences.to_numpy()), Sums(np.zeros(count))]
+    values = dict(zip(estimates, terms, strict=True))
+    return replace(
+        UnitValues(differences.index.to_numpy(object), row["unit"], values),
+        columns={"differences": f"{row['first']} − {row['second']}"},
+        sources=(part.fingerprint(count),),
+        known=estimates,
+        repeated=estimates if MID_P in row.get("method", "") else (),
+        directions=_directions(report),
+    )
+
+
+def _refuse_rows(
+    part: Part, estimates: Mapping[Key, Mapping[str, Any]], unit: str, count: int
+) -> None:
+    """Raise InputError if the report has several differences of a unit."""
+    units = min(int(estimate["n"]) for estimate in estimates.values())
+    if count > units:
+        raise refused(part.name, "differences", units=units, name=unit, values=count)
+
+
+def _headline_estimates(report: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+    """The estimates of the headline's first and second system on the primary metric."""
+    row, metric = report["headline"][0], report["primary"]
+    estimates = {
+        (estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]
+    }
+    keys = [(metric, row["first"]), (metric, row["second"])]
+    return {key: estimates[key] for key in keys}
+
+
+def _directions(report: Mapping[str, Any]) -> dict[str, str]:
+    """Which values of each metric are better."""
+    metrics = {metric["name"]: metric for metric in report.get("metrics", [])}
+    parameters = report["parameters"]
+    return {name: lookup.recorded(metric, name, parameters) for name, metric in metrics.items()}
+
+
+def _differences(part: Part, report: Mapping[str, Any]) -> "pd.Series[float]":
+    """The differences by unit; raises InputError if the report has none."""
+    import pandas as pd
+
+    columns = dict(report.get("differences") or {})
+    values = columns.pop("values", None) or []
+    ids: Sequence[object] = next(iter(columns.values()), [])
+    if not values or len(ids) != len(values) or not report.get("headline"):
+        raise InputError(
+            f"{part.name}: a report of {report['report']!r} without differences of each unit"
+        )
+    return pd.Series(values, pd.Index(ids, dtype=object), float)
+
+
+# Successes of trials ------------------------------------------------------------------------------
+
+COUNTED = ("successes", "trials")
+MOST = 2**53 - 1  # the largest whole number that a double holds apart from the next one
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Successes and trials of each system; the systems are independent samples."""
+
+    systems: tuple[str, ...]
+    successes: Ints
+    trials: Ints
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+
+
+def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
+    """Columns successes and trials; the first column of text names the system of each row.
+
+    Raises InputError for counts that are not whole, for more successes than trials, and for no
+    trial at all.
+    """
+    table.refuse_unlike()
+    columns = {role: chosen.get(role, role) for role in COUNTED}
+    fields = {role: rules.Field(name, rules.MEASURED) for role, name in columns.items()}
+    names = [column.name for column in table.columns if not column.clean]
+    labels = [name for name in names if name not in columns.values()]
+    label = chosen.get("system") or next(iter(labels), None)
+    if label:
+        columns["system"] = label
+        fields["system"] = rules.Field(label)
+    rows = tables.Table([tables.block(part, fields) for part in table.parts])
+    successes, trials = rows.numbers("successes"), rows.numbers("trials")
+    _refuse_uncountable(rows, successes, trials)
+    return Trials(
+        _trial_names(rows, label),
+        successes.astype(np.int64),
+        trials.astype(np.int64),
+        columns,
+        rows.sources,
+    )
+
+
+def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -> None:
+    """Raise InputError for counts that are not whole, more successes than trials, no trial, or too
+    many to count.
+    """
+    integers = (successes == np.rint(successes)) & (trials == np.rint(trials))
+    possible = (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)
+    for wrong in np.flatnonzero(~(integers & possible))[:1]:
+        part, row = rows.locate(int(wrong))
+        counts = {"successes": successes[wrong], "trials": trials[wrong]}
+        raise refused(part.name, "uncountable", row=row, **counts)
+
+
+def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
+    """The system of each row; raises InputError if a column names one twice."""
+    if label is None:
+        names = tuple(f"row {number}" for number in range(1, len(rows) + 1))
+        return names if len(rows) > 1 else ("the sample",)
+    systems = rows.texts("system")
+    again = aligned.repeated(codes(systems)[0], np.arange(len(systems)))
+    if again is not None:
+        part, row = rows.locate(again)
+        got = f"got {systems[again]!r} again{at(row)}"
+        raise InputError(f"{part.name}: {label} must name each row once, {got}")
+    return tuple(map(str, systems))
