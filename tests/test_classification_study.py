@@ -172,7 +172,7 @@ def test_systems_that_decide_nearly_alike_are_not_claimed_to_be_equal(differ):
     """A model beside its own rounded scores: of the rows to come some will be decided
     differently.
     """
-    table = twins(3).assign(score_b=lambda d: d["score_a"])
+    table = twins(3).assign(score_b=lambda d: 1.01 * d["score_a"])
     table.loc[np.argsort(np.abs(table["score_a"]))[:differ], "score_b"] *= -1
     metrics = "f1,f2,jaccard,precision,lift,balanced_accuracy,youden,mcc,kappa,recall,accuracy"
     c = classification.read(table, threshold=0.0, metrics=metrics).comparisons

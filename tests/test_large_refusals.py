@@ -353,7 +353,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_a_cell_is_refused_that_the_ends_of_a_parquet_file_do_not_show(tmp_path, column, text):
-    table, path = binary(3000), tmp_path / "ends.parquet"
+    table, path = binary(3000).copy(), tmp_path / "ends.parquet"
     table[column] = table[column].astype("Float64")
     table.loc[1500, column] = pd.NA
     table.to_parquet(path)

@@ -298,9 +298,12 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
 def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
     drawn = {"samples": 1_000, "rng": np.random.default_rng(1)}
     others = [seen(3_000, seed) for seed in range(5)]
-    by_rows = [precision(bootstrap.redrawn_rows(rows, rule, **drawn)).std() for rows in others]
+    by_rows = [
+        precision(bootstrap.rechosen_counts_of_rows(rows, rule, **drawn)).std() for rows in others
+    ]
     by_table = [
-        precision(bootstrap.redrawn_table(rows.counts, rule, **drawn)).std() for rows in others
+        precision(bootstrap.rechosen_counts_of_table(rows.counts, rule, **drawn)).std()
+        for rows in others
     ]
     assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
 

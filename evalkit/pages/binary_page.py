@@ -342,6 +342,10 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         }
         severity = WARNING if apart else NOTE
         yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
+
+
+def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
+    """The systems whose decisions contradict their scores."""
     if systems := study.reversed_decisions:
         facts = {"column": study.decision_column, "systems": listed(systems)}
         yield kinds.REVERSED_DECISIONS.warning(len(systems), **facts)
@@ -363,6 +367,7 @@ def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
 
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     yield from _own_decisions(study)
+    yield from _reversed_decisions(study)
     yield from _unused_decisions(study)
     if study.decision_column:
         return

@@ -476,9 +476,11 @@ def rechosen_counts(
     return _at_choices(threshold, drawn, choose)
 
 
-def redrawn_table(c: Counts, choose: Choose, *, rng: np.random.Generator, samples: int) -> Counts:
-    """The counts on samples of independent rows, as from `redrawn`, drawn from their table: how
-    often the rows of a cell are drawn follows Poisson's law with their number as its mean.
+def rechosen_counts_of_table(
+    c: Counts, choose: Choose, *, rng: np.random.Generator, samples: int
+) -> Counts:
+    """The counts on samples of independent rows, as from `rechosen_counts`, drawn from their table:
+    how often the rows of a cell are drawn follows Poisson's law with their number as its mean.
     """
     threshold = candidates(c, choose, units=int(c.total), rng=rng.spawn(1)[0])
     cells = tables.at(c, threshold)

@@ -333,8 +333,10 @@ class OfRows(Statistic):
         return self.chosen.sums(self.rows)
 
     def predicts_as(self, other: OfRows) -> bool:
+        if not np.array_equal(self.rows.scores, other.rows.scores):
+            return False  # equal decisions of other scores: of the rows to come some will differ
         if not self.chosen.decided:
-            return np.array_equal(self.rows.scores, other.rows.scores)
+            return True
         rechosen = not self.redraws or np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
         )

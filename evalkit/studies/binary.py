@@ -635,7 +635,9 @@ class Asked:
     def redraw_table(self, c: counts.Counts) -> counts.Counts:
         """The counts on samples of independent rows of one system, from their table."""
         samples = self.settings.limits.bands
-        return bootstrap.redrawn_table(c, self.rule.choose, rng=self.rng, samples=samples)
+        return bootstrap.rechosen_counts_of_table(
+            c, self.rule.choose, rng=self.rng, samples=samples
+        )
 
     def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
         """The counts on the same samples, from the candidate thresholds and the weight by part of

@@ -69,9 +69,9 @@ CASES = {
         {"segments": "language", "baseline": "été"},
         unlike=LIKENESS,
     ),
-    "values": Case("significance", lambda: of.values(ROWS), 7),
+    "values": Case("significance", lambda: of.values(ROWS), 6),
     "values of users": Case(
-        "significance", lambda: of.of_users(of.draws(ROWS), 401), 8, {"unit": "user"}
+        "significance", lambda: of.of_users(of.draws(ROWS), 401), 6, {"unit": "user"}
     ),
     "values, long": Case("significance", lambda: of.long_values(ROWS), 7),
     "losses": Case("significance", lambda: of.losses(ROWS // 3), 2, {"unit": "user_id"}),
