@@ -208,9 +208,9 @@ FAULTS = (
     ),
     Fault(
         "statistics/power.py",
-        "lead, half = 1 - own / mean**2, own / mean",
-        "lead, half = 1.0, own / mean",
-        "detectable lift: the spread stays",
+        "z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)",
+        "z * ratio(sd, mean) * np.sqrt(1 / n)",
+        "detectable lift: the other arm is known",
     ),
     Fault(
         "statistics/intervals.py",
@@ -440,8 +440,8 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "ORDER = (FAIL, CANNOT_TELL, PASS)",
-        "ORDER = (CANNOT_TELL, FAIL, PASS)",
+        "ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)",
+        "ORDER = (CANNOT_TELL, NOT_DECIDED, FAIL, PASS)",
         "cannot tell in a slice hides a failure in another",
     ),
     Fault(
@@ -483,8 +483,8 @@ FAULTS = (
     ),
     Fault(
         "studies/diff.py",
-        "if len(old) == len(new) == 1 else {}",
-        "if len(new) == 1 else {}",
+        "if len(others) == len(before) == 1 and alone:",
+        "if len(others) == 1 and before and alone:",
         "one new system is compared with the first of several old ones",
     ),
     Fault(
@@ -561,9 +561,9 @@ FAULTS = (
     ),
     # Experiments
     Fault(
-        "studies/experiment.py",
-        "[shares[name] for name in self.systems]",
-        "list(shares.values())",
+        "studies/randomisation.py",
+        "shares = [plan[arm] for arm in sizes]",
+        "shares = list(plan.values())",
         "planned shares in the order in which they are named",
     ),
     Fault(
@@ -679,8 +679,8 @@ FAULTS = (
     # Folds
     Fault(
         "reading/inputs/folds.py",
-        "self.id if self.repeats > 1 else None\n        return None",
-        "self.id if self.repeats > 2 else None\n        return None",
+        "return self.repeats > 1 or self.has_resampled_folds",
+        "return self.repeats > 2 or self.has_resampled_folds",
         "rows of two repeats are independent",
     ),
     Fault(
@@ -771,14 +771,14 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/unit_roles.py",
-        "exact or usual or others",
-        "exact or usual[:1] or others",
+        "exact or usual or numbers",
+        "exact or usual[:1] or numbers",
         "of several usual columns of values the first is taken",
     ),
     Fault(
         "statistics/class_cells.py",
-        "return self.n - 1.0",
-        "return self.n + 0.0",
+        "max(float(on.squares @ moved**2), 0.0), self.freedom + 1, power",
+        "max(float(on.squares @ moved**2), 0.0), self.freedom + 2, power",
         "metrics of cells: one degree of freedom too many",
     ),
     Fault(

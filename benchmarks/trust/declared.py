@@ -158,7 +158,6 @@ DECLARED: tuple[Declared, ...] = (
         Declared(f"validation, {folds}, n = {n}", number, REFITTED, measured.POOLED, least, most)
         for folds, n, least, most in (
             ("five folds", 60, 0.83, 0.18),
-            ("five folds of 20", 100, 0.86, 0.14),
             ("five folds", 200, 0.9, 0.1),
             ("five folds, AUC", 60, 0.82, 0.18),
             ("five folds, AUC", 150, 0.86, 0.14),
@@ -168,9 +167,6 @@ DECLARED: tuple[Declared, ...] = (
             ("five folds, three times", 100, 0.87, 0.13),
         )
         for number in ("roc_auc", "log_loss", "brier")
-    ),
-    Declared(
-        "validation, five folds of 20", "value: accuracy", REFITTED, measured.POOLED, least=0.86
     ),
     *(
         Declared(
