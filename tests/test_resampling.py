@@ -7,8 +7,18 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
+from evalkit.catalogue.lookup import find
 from evalkit.metrics import curves, influence, kept
-from evalkit.metrics.counts import at, auc, average_precision, count, ks, precision
+from evalkit.metrics.counts import (
+    Counts,
+    RechosenCounts,
+    at,
+    auc,
+    average_precision,
+    count,
+    ks,
+    precision,
+)
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import bootstrap, significance
 from evalkit.statistics.bootstrap import (
@@ -21,6 +31,7 @@ from evalkit.statistics.bootstrap import (
     resampled_sums,
 )
 from evalkit.statistics.intervals import wilson
+from evalkit.statistics.statistic import OfRows
 
 
 def test_sums_have_the_moments_of_a_bootstrap():
@@ -263,8 +274,8 @@ def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows, rng = seen(100_000), np.random.default_rng(2)
     drawn = bootstrap.rechosen_counts_of_rows(rows, reached, rng=rng, samples=100)
     cell = influence.ends(rows.counts, bootstrap.CELLS).threshold
-    assert np.ptp(np.searchsorted(-cell, -drawn.threshold)) <= 3
-    assert len(np.unique(drawn.threshold)) > bootstrap.CONTESTED
+    assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
+    assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
 
 
 def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
@@ -274,7 +285,7 @@ def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
         bootstrap.rechosen_counts_of_rows(rows, reached, rng=np.random.default_rng(1), samples=100)
         for rows in others[:5]
     ]
-    assert np.mean([precision(one).std() for one in drawn]) == pytest.approx(true, rel=0.25)
+    assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.25)
 
 
 def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
@@ -291,7 +302,7 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
         )
         for rows in others[:20]
     ]
-    assert np.mean([precision(one).std() for one in drawn]) == pytest.approx(true, rel=0.35)
+    assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.35)
 
 
 @pytest.mark.parametrize("rule", [reached, curves.best_f])
@@ -299,10 +310,11 @@ def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
     drawn = {"samples": 1_000, "rng": np.random.default_rng(1)}
     others = [seen(3_000, seed) for seed in range(5)]
     by_rows = [
-        precision(bootstrap.rechosen_counts_of_rows(rows, rule, **drawn)).std() for rows in others
+        precision(bootstrap.rechosen_counts_of_rows(rows, rule, **drawn).sample).std()
+        for rows in others
     ]
     by_table = [
-        precision(bootstrap.rechosen_counts_of_table(rows.counts, rule, **drawn)).std()
+        precision(bootstrap.rechosen_counts_of_table(rows.counts, rule, **drawn).sample).std()
         for rows in others
     ]
     assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
@@ -315,8 +327,49 @@ def test_systems_with_the_same_order_of_scores_have_the_same_samples():
         bootstrap.rechosen_counts_of_rows(one, reached, rng=np.random.default_rng(1), samples=20)
         for one in (rows, other)
     ]
-    assert np.array_equal(drawn[0].tp, drawn[1].tp)
-    assert np.array_equal(drawn[0].fp, drawn[1].fp)
+    assert np.array_equal(drawn[0].sample.tp, drawn[1].sample.tp)
+    assert np.array_equal(drawn[0].sample.fp, drawn[1].sample.fp)
+
+
+def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
+    rows = seen(3_000)
+    drawn = bootstrap.rechosen_counts_of_rows(
+        rows, reached, rng=np.random.default_rng(1), samples=20
+    )
+    there = at(rows.counts, drawn.sample.threshold)
+    assert np.array_equal(drawn.whole.tp, there.tp)
+    assert np.array_equal(drawn.whole.fp, there.fp)
+
+
+def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_out():
+    """Worked by hand: half of the samples choose a threshold of precision 1 in them and 0.5 in the
+    table, the others one of 0.8 in both: 0 and 0.8, so 0.4 on average.
+    """
+    threshold = np.array([0.9, 0.5])
+    hits = np.array([4.0, 8.0])
+    sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
+    whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
+    rows = seen(100).at(0.5, redraw=lambda: RechosenCounts(sample, whole))
+    statistic = OfRows(find("precision", "counts"), rows)
+    expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
+    assert statistic.value_elsewhere == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_value_on_other_rows_is_not_too_good_on_average():
+    true = chosen_mcc(seen(300_000)).value
+    samples = [chosen_mcc(seen(400, seed)) for seed in range(60)]
+    too_good = np.mean([one.value for one in samples]) - true
+    left = np.mean([one.value_elsewhere for one in samples]) - true
+    assert too_good > 0.02
+    assert abs(left) < too_good / 2
+
+
+def chosen_mcc(rows):
+    def redraw():
+        rng = np.random.default_rng(1)
+        return bootstrap.rechosen_counts_of_rows(rows, curves.best_f, rng=rng, samples=200)
+
+    return OfRows(find("mcc", "counts"), rows.at(curves.best_f(rows.counts), redraw))
 
 
 def test_rows_are_added_up_by_part_class_and_candidate():

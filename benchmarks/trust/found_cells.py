@@ -110,9 +110,9 @@ def right_more(rng: Generator, n: int, more: float) -> Inputs:
 
 
 def mended(rng: Generator, n: int, more: float) -> Inputs:
-    """The same; c is a, and right on a share of what it misses."""
+    """The same; c, which is compared with a, is b, and right on a share of what b misses."""
     table = right_more(rng, n, 0.0)["preds"]
-    return {"preds": table.assign(c=np.maximum(table["a"], rng.random(n) < more))}
+    return {"preds": table.assign(c=np.maximum(table["b"], rng.random(n) < more))}
 
 
 def first_hits(rng: Generator, n: int, more: float) -> Inputs:

@@ -303,8 +303,8 @@ class SummedBinary(Several):
     """
 
     cut: Callable[[str, counts.Counts], float]
-    redraw: Callable[[Floats, Floats], counts.Counts]
-    redraw_table: Callable[[counts.Counts], counts.Counts] | None = None
+    redraw: Callable[[Floats, Floats], counts.RechosenCounts]
+    redraw_table: Callable[[counts.Counts], counts.RechosenCounts] | None = None
 
     @property
     def held(self) -> bool:
@@ -338,7 +338,7 @@ class SummedBinary(Several):
         )
 
     @cached
-    def rechosen_counts(self, i: int) -> counts.Counts:
+    def rechosen_counts(self, i: int) -> counts.RechosenCounts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
         if self.second is None:
             return self.redraw_table(self.scores(0, i, 0).counts)  # type: ignore[misc]

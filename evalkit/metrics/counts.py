@@ -84,6 +84,17 @@ class Counts:
 # Making a table -----------------------------------------------------------------------------------
 
 
+class RechosenCounts(NamedTuple):
+    """Counts at the thresholds that samples choose, arrays over the samples.
+
+    sample: of each sample, at its own threshold. whole: of the whole table, at the same threshold.
+    If no threshold of a sample satisfies the rule, all counts are NaN.
+    """
+
+    sample: Counts
+    whole: Counts
+
+
 def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = None) -> Counts:
     """Counts of a score from rows, a histogram or the result of a GROUP BY; equal scores are added
     up.

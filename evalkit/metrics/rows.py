@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 from evalkit.metrics import influence, labels
-from evalkit.metrics.counts import Counts, count
+from evalkit.metrics.counts import Counts, RechosenCounts, count
 from evalkit.metrics.influence import place
 
 
@@ -38,7 +38,7 @@ class Rows:
     decision: np.ndarray | None = None
     classes: int = 2
     beside: Mapping[str, Floats] = field(default_factory=dict)
-    redraw: Callable[[], Counts] | None = None
+    redraw: Callable[[], RechosenCounts] | None = None
 
     def __len__(self) -> int:
         return len(self.actual)
@@ -52,7 +52,9 @@ class Rows:
         beside = {name: column[member] for name, column in self.beside.items()}
         return replace(self, actual=self.actual[member], beside=beside, redraw=None, **sides)
 
-    def at(self, threshold: float | Floats, redraw: Callable[[], Counts] | None = None) -> "Rows":
+    def at(
+        self, threshold: float | Floats, redraw: Callable[[], RechosenCounts] | None = None
+    ) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""
         rows = replace(self, threshold=threshold, redraw=redraw)
         vars(rows)["counts"] = self.counts

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
-from evalkit.metrics.counts import Counts
+from evalkit.metrics.counts import Counts, RechosenCounts
 from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
 from evalkit.metrics.kept import part_sums
 from evalkit.metrics.rows import Rows
@@ -455,42 +455,42 @@ def rechosen_counts(
     *,
     rng: np.random.Generator,
     samples: int,
-) -> Counts:
-    """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays
-    over all samples.
+) -> RechosenCounts:
+    """The counts on samples of whole units, and those of the whole table, at the threshold that
+    `choose` finds in each sample.
 
     threshold: the candidates. sums: the weight by part of the units and cell, as from `part_sums`.
     Each sample has each part a number of times that follows Poisson's law, also never: a rule such
     as a recall of 1 hangs on a single row. With the same random numbers, the samples of all systems
-    are the same. If no threshold satisfies the rule, all counts are NaN.
+    are the same.
 
     >>> from evalkit.metrics import counts, curves
     >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
     >>> drawn = rechosen_counts(
     ...     threshold, sums, curves.best_f, rng=np.random.default_rng(1), samples=3
     ... )
-    >>> counts.precision(drawn), counts.recall(drawn)
+    >>> counts.precision(drawn.sample), counts.recall(drawn.sample)
     (array([1., 1., 1.]), array([1., 1., 1.]))
     """
     drawn = rng.poisson(1.0, (samples, len(sums))).astype(np.float64) @ sums
-    return _at_choices(threshold, drawn, choose)
+    return _at_choices(_cumulated(threshold, sums.sum(axis=0)), drawn, choose)
 
 
 def rechosen_counts_of_table(
     c: Counts, choose: Choose, *, rng: np.random.Generator, samples: int
-) -> Counts:
+) -> RechosenCounts:
     """The counts on samples of independent rows, as from `rechosen_counts`, drawn from their table:
     how often the rows of a cell are drawn follows Poisson's law with their number as its mean.
     """
     threshold = candidates(c, choose, units=int(c.total), rng=rng.spawn(1)[0])
     cells = tables.at(c, threshold)
     sizes = np.concatenate([cells.positive, cells.negative])
-    return _at_choices(threshold, rng.poisson(sizes, (samples, len(sizes))), choose)
+    return _at_choices(cells, rng.poisson(sizes, (samples, len(sizes))), choose)
 
 
 def rechosen_counts_of_rows(
     rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int
-) -> Counts:
+) -> RechosenCounts:
     """The counts on samples of the units of rows in memory, as from `rechosen_counts`."""
     unit, units = _numbered_units(rows)
     pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
@@ -509,14 +509,18 @@ def _cumulated(threshold: Floats, sizes: NDArray) -> Counts:
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
 
 
-def _at_choices(threshold: Floats, drawn: NDArray, choose: Choose) -> Counts:
-    """The counts of samples, one row of weights each, at the threshold that is chosen in it."""
-    return Counts(*np.array([_at_choice(threshold, sizes, choose) for sizes in drawn]).T)
+def _at_choices(whole: Counts, drawn: NDArray, choose: Choose) -> RechosenCounts:
+    """The counts of samples, one row of weights each, and of the whole table, at the threshold that
+    is chosen in each sample.
+    """
+    samples = [_cumulated(whole.threshold, sizes) for sizes in drawn]
+    chosen = np.array([choose(sample) for sample in samples])
+    rows = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
+    return RechosenCounts(Counts(*np.array(rows).T), Counts(*_at(whole, chosen)))
 
 
-def _at_choice(threshold: Floats, sizes: NDArray, choose: Choose) -> Floats:
-    """The threshold that is chosen, with the two counts there, and those of all rows."""
-    c = _cumulated(threshold, sizes)
-    at = tables.at(c, choose(c))
-    missing = np.nan if np.isnan(at.threshold) else 0.0
-    return np.array([at.threshold, at.tp, at.fp, c.positives, c.negatives]) + missing
+def _at(c: Counts, threshold: float | Floats) -> Floats:
+    """The two counts at a threshold, with those of all rows; NaN where the threshold is."""
+    at = tables.at(c, threshold)
+    fields = np.broadcast_arrays(at.threshold, at.tp, at.fp, c.positives, c.negatives)
+    return np.where(np.isnan(threshold), np.nan, np.array(fields))

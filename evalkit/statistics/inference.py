@@ -423,7 +423,10 @@ class Method:
 
 Side = Callable[[Method], str]  # the name of the interval, or of the test
 RECHOSEN = Method(
-    interval_methods.chosen, f"t on the logit scale, {SAMPLES}", methods.chosen, f"t, {SAMPLES}"
+    interval_methods.chosen,
+    f"t on the logit scale around Efron's .632 estimate, {SAMPLES}",
+    methods.chosen,
+    f"t, {SAMPLES}",
 )
 
 

@@ -204,25 +204,22 @@ def delta(statistic: Any, o: Options) -> Estimate:
     )
 
 
-def of_units(
-    statistic: Any, o: Options, error: float | None = None, method: str | None = None
-) -> Estimate:
+def of_units(statistic: Any, o: Options) -> Estimate:
     """t on the scale of the range, from the units' influence values, on Kish's degrees of
     freedom.
     """
-    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
-    return ranged(
-        statistic,
-        statistic.spread.error if error is None else error,
-        o,
-        freedom=freedom,
-        method=method,
-    )
+    return ranged(statistic, statistic.spread.error, o, freedom=_freedom(statistic))
+
+
+def _freedom(statistic: Any) -> float:
+    """Kish's degrees of freedom, at least 1 where there are any."""
+    freedom = statistic.freedom
+    return max(freedom, 1.0) if freedom > 0 else freedom
 
 
 def chosen(statistic: Any, o: Options) -> Estimate:
     """t from bootstrap samples on which the threshold is chosen again, if it was chosen on the
-    rows.
+    rows: around the value that is expected on other rows, as the value itself is too good.
 
     The error is at least that at the fixed threshold: a constraint on recall, for example, leaves
     recall itself no variation wherever the threshold lies. At an end of the range, for example if
@@ -230,12 +227,17 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     """
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-    return of_units(
-        statistic,
-        o,
+    around = closed_forms.ranged_t(
+        statistic.value_elsewhere,
         float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
-        CHOSEN,
+        freedom=_freedom(statistic),
+        n=statistic.n,
+        level=o.level,
+        ends=statistic.chosen.metric.ends,
+        method=CHOSEN,
     )
+    low, high = min(around.low, statistic.value), max(around.high, statistic.value)
+    return replace(around, value=statistic.value, low=low, high=high)
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:

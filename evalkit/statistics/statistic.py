@@ -17,10 +17,13 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, metric, score_kinds
+from evalkit.metrics.counts import RechosenCounts
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
 
+LEFT_IN = float(np.exp(-1))  # the weight of the rows' own value in Efron's .632 estimate
 TIMES = 2  # the mean weight: of few units each has much of the weight
 
 
@@ -313,8 +316,30 @@ class OfRows(Statistic):
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
+        return self.chosen.metric.kind.each(self.rechosen.sample)
+
+    @property
+    def rechosen(self) -> RechosenCounts:
+        """The counts of bootstrap samples, at thresholds that are chosen again on each."""
         redraw: Any = self.rows.redraw
-        return self.chosen.metric.kind.each(redraw())
+        return redraw()
+
+    @cached_property
+    def value_elsewhere(self) -> float:
+        """The value that is expected on other rows than those that chose the threshold: Efron's
+        .632 estimate.
+
+        On the rows that a sample leaves out, the metric lies as far below the whole table's as this
+        lies below the sample's own: the thresholds fit the chance of the sample and that of the
+        table equally well.
+        """
+        each = self.chosen.metric.kind.each
+        left_out = defined(2 * each(self.rechosen.whole) - self.bootstrap_values)
+        if not left_out.size:
+            return self.value
+        estimate = LEFT_IN * self.value + (1 - LEFT_IN) * float(left_out.mean())
+        inside = self.chosen.metric.low < estimate < self.chosen.metric.high
+        return estimate if inside else self.value
 
     @cached_property
     def value(self) -> float:

@@ -621,7 +621,7 @@ class Asked:
     costs: Costs
     alone: bool
 
-    def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
+    def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
         """A function that returns the counts on bootstrap samples, the same for all systems; None
         if the threshold is fixed.
         """
@@ -632,14 +632,14 @@ class Asked:
         drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
         return cache(partial(bootstrap.rechosen_counts_of_rows, rows, self.rule.choose, **drawn))
 
-    def redraw_table(self, c: counts.Counts) -> counts.Counts:
+    def redraw_table(self, c: counts.Counts) -> counts.RechosenCounts:
         """The counts on samples of independent rows of one system, from their table."""
         samples = self.settings.limits.bands
         return bootstrap.rechosen_counts_of_table(
             c, self.rule.choose, rng=self.rng, samples=samples
         )
 
-    def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.Counts:
+    def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.RechosenCounts:
         """The counts on the same samples, from the candidate thresholds and the weight by part of
         the units and candidate.
         """
