@@ -130,6 +130,21 @@ def test_blocked_tukey_of_two_systems_is_the_paired_t():
     assert multiplicity.blocked_tukey(values)[0, 1] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("freedom", [1, 2, 7, 1_000])
+def test_the_studentised_range_of_two_is_a_t_statistic(freedom):
+    q = np.array([0.01, 1.0, 3.0, 20.0, 300.0])
+    beyond = multiplicity.studentised_range_beyond(q, 2, freedom)
+    expected = 2 * stats.t.sf(q / np.sqrt(2), freedom)
+    assert beyond == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize(("k", "freedom"), [(3, 2), (3, 10), (10, 9), (20, 100), (50, 500)])
+def test_the_studentised_range_is_scipys(k, freedom):
+    q = np.array([0.5, 2.0, 3.9, 7.0])
+    beyond = multiplicity.studentised_range_beyond(q, k, freedom)
+    assert beyond == pytest.approx(stats.studentized_range.sf(q, k, freedom), abs=1e-8)
+
+
 def test_blocked_tukey_sees_what_the_one_way_test_does_not():
     g = np.random.default_rng(3)
     values = g.uniform(0, 1, (200, 1)) + g.normal(0, 0.03, (200, 3)) + [0, 0, 0.015]

@@ -51,16 +51,16 @@ def resampled_each(
     >>> bool((second == resampled_sums([[5], [7]], rng=rng(), resamples=3)).all())
     True
     """
-    sums, alike = dict[int, Floats](), dict[int, dict[int, Floats]]()
-    for place, columns in enumerate(tables):
-        rows = np.asarray(columns, float)
-        distinct, counts = _distinct(rows)
-        if 8 * len(distinct) < len(rows):
-            sums[place] = _counted_sums(distinct, counts, rng(), resamples)
+    arrays = [np.asarray(columns, float) for columns in tables]
+    sums = dict[int, Floats]()
+    for length in {len(rows) for rows in arrays}:
+        alike = {place: _distinct(rows) for place, rows in enumerate(arrays) if len(rows) == length}
+        if 8 * sum(len(distinct) for distinct, _ in alike.values()) < length:
+            for place, (distinct, counts) in alike.items():
+                sums[place] = _counted_sums(distinct, counts, rng(), resamples)
         else:  # sorted: the order of the units changes no sample
-            alike.setdefault(len(rows), {})[place] = np.repeat(distinct, counts, axis=0)
-    for group in alike.values():
-        sums |= _weighted_sums(group, rng(), resamples)
+            ordered = {place: np.repeat(*pair, axis=0) for place, pair in alike.items()}
+            sums |= _weighted_sums(ordered, rng(), resamples)
     return [sums[place] for place in range(len(sums))]
 
 

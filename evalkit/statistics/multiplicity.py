@@ -4,7 +4,6 @@ analyses.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -606,23 +605,47 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     The mean of each unit is removed first; without that (one-way) the test misses most paired
     differences. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
-    from scipy.integrate import IntegrationWarning
-    from scipy.stats import studentized_range
-
     table = _unit_table(values)
     n, k = table.shape
     mean = table.mean(axis=0)
     residual = table - mean - table.mean(axis=1, keepdims=True) + table.mean()
     freedom = (n - 1) * (k - 1)
     error = np.sqrt(float(np.sum(residual**2)) / freedom / n)
-    first, second = np.triu_indices(k, 1)  # each pair once: an integral takes 30 ms
+    first, second = np.triu_indices(k, 1)
     p = np.ones((k, k))
-    with warnings.catch_warnings():
-        # in a tail so far out that p is about 0
-        warnings.simplefilter("ignore", IntegrationWarning)
-        beyond = studentized_range.sf(np.abs(mean[first] - mean[second]) / error, k, freedom)
+    beyond = studentised_range_beyond(np.abs(mean[first] - mean[second]) / error, k, freedom)
     p[first, second] = p[second, first] = beyond
     return p
+
+
+S_NODES, Z_NODES = 161, 201  # of the trapezoids, whose error is then below 1e-12
+
+
+def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
+    """The probability that the range of k standard normal variables, divided by an independent
+    standard error with these degrees of freedom, exceeds each q.
+
+    Trapezoids over the logarithm of the standard error and over the largest variable: smooth
+    functions that vanish at both ends, for which they converge faster than any power.
+    scipy.stats.studentized_range takes 30 ms for each q.
+
+    >>> studentised_range_beyond(np.array([0.0, 3.877]), k=3, freedom=10).round(3)
+    array([1.  , 0.05])
+    """
+    from scipy.special import ndtr
+    from scipy.stats import chi2
+
+    ends = 0.5 * np.log([chi2.ppf(1e-17, freedom) / freedom, chi2.isf(1e-17, freedom) / freedom])
+    log_error, step = np.linspace(*ends, S_NODES, retstep=True)
+    squares = freedom * np.exp(2 * log_error)
+    weight = 2 * squares * chi2.pdf(squares, freedom) * step
+    z, z_step = np.linspace(-8.5, 8.5, Z_NODES, retstep=True)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * z_step
+    beyond = np.empty(len(q))
+    for i, width in enumerate(np.multiply.outer(q, np.exp(log_error))):
+        inside = k * (ndtr(z) - ndtr(z - width[:, None])) ** (k - 1) @ density
+        beyond[i] = weight @ (1 - inside)
+    return np.clip(beyond, 0.0, 1.0)
 
 
 def _unit_table(values: ArrayLike) -> Floats:
