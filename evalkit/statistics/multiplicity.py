@@ -618,7 +618,7 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     return p
 
 
-S_NODES, Z_NODES = 161, 201  # of the trapezoids, whose error is then below 1e-12
+S_NODES, Z_NODES = 241, 201  # of the trapezoids, whose error is then below 1e-12
 
 
 def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
@@ -635,12 +635,14 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
     from scipy.special import ndtr
     from scipy.stats import chi2
 
-    ends = 0.5 * np.log([chi2.ppf(1e-17, freedom) / freedom, chi2.isf(1e-17, freedom) / freedom])
-    log_error, step = np.linspace(*ends, S_NODES, retstep=True)
+    lowest = 0.5 * np.log(chi2.ppf(1e-17, freedom) / freedom)
+    highest = 0.5 * np.log(chi2.isf(1e-17, freedom) / freedom)
+    log_error = np.linspace(lowest, highest, S_NODES)
+    step = log_error[1] - log_error[0]
     squares = freedom * np.exp(2 * log_error)
     weight = 2 * squares * chi2.pdf(squares, freedom) * step
-    z, z_step = np.linspace(-8.5, 8.5, Z_NODES, retstep=True)
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * z_step
+    z = np.linspace(-8.5, 8.5, Z_NODES)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
     beyond = np.empty(len(q))
     for i, width in enumerate(np.multiply.outer(q, np.exp(log_error))):
         inside = k * (ndtr(z) - ndtr(z - width[:, None])) ** (k - 1) @ density
