@@ -142,7 +142,7 @@ def test_a_name_of_several_metrics_of_ranked_lists_is_refused_with_their_values(
 
 def test_values_that_cannot_be_computed_leave_the_definitions():
     frame = pd.DataFrame({"id": range(6), "label": list("abcabc"), "predicted": list("abbabc")})
-    with pytest.raises(ParameterError, match="'auc' has several meanings.* roc_auc_ovr") as error:
+    with pytest.raises(ParameterError, match=r"'auc' has several meanings.* roc_auc_ovr") as error:
         ek.classification(frame, metrics="auc")
     assert "=" not in str(error.value)
 
