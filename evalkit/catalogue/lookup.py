@@ -347,16 +347,25 @@ def markdown() -> str:
 
 
 def _table(metrics: list[Metric]) -> str:
-    head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
+    head = "| name | title | what it is | undefined where | equals | other names |"
+    rule = "|---|---|---|---|---|---|"
     at = {
         "may": lambda m: f"{m.name}[@k]",
         "must": lambda m: f"{m.before_cut}k",
         "never": lambda m: m.name,
     }
     cells = (
-        (f"`{at[m.cut](m)}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics
+        (
+            f"`{at[m.cut](m)}`",
+            m.title,
+            m.formula.replace("|", "\\|"),
+            m.undefined,
+            m.equals,
+            ", ".join(f"`{alias.replace('@', '@k')}`" for alias in m.aliases),
+        )
+        for m in metrics
     )
-    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells)])
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in cells)])
 
 
 # `err` is an error or the expected reciprocal rank

@@ -82,11 +82,11 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
         return c
     unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
     if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
-        c = _of_intervals(first, second, o) or c
+        c = intervals_apart(first, second, o) or c
     return within_range(c, metric.high - metric.low)
 
 
-def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
+def intervals_apart(first: Any, second: Any, o: Options) -> Comparison | None:
     """Compare two values that no row moves by MOVER of their own intervals; None if one of these
     has no limits.
     """
@@ -237,8 +237,12 @@ def _reached_apart(a: Any, b: Any, o: Options) -> Comparison:
     of one system that are known to reach the target and those of the other that may.
     """
     first, second = _Classes.of(a), _Classes.of(b)
+    same = a.decides_as(b)  # then one has the classes of the other, whichever these are
 
     def interval(level: float) -> Estimate:
+        if same:
+            known = first.known(level)
+            return _shares_apart(first.share(known), second.share(known), level)
         least = _shares_apart(
             first.share(first.known(level)), second.share(second.possible(level)), level
         )
