@@ -10,6 +10,7 @@ import pytest
 from sklearn import metrics as sk
 
 import evalkit as ek
+from evalkit.__main__ import main
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.parameters.kinds import SeveralMeanings
@@ -138,6 +139,13 @@ def test_a_name_of_several_metrics_of_ranked_lists_is_refused_with_their_values(
     for metric in ("hit_rate@10", "hit_ratio@10"):
         value = ek.ranking(metrics=metric, systems="lda_cosine").estimates["value"].item()
         assert re.search(rf"{metric} \([^)]*\) = {value:.4g} \(lda_cosine\)", str(error.value))
+
+
+def test_the_command_refuses_a_name_of_several_metrics_as_bad_input(tmp_path, capsys):
+    scores().to_csv(tmp_path / "scores.csv", index=False)
+    given = ["-p", "preds", str(tmp_path / "scores.csv"), "-p", "metrics", "PR AUC"]
+    assert main(["report", "classification", *given, "-o", str(tmp_path / "out")]) == 2
+    assert "'PR AUC' has several meanings" in capsys.readouterr().err
 
 
 def test_values_that_cannot_be_computed_leave_the_definitions():

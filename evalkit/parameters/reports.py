@@ -268,9 +268,8 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             try:
                 return study_of(p)
             except SeveralMeanings as refusal:
-                raise refusal.with_values(
-                    lambda names: study_of(replace(p, metrics=names))
-                ) from None
+                valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
+                raise ParameterError(str(valued)) from None
 
         study_of.__qualname__, read.__name__ = public, public
         read.__qualname__ = "read"  # by which a pickle finds it
