@@ -385,7 +385,7 @@ class Agreement(Smooth):
 
 
 @dataclass(frozen=True)
-class Reached(Kind):
+class ClassCoverage(Kind):
     """The share of the rows that are predicted as classes whose precision reaches a target.
 
     The influence of a row is that of the share of these classes, as if they were fixed.

@@ -222,21 +222,21 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
     )
 
 
-def _reached(statistic: Any, o: Options) -> Estimate:
+def _coverage_interval(statistic: Any, o: Options) -> Estimate:
     """From the lower limit of the share of the classes that are known to reach the target to the
     upper limit of the share of those that may.
     """
-    classes = _Classes.of(statistic)
+    classes = _PredictedClasses.of(statistic)
     low = estimate(classes.share(classes.known(o.level)), o).low
     high = estimate(classes.share(classes.possible(o.level)), o).high
     return Estimate(statistic.value, low, high, o.level, statistic.n, REACHED)
 
 
-def _reached_apart(a: Any, b: Any, o: Options) -> Comparison:
+def _coverage_test(a: Any, b: Any, o: Options) -> Comparison:
     """The test that inverts the interval from the least difference to the largest: of the classes
     of one system that are known to reach the target and those of the other that may.
     """
-    first, second = _Classes.of(a), _Classes.of(b)
+    first, second = _PredictedClasses.of(a), _PredictedClasses.of(b)
     same = a.decides_as(b)  # then one has the classes of the other, whichever these are
 
     def interval(level: float) -> Estimate:
@@ -263,7 +263,7 @@ def _shares_apart(a: Any, b: Any, level: float) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Classes:
+class _PredictedClasses:
     """The classes that a system predicts, beside a target for their precision.
 
     excess: of the precision above the target, times the root of the effective number of rows; it
@@ -277,7 +277,7 @@ class _Classes:
     count: int
 
     @classmethod
-    def of(cls, statistic: Any) -> "_Classes":
+    def of(cls, statistic: Any) -> "_PredictedClasses":
         c = labels.one_vs_rest(statistic.rows.confusion)
         precision, size, target = counts.precision(c), c.tp + c.fp, statistic.chosen.k
         if statistic.layout is not Layout.PLAIN:
@@ -403,7 +403,7 @@ INTERVALS = (
     Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
     Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), EVERY, interval_methods.delta, DELTA),
-    Rule(kinds.Reached, EVERY, _reached, REACHED),
+    Rule(kinds.ClassCoverage, EVERY, _coverage_interval, REACHED),
     Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
@@ -475,7 +475,7 @@ TESTS = (
     Rule(kinds.Loss, ROWS, methods.paired_t, "paired t"),
     Rule(kinds.PerUnit, ROWS, methods.flips, "sign flips"),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
-    Rule(kinds.Reached, EVERY, _reached_apart, "the test that inverts such limits"),
+    Rule(kinds.ClassCoverage, EVERY, _coverage_test, "the test that inverts such limits"),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule(
         (kinds.Share, kinds.Loss),
