@@ -39,9 +39,11 @@ CATALOGUE = """# Metrics
 
 <!-- made by make outputs from the catalogue -->
 
-A name takes a cut-off where `@k` is shown: `ndcg@10`. `map`, `mrr`, `p`, `r`, `success` and `rprec` are aliases.
-Different conventions have different names: `ndcg` and `ndcg_exp` are two metrics. The last column names the public tool
-whose result is equal.
+A name takes a cut-off where `@k` is shown: `ndcg@10`. Case, spaces, dashes and underscores are free, and a cut-off may
+stand as tools write it: `nDCG@10`, `NDCG_at_10`, `P_10`, `ROC AUC`; `neg_log_loss` is `log_loss`. Different conventions
+have different names: `ndcg` and `ndcg_exp` are two metrics. A name that several metrics of a table have, such as `HR@10`,
+`PR AUC` or `F1` of several classes, is refused with the definitions and the value of each on the data. The column
+*equals* names the public tool whose result is equal.
 
 """
 SPEED = "<!-- speed: made by make outputs from benchmarks/found -->\n", "<!-- end of speed -->"

@@ -57,7 +57,15 @@ SAMPLES = {
     "labels": (labelled(1), labelled(2)),
     "forecasts": (forecasts(1), forecasts(2)),
 }
-CUTS = {"top": 2, "pinball": 90, "fbeta": 0.5, "precision@": 0.1, "recall@": 0.1, "lift@": 0.1}
+CUTS = {
+    "top": 2,
+    "coverage": 0.5,
+    "pinball": 90,
+    "fbeta": 0.5,
+    "precision@": 0.1,
+    "recall@": 0.1,
+    "lift@": 0.1,
+}
 EVERY = [
     lookup.Chosen(metric, CUTS.get(name))
     for structure in SAMPLES
@@ -144,6 +152,7 @@ ROUGH = {  # of which a width lies further from that of resamples
     "break_even": 0.3,  # a step of few thresholds
     "ks": 0.25,
     "poisson_deviance": 0.3,  # skewed
+    "coverage@0.5": 1.0,  # wide where a class may reach it or not
 }
 
 

@@ -76,7 +76,7 @@ def test_a_comparison_of_one_system_is_refused(asked):
 @pytest.mark.parametrize(
     "parameter, message",
     [
-        ({"metrics": "ndgc@10"}, "unknown metric 'ndgc@10'.*did you mean 'ndcg'"),
+        ({"metrics": "ndgc@10"}, "unknown metric 'ndgc@10'.*did you mean 'ndcg@10'"),
         ({"metrics": "bpref@10"}, "bpref has no cut-off, got 'bpref@10'"),
         ({"metrics": "hit_ratio_k"}, "hit_ratio_k needs a cut-off"),
         ({"metrics": "ndcg@0"}, "a cut-off must be at least 1"),

@@ -139,7 +139,8 @@ def binary_by_user(base: float, spread: float = 1.0) -> Draw:
 
 CLASSES = (
     "accuracy,macro_f1,macro_recall,macro_precision,macro_f1_of_means,weighted_f1,balanced_accuracy,mcc,kappa,"
-    "weighted_precision,roc_auc_ovr,roc_auc_ovr_weighted,roc_auc_ovo_weighted,roc_auc_hand_till,map_classes,log_loss,brier"
+    "weighted_precision,roc_auc_ovr,roc_auc_ovr_weighted,roc_auc_ovo_weighted,roc_auc_hand_till,map_classes,log_loss,brier,"
+    "coverage@0.6"
 )
 SHARES = {"few": (0.45, 0.30, 0.15, 0.08, 0.02), "even": (0.4, 0.35, 0.25)}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.metrics import influence
+from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
@@ -382,6 +382,31 @@ class Agreement(Smooth):
 
     decided: ClassVar[bool] = True
     summed: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class ClassCoverage(Kind):
+    """The share of the rows that are predicted as classes whose precision reaches a target.
+
+    The influence of a row is that of the share of these classes, as if they were fixed.
+    """
+
+    target: float
+    decided: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
+
+    def share(self, classes: Bools) -> Share:
+        """The share of the rows that are predicted as some classes."""
+        return Share(lambda actual, predicted: (np.ones(len(actual), bool), classes[predicted]))
+
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The share."""
+        return labels.coverage(rows.confusion, self.target)
+
+    def effects(self, rows: Rows, k: int | None) -> Effects:
+        """The value and the influence of each row."""
+        classes = labels.coverage_by_class(rows.confusion, self.target) > 0
+        return self.share(classes).effects(rows, k)
 
 
 # Of another metric --------------------------------------------------------------------------------

@@ -8,9 +8,12 @@ different names.
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +31,7 @@ from evalkit.catalogue.tables import (
     RANKINGS,
 )
 from evalkit.names import usual
-from evalkit.parameters.kinds import NO_METRIC, NUMBER, did_you_mean
+from evalkit.parameters.kinds import NO_METRIC, NUMBER, SeveralMeanings, did_you_mean
 from evalkit.parameters.reports import Shared
 
 TABLES: dict[str, dict[str, Metric]] = {
@@ -44,49 +47,171 @@ HEADS: dict[str, str] = TEXTS["heads"]
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
-NAMED = re.compile(r"\s*(\w+)\s*(?:([@^])\s*(.*?))?\s*")
+NAMED = re.compile(r"\s*([^@^]+?)\s*(?:([@^])\s*(?:k\s*=\s*)?(.*?))?\s*")
+NUMBERED = re.compile(r"(\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(\d+(?:\.\d+)?)(\D*)")
+LONG = 7  # letters of a word in which a wrong one can be told from another metric
+CLOSE = 0.8
 TABLE = RANKINGS
-ALIASES: dict[str, str] = TEXTS["aliases"]
+BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
+# each that is no metric's own name, with the first of its metrics
+ALIASES: dict[str, str] = {}
+for _metric in chain(*(table.values() for table in TABLES.values())):
+    for _alias in {alias.rstrip("@") for alias in _metric.aliases}.difference(BEST):
+        ALIASES.setdefault(_alias, _metric.name)
 
 
 def find(name: Any, structure: str) -> Chosen:
-    """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
+    """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
+    `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
 
     An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean`
     and its like declare. Raises ParameterError for an unknown name, a cut-off that the metric lacks
-    or needs, or one below 1.
+    or needs, or one below 1, and SeveralMeanings for a name of several metrics.
 
-    >>> find("map", "rankings").label
-    'average_precision'
+    >>> find("map", "rankings").label, find("NDCG_cut_10", "rankings").label
+    ('average_precision', 'ndcg@10')
     """
     if not of_catalogue(name):
         return _own(_loaded(name), structure)
-    match, known = NAMED.fullmatch(name), TABLES[structure]
-    base = _base(match) if match else ""
-    base = base if base in known else ALIASES.get(base, base)
-    # beside the metric without a number
-    base = f"{base}@" if match and match[2] and f"{base}@" in known else base
     if (file := name.strip(" :")).endswith(".py"):
         raise ParameterError(
             f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
         )
-    if not match or base not in known:
-        own = next((own for own, table in TABLES.items() if base in table), None)
-        near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        if own:
-            kinds = f"{HEADS[own]}, the input is read as {HEADS[structure]}".lower()
-            hint = f"; it is a metric of {kinds}{READ_AS.get(structure, '')}"
-        cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
-        raise ParameterError(
-            f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}"
-        )
-    return _checked(known[base], _cut(match[3], name, known[base]), name)
+    found = meanings(name, structure) or _negated(name, structure)
+    if not found:
+        raise ParameterError(_unknown(name, structure))
+    if len(found) == 1:
+        return found[0]
+    definitions = {chosen.label: chosen.metric.formula for chosen in found}
+    raise SeveralMeanings(name, definitions)
 
 
-def _base(match: re.Match[str]) -> str:
-    """The name before the cut-off; that of a metric which is written with a ^ ends with it."""
-    return f"{match[1].lower()}{'^' if match[2] == '^' else ''}"
+class Spelling(NamedTuple):
+    """A name reduced to its letters and digits, which may end with @ or ^, and the cut-off."""
+
+    letters: str
+    cut: str | None = None
+
+
+def _letters(name: str) -> str:
+    """The lower-case letters and the digits of a name.
+
+    >>> _letters("F0.5-Score"), _letters("precision@")
+    ('f05score', 'precision@')
+    """
+    plain = unicodedata.normalize("NFKC", name).lower()
+    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", plain)
+
+
+def _spellings(name: str) -> Iterator[Spelling]:
+    """What a name may mean, the likeliest first: a number in it may be a cut-off.
+
+    >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
+    ['p10 None', 'p@ 10', 'p 10']
+    """
+    match = NAMED.fullmatch(name)
+    if match is None:
+        return
+    if match[2] != "@":
+        yield Spelling(_letters(name).rstrip("^"))
+    if match[2] == "^":
+        yield Spelling(_letters(f"{match[1]}^"), match[3])
+    if match[2] == "@":
+        yield Spelling(_letters(f"{match[1]}@"), match[3])
+        yield Spelling(_letters(match[1]), match[3])
+    elif number := NUMBERED.fullmatch(name):
+        yield Spelling(_letters(f"{number[1]}{number[3]}@"), number[2])
+        yield Spelling(_letters(f"{number[1]}{number[3]}"), number[2])
+
+
+@cache
+def _rows(structure: str) -> Mapping[str, tuple[Metric, ...]]:
+    """The metrics that each name of a structure may mean: its own name alone, or all of an
+    alias.
+    """
+    table = TABLES[structure]
+    rows: dict[str, tuple[Metric, ...]] = {}
+    for metric in table.values():
+        for alias in map(_letters, metric.aliases):
+            rows[alias] = (*rows.get(alias, ()), metric)
+    return rows | {_letters(name): (metric,) for name, metric in table.items()}
+
+
+def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
+    """The metrics of a structure that a name may mean; raises ParameterError for a wrong
+    cut-off.
+
+    >>> [chosen.label for chosen in meanings("HR@10", "rankings")]
+    ['hit_rate@10', 'hit_ratio@10']
+    """
+    rows = _rows(structure)
+    spelled = next((one for one in _spellings(name) if one.letters in rows), None)
+    if spelled is None:
+        return ()
+    return tuple(
+        _checked(metric, _cut(spelled.cut, name, metric), name) for metric in rows[spelled.letters]
+    )
+
+
+def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
+    """The error whose negative a scorer of scikit-learn is, such as neg_log_loss."""
+    error = name.lower().strip().removeprefix("neg_")
+    found = meanings(error, structure) if error != name else ()
+    return tuple(chosen for chosen in found if chosen.metric.best == "low")
+
+
+def _unknown(name: str, structure: str) -> str:
+    """The message for an unknown name, with what may have been meant."""
+    known = TABLES[structure]
+    cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
+    message = f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}"
+    if beside := TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0])):
+        return f"{message}; {beside}"
+    for other in TABLES:
+        letters = [spelled.letters for spelled in _spellings(name)]
+        if any(one in _rows(other) for one in letters):
+            kinds = f"{HEADS[other]}, the input is read as {HEADS[structure]}".lower()
+            return f"{message}; it is a metric of {kinds}{READ_AS.get(structure, '')}"
+    near = misspelled(name, [*known, *chain(*(metric.aliases for metric in known.values()))])
+    return f"{message}; did you mean {near!r}?" if near else message
+
+
+def misspelled(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a name is a slip of, with its cut-off: letters in another order, or some
+    wrong in a long word. None if nothing is close enough to be the same thing.
+
+    >>> misspelled("ndgc@10", ["ndcg", "dcg"]), misspelled("msle", ["mse"])
+    ('ndcg@10', None)
+    """
+    base, at, cut = name.lower().strip().partition("@")
+    names = [one for one in known if "@" not in one]
+    words = {word for one in [*names, *KNOWN] for word in one.split("_")}
+    slips = [word for word in base.split("_") if word not in words]
+    if len(slips) != 1:
+        return None
+    alike = [word for word in sorted(words) if sorted(word) == sorted(slips[0])]
+    if len(slips[0]) >= LONG:
+        alike += difflib.get_close_matches(slips[0], words, n=1, cutoff=CLOSE)
+    mended = (base.replace(slips[0], word) for word in alike)
+    return next((f"{one}{at}{cut}" for one in mended if one in names), None)
+
+
+def label_of(what: str, name: str, metrics: Iterable[Chosen]) -> str:
+    """The label of the metric of a report that a name stands for.
+
+    what: the parameter, for errors. Raises ParameterError if the report has no such metric.
+    """
+    metrics = tuple(metrics)
+    labels = [chosen.label for chosen in metrics]
+    if name in labels:
+        return name
+    for structure in {chosen.metric.structure for chosen in metrics}.intersection(TABLES):
+        found = [one.label for one in meanings(name, structure) if one.label in labels]
+        if len(found) == 1:
+            return found[0]
+    near = misspelled(name, labels)
+    hint = f" (did you mean {near!r}?)" if near else ""
+    raise ParameterError(f"{what} must be one of {', '.join(labels)}, got {name!r}{hint}")
 
 
 def of_draws(name: Any) -> bool:
@@ -95,8 +220,8 @@ def of_draws(name: Any) -> bool:
     >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
     (True, False, False)
     """
-    match = NAMED.fullmatch(name) if of_catalogue(name) else None
-    return bool(match and match[2] and _base(match) in DRAWS)
+    spelled = _spellings(name) if of_catalogue(name) else ()
+    return any(one.cut is not None and one.letters in DRAWS for one in spelled)
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
@@ -147,7 +272,7 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
         )
         known = f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
         raise ParameterError(f"metrics: {takes} {known}{near}")
-    if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
+    if any(own.name in table for table in TABLES.values()):
         raise ParameterError(
             f"metrics: {own.name} is a metric of the catalogue; give yours another name"
         )
@@ -222,20 +347,29 @@ def markdown() -> str:
 
 
 def _table(metrics: list[Metric]) -> str:
-    head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
+    head = "| name | title | what it is | undefined where | equals | other names |"
+    rule = "|---|---|---|---|---|---|"
     at = {
         "may": lambda m: f"{m.name}[@k]",
         "must": lambda m: f"{m.before_cut}k",
         "never": lambda m: m.name,
     }
     cells = (
-        (f"`{at[m.cut](m)}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics
+        (
+            f"`{at[m.cut](m)}`",
+            m.title,
+            m.formula.replace("|", "\\|"),
+            m.undefined,
+            m.equals,
+            ", ".join(f"`{alias.replace('@', '@k')}`" for alias in m.aliases),
+        )
+        for m in metrics
     )
-    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells)])
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in cells)])
 
 
-UNCLEAR = {"err", "top"}  # `err` is an error or the expected reciprocal rank
-BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
+# `err` is an error or the expected reciprocal rank
+UNCLEAR = {"err", "top", "coverage", "hr", "nd", "l1", "l2", "sens", "spec"}
 CATALOGUE = BEST | {alias: BEST[name] for alias, name in ALIASES.items()}
 KNOWN = {
     name: best
@@ -315,13 +449,11 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     ['low', 'high']
     """
     metrics = tuple(metrics)
-    labels = [chosen.label for chosen in metrics]
-    low = {name for name in p.lower_is_better if name != NO_METRIC}
-    for name in sorted(low.difference(labels)):
-        raise ParameterError(
-            f"lower_is_better: there is no metric {name!r}{did_you_mean(name, labels)}, the input "
-            f"has {', '.join(labels)}"
-        )
+    low = {
+        label_of("lower_is_better", name, metrics)
+        for name in p.lower_is_better
+        if name != NO_METRIC
+    }
     otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
     return tuple(_with_direction(chosen, low, otherwise) for chosen in metrics)
 

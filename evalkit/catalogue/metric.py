@@ -30,7 +30,9 @@ class Metric:
     grade first among equal scores gives the metric's highest value. needs: "", "scores",
     "probabilities" or "scores of units". columns: further columns of the input that it is
     computed from. plain: what it measures in plain words, with {k} or {top} for the cut-off;
-    empty if the formula says it. unit: of measurement: "1" for a pure number, "actual" for that
+    empty if the formula says it. title: the name that people say. aliases: other names of it, with
+    an @ at the end those that it has with a cut-off; an alias of several metrics is ambiguous.
+    unit: of measurement: "1" for a pure number, "actual" for that
     of the actual values, "nats", a column; empty if it is not known. kind_at: the kind at the
     number above 0 behind the @, such as 0.5, of a metric that has one instead of a cut-off.
     """
@@ -51,6 +53,8 @@ class Metric:
     needs: str = ""
     columns: tuple[str, ...] = ()
     plain: str = ""
+    title: str = ""
+    aliases: tuple[str, ...] = ()
     unit: str = "1"
     kind_at: Callable[[float], Kind] | None = None
 
@@ -105,9 +109,11 @@ TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").dec
 def described(name: str, structure: str, kind: Kind) -> Metric:
     """The row of a metric, from metrics.toml and its kind."""
     row = TEXTS[structure][name]
-    return Metric(
-        name.removesuffix("@"), structure, kind, **row | {"columns": tuple(row.get("columns", ()))}
-    )
+    lists = {
+        "columns": tuple(row.get("columns", ())),
+        "aliases": tuple(row.get("aliases", "").split()),
+    }
+    return Metric(name.removesuffix("@"), structure, kind, **row | lists)
 
 
 def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:

@@ -16,6 +16,7 @@ from evalkit.catalogue import score_kinds as scores
 from evalkit.catalogue.kinds import (
     Agreement,
     Centre,
+    ClassCoverage,
     Effects,
     Loss,
     PerUnit,
@@ -485,6 +486,7 @@ CLASSES = rows_of(
         "mcc": _table(labels.mcc),
         "kappa": _table(labels.kappa),
         "kappa_quadratic": _table(labels.kappa_quadratic),
+        "coverage": numbered("coverage", "classes", ClassCoverage),
         "top": Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)),
         "roc_auc_ovr": _one_vs_rest(ROC_AUC),
         "roc_auc_hand_till": Combined(ROC_AUC, _pairs, classed=True, whole=False),

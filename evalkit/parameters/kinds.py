@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import InputError, ParameterError
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 MOST = 10  # unknown names that a message lists
@@ -64,6 +64,40 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'x'?)" for the known name closest to `name`, or nothing if none is close."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+class SeveralMeanings(ParameterError):
+    """A name of several metrics. definitions: of each of these, by the name that it has alone."""
+
+    def __init__(
+        self, name: str, definitions: Mapping[str, str], values: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.definitions = definitions
+        meanings = "; ".join(
+            f"{label} ({definition}){(values or {}).get(label, '')}"
+            for label, definition in definitions.items()
+        )
+        super().__init__(f"metrics: {name!r} has several meanings, choose one: {meanings}")
+
+    def with_values(self, study_of: Callable[[tuple[str, ...]], Any]) -> "SeveralMeanings":
+        """The same refusal with the value of each metric for each system, if they can be computed.
+
+        study_of: the study of the input with these metrics.
+        """
+        try:
+            study = study_of(tuple(self.definitions))
+            values = {
+                chosen.label: " = "
+                + ", ".join(
+                    f"{study.estimate(chosen, system).value:.4g} ({system})"
+                    for system in study.systems[:MOST]
+                )
+                for chosen in study.settings.metrics
+            }
+        except InputError:
+            return self
+        return SeveralMeanings(self.name, self.definitions, values)
 
 
 # Text that stands for a value ---------------------------------------------------------------------

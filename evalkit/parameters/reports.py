@@ -32,6 +32,7 @@ from evalkit.parameters.kinds import (
     Costs,
     Parameter,
     ParameterKind,
+    SeveralMeanings,
     Threshold,
     a_number,
     a_size,
@@ -263,7 +264,12 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
                 raise TypeError(f"{public}() takes {most}")
             bound = signature.bind(*data, **arguments).arguments
             _refuse_none(report, bound)
-            return study_of(report.of(bound))
+            p: Any = report.of(bound)
+            try:
+                return study_of(p)
+            except SeveralMeanings as refusal:
+                valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
+                raise ParameterError(str(valued)) from None
 
         study_of.__qualname__, read.__name__ = public, public
         read.__qualname__ = "read"  # by which a pickle finds it

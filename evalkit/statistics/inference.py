@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import kinds, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
+from evalkit.catalogue.tables import PRECISION, against_rest
+from evalkit.metrics import counts, labels
 from evalkit.statistics import closed_forms, interval_methods, intervals, methods, significance
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options
@@ -80,11 +82,11 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
         return c
     unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
     if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
-        c = _of_intervals(first, second, o) or c
+        c = intervals_apart(first, second, o) or c
     return within_range(c, metric.high - metric.low)
 
 
-def _of_intervals(first: Any, second: Any, o: Options) -> Comparison | None:
+def intervals_apart(first: Any, second: Any, o: Options) -> Comparison | None:
     """Compare two values that no row moves by MOVER of their own intervals; None if one of these
     has no limits.
     """
@@ -220,6 +222,97 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
     )
 
 
+def _coverage_interval(statistic: Any, o: Options) -> Estimate:
+    """From the lower limit of the share of the classes that are known to reach the target to the
+    upper limit of the share of those that may.
+    """
+    classes = _PredictedClasses.of(statistic)
+    low = estimate(classes.share(classes.known(o.level)), o).low
+    high = estimate(classes.share(classes.possible(o.level)), o).high
+    return Estimate(statistic.value, low, high, o.level, statistic.n, REACHED)
+
+
+def _coverage_test(a: Any, b: Any, o: Options) -> Comparison:
+    """The test that inverts the interval from the least difference to the largest: of the classes
+    of one system that are known to reach the target and those of the other that may.
+    """
+    first, second = _PredictedClasses.of(a), _PredictedClasses.of(b)
+    same = a.decides_as(b)  # then one has the classes of the other, whichever these are
+
+    def interval(level: float) -> Estimate:
+        if same:
+            known = first.known(level)
+            return _shares_apart(first.share(known), second.share(known), level)
+        least = _shares_apart(
+            first.share(first.known(level)), second.share(second.possible(level)), level
+        )
+        largest = _shares_apart(
+            first.share(first.possible(level)), second.share(second.known(level)), level
+        )
+        return Estimate(a.value - b.value, least.low, largest.high, level, a.n, REACHED)
+
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=REACHED)
+
+
+def _shares_apart(a: Any, b: Any, level: float) -> Estimate:
+    """The difference of two shares of the same rows."""
+    if a.layout is Layout.PLAIN:
+        return intervals.tango(*a.only(b), level=level)
+    error, freedom = a.spread_from(b).error, max(a.freedom, 1.0)
+    return significance.ByT(a.value - b.value, error, a.n, freedom, "").interval(level)
+
+
+@dataclass(frozen=True, eq=False)
+class _PredictedClasses:
+    """The classes that a system predicts, beside a target for their precision.
+
+    excess: of the precision above the target, times the root of the effective number of rows; it
+    is the statistic of the score test times the deviation of one row. count: of the classes that
+    are predicted; all hold together at a level (Šidák).
+    """
+
+    statistic: Any
+    excess: Floats
+    deviation: float
+    count: int
+
+    @classmethod
+    def of(cls, statistic: Any) -> "_PredictedClasses":
+        c = labels.one_vs_rest(statistic.rows.confusion)
+        precision, size, target = counts.precision(c), c.tp + c.fp, statistic.chosen.k
+        if statistic.layout is not Layout.PLAIN:
+            size = np.array([_effective(statistic, place) for place in range(len(size))])
+        deviation = float(np.sqrt(target * (1 - target)))
+        excess = np.nan_to_num((precision - target) * np.sqrt(size))
+        return cls(statistic, excess, deviation, int(np.count_nonzero(size)))
+
+    def reach(self, level: float) -> float:
+        """How far the excess of a class may be from its true one."""
+        return intervals.normal_quantile(level ** (1 / max(self.count, 1))) * self.deviation
+
+    def known(self, level: float) -> Bools:
+        """The classes that reach the target at this level, also at the lower limit."""
+        return self.excess > self.reach(level)
+
+    def possible(self, level: float) -> Bools:
+        """The classes that may reach the target."""
+        return self.excess >= -self.reach(level)
+
+    def share(self, classes: Bools) -> Any:
+        """The share of the rows that are predicted as some classes."""
+        chosen = self.statistic.chosen
+        share = replace(chosen.metric, kind=chosen.metric.kind.share(classes), kind_at=None)
+        return replace(self.statistic, chosen=Chosen(share))
+
+
+def _effective(statistic: Any, place: int) -> float:
+    """The number of independent rows whose precision varies as that of a predicted class."""
+    rows = against_rest(statistic.rows, place)
+    precision = replace(statistic, chosen=Chosen(PRECISION), rows=rows)
+    share, error = precision.value, precision.spread.error
+    return share * (1 - share) / error**2 if error > 0 else precision.fewest
+
+
 # The table ----------------------------------------------------------------------------------------
 
 
@@ -250,6 +343,7 @@ UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
 EVERY = (*ROWS, *UNITS)
 PARTS = (Combined, Harmonic)  # kinds that combine other metrics
 
+REACHED = "limits of the shares of the classes that are known to reach the precision, and that may"
 SAMPLES = "error from bootstrap samples on each of which the threshold is chosen again"
 DELTA = "delta method"
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
@@ -309,6 +403,7 @@ INTERVALS = (
     Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
     Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), EVERY, interval_methods.delta, DELTA),
+    Rule(kinds.ClassCoverage, EVERY, _coverage_interval, REACHED),
     Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
@@ -380,6 +475,7 @@ TESTS = (
     Rule(kinds.Loss, ROWS, methods.paired_t, "paired t"),
     Rule(kinds.PerUnit, ROWS, methods.flips, "sign flips"),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
+    Rule(kinds.ClassCoverage, EVERY, _coverage_test, "the test that inverts such limits"),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule(
         (kinds.Share, kinds.Loss),

@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from evalkit import report, system
 from evalkit.arrays import InputError, ParameterError, ratio
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.names import usual
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import DATA, choice, did_you_mean, written
+from evalkit.parameters.kinds import DATA, did_you_mean, written
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
@@ -153,8 +154,9 @@ class Diff(Shown, Study):
         partner = partners(old.words["system"], new.words["system"], p.pairs)
         of = {(f"{NEW}{name}", f"{OLD}{was}"): (was, name) for name, was in partner.items()}
         shared = [label for label in new.metrics if label in old.metrics]
+        metrics = [new.chosen(label) for label in shared]
         labels = [
-            str(choice("metrics that both reports have", name, shared)) for name in p.metrics
+            lookup.label_of("metrics that both reports have", name, metrics) for name in p.metrics
         ] or shared
         every = {
             label: {pair: Joined.of(files[-2:], label, names) for pair, names in of.items()}

@@ -351,15 +351,8 @@ def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, 
     if label is None:
         return [(study, study.primary) for study in studies]
     every = [(study, chosen) for study in studies for chosen in study.settings.metrics]
-    labels, (name, at, cut) = (
-        dict.fromkeys(chosen.label for _, chosen in every),
-        label.partition("@"),
-    )
-    asked = choice(
-        "the metric",
-        label if label in labels else f"{lookup.ALIASES.get(name, name)}{at}{cut}",
-        [*labels],
-    )
+    metrics = dict.fromkeys(chosen for _, chosen in every)
+    asked = lookup.label_of("the metric", label, metrics)
     return [(study, chosen) for study, chosen in every if chosen.label == asked]
 
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Proportion, Ratio
+from evalkit.catalogue.kinds import ClassCoverage, Kind, Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
@@ -458,6 +458,9 @@ class Joined:
         if inference.method(first).test is methods.no_test:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
+        if isinstance(metric.kind, ClassCoverage):
+            apart = inference.intervals_apart(first, second, o)
+            return apart or methods.no_test(first, second, o)
         plain = Layout.PLAIN in (first.layout, second.layout)
         biased = isinstance(metric.kind, Order) and metric.kind.biased
         if biased and plain and not self.common.size:
