@@ -223,10 +223,9 @@ def chosen(statistic: Any, o: Options) -> Estimate:
 
     The error is at least that at the fixed threshold: a constraint on recall, for example, leaves
     recall itself no variation wherever the threshold lies. At an end of the range, for example if
-    every row above a threshold is a hit, samples do not vary, and Wilson's limits are used.
+    every row above the threshold is a hit, few samples or none vary: there the limits are no closer
+    than Wilson's.
     """
-    if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
-        return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
     around = closed_forms.ranged_t(
         statistic.value_elsewhere,
         float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
@@ -237,6 +236,9 @@ def chosen(statistic: Any, o: Options) -> Estimate:
         method=CHOSEN,
     )
     low, high = min(around.low, statistic.value), max(around.high, statistic.value)
+    if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
+        wilson = ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
+        low, high = min(low, wilson.low), max(high, wilson.high)
     return replace(around, value=statistic.value, low=low, high=high)
 
 
