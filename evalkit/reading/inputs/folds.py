@@ -18,6 +18,7 @@ from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
+from evalkit.reading.inputs.aligned import RoleColumn
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Precision, ValueRule
@@ -270,7 +271,7 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
-def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
+def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     """The columns of a part of predictions by role. Raises one InputError for all that are missing
     or ambiguous.
     """
@@ -280,16 +281,18 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
     )
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
-    paired = "system" in columns and "id" in columns
-    sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
-    return aligned.Layout(
-        {role: Field(columns[role]) for role in sides}
-        | {"label": Field(columns["label"], rules.MEASURED)},
-        {None: {"score": Field(columns["score"], rules.MEASURED)}},
-        id=columns["id"] if paired else None,
-        listed=None if paired else columns.get("id"),
-        system=columns.get("system"),
-        within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
+    is_paired = "system" in columns and "id" in columns
+    sides = [role for role in ("group", "time", "fold", "repeat") if role in columns]
+    named = {"id" if is_paired else aligned.UNPAIRED_ID: "id", "system": "system"}
+    shared = {role: column for role, column in named.items() if column in columns}
+    shared |= {role: role for role in sides}
+    return aligned.ColumnLayout(
+        (
+            *(RoleColumn(role, Field(columns[name])) for role, name in shared.items()),
+            RoleColumn("label", Field(columns["label"], rules.MEASURED)),
+            RoleColumn("score", Field(columns["score"], rules.MEASURED), 0),
+        ),
+        within=tuple(role for role in ("fold", "repeat") if role in columns) if is_paired else (),
     )
 
 
@@ -332,7 +335,7 @@ def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
     for role in within:
         column = rows.shared[role]
         key = key * len(column.names) + column.code
-    if (twice := aligned.repeated(key, np.arange(key.size))) is not None:
+    if (twice := tables.paired(key, np.zeros_like(key), 1).again) is not None:
         again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
         hint = (
             ""

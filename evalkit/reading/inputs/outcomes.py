@@ -20,7 +20,13 @@ from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, unit_columns
-from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
+from evalkit.reading.inputs.aligned import (
+    NONE,
+    Aligned,
+    ColumnLayout,
+    PredictionTable,
+    RoleColumn,
+)
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
@@ -28,12 +34,13 @@ from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
 LABEL = Role.declared("label", required=True, plain=canonical)
+PREDICTED = Role.declared("predicted", plain=canonical)
 ROLES = (
     ID,
     SYSTEM,
     LABEL,
     Role.declared("score", own=True, required=True),
-    Role.declared("predicted"),
+    PREDICTED,
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
@@ -188,7 +195,7 @@ class Predicted(PredictionTable):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
-    def layout(self, part: parts.Part) -> Layout:
+    def layout(self, part: parts.Part) -> ColumnLayout:
         if self.kind == "binary":
             return self.by_system(part, BINARY)
         scores = _scores(part)
@@ -197,28 +204,32 @@ class Predicted(PredictionTable):
             needed.append("predicted")
         roles = self.mappings[part].resolved(needed)
         shared = self.shared((LABEL, WEIGHT), roles)
-        own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
+        own = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         if self.kind == "multi-label":
             _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-            shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
-            shared.pop("label", None)
+            shared = [column for column in shared if column.role != "label"]
+            shared += [
+                RoleColumn(f"true {name[2:]}", Field(f"y_{name[2:]}", rules.FLAGS))
+                for name in scores
+            ]
         elif "predicted" in roles:
-            own = {"predicted": Field(roles["predicted"], plain=canonical), **own}
-        return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
+            own = [RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0), *own]
+        named = [role for role in ("id", "system") if role in roles]
+        return ColumnLayout((*aligned.named_columns(named, roles), *shared, *own))
 
-    def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
+    def _with_decisions(self, part: parts.Part, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be
         filled in, or the only one of each system, if every system has one.
         """
         named = self.columns.get("predicted")
-        own = {}
-        for system, fields in layout.own.items():
+        rule = rules.TEXT if named else rules.ANY
+        decisions = []
+        for i, system in enumerate(layout.systems or [""]):
             columns = [named] if named else decisions_beside(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            decided = Field(columns[0], rules.TEXT if named else rules.ANY, canonical)
-            own[system] = {**fields, "predicted": decided}
-        return replace(layout, own=own)
+            decisions.append(RoleColumn("predicted", Field(columns[0], rule, canonical), i))
+        return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
@@ -236,12 +247,12 @@ class Predicted(PredictionTable):
         return _binary(rows, self.positive, first, self.columns.get("predicted"))
 
 
-def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
+def decisions_beside(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
     """The columns without another role that are named as decisions: of the system, or of the only
     one.
     """
-    names = {f"{name}_{unit_columns.key(system or '')}" for name in DECISIONS}
-    if len(layout.own) == 1:
+    names = {f"{name}_{unit_columns.key(system)}" for name in DECISIONS}
+    if len(layout.systems) < 2:
         names |= {*DECISIONS}
     used = {field.column for field in layout.fields.values()}
     return [name for name in columns if name not in used and unit_columns.key(name) in names]

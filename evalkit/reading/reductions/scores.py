@@ -19,7 +19,7 @@ from evalkit.limits import USUAL, Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, Query, checked, profile
-from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
@@ -30,7 +30,7 @@ LABELS, GROUPS = (
     10_000,
     2**20,
 )
-LABEL, WEIGHT = "text label", "number weight"
+LABEL, WEIGHT = "label", "weight"
 Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
 
 
@@ -94,9 +94,8 @@ class Predictions:
         return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
 
     def _key(self, system: str, role: str) -> str:
-        return aligned.own_key(
-            system if self.table.wide else None, role, self.table.schema.own[role][0]
-        )
+        number = self.table.systems.index(system) if self.table.wide else 0
+        return rules.column_key(role, number)
 
     @property
     def scored(self) -> bool:
@@ -123,19 +122,16 @@ class Predictions:
         """The float type of each role of a system that is used: the widest of the parts that have
         some.
         """
-        key, each = (
-            system if self.table.wide else None,
-            zip(self.table.pieces, self.profiles, strict=True),
-        )
+        each = zip(self.table.pieces, self.profiles, strict=True)
         held = [
             piece
             for piece, rows in each
             if self.table.wide or any(row["system"] == system for row in rows)
         ]
-        roles = self.table.schema.said
+        keys = [self._key(system, role) for role in self.table.schema.said]
         return [
-            rules.widest(rules.of(p.part, p.layout.own[key][role].column) for p in held)
-            for role in roles
+            rules.widest(rules.of(piece.part, piece.layout.fields[key].column) for piece in held)
+            for key in keys
         ]
 
     @cached_property
@@ -187,7 +183,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row
     )
     label = [quote(LABEL)] if LABEL in fields else []
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
-    by = [*label, *([system] if piece.layout.system else [])]
+    by = [*label, *([system] if "system" in fields else [])]
     stored = piece.part.counted is not None and engine.dialect.row_number is not None
     if stored and by == label and not parted:
         rows = _stated(engine, piece.chosen, [f"{system} AS system", *ends], label)
@@ -333,7 +329,7 @@ def _other(
     """Place and text of the first row with a text that is none of the classes."""
     if not (others := [text for text in texts if _field(t, role).plain(text) not in names]):
         return None
-    at = t.engine.dialect.quote(f"text {role}")
+    at = t.engine.dialect.quote(role if role in t.schema.shared else rules.column_key(role, 0))
     condition = f"{at} IN ({', '.join(map(t.engine.dialect.literal, others))})"
     _, place, text = t.where(condition, at, 1)[0]
     return place, text

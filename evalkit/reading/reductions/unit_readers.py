@@ -20,6 +20,7 @@ from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import counted
 from evalkit.reading.inputs import aligned
+from evalkit.reading.inputs.aligned import ColumnLayout, RoleColumn
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.reductions import blocks
@@ -108,19 +109,21 @@ def _numbered(rows: "pa.Table") -> "pa.Table":
     return rows.select(columns).append_column(ID, numbers)
 
 
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> ColumnLayout:
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
     columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
         ["label", SCORE]
     )
-    shared = {f"attribute {name}": rules.Field(name, rules.ANY) for name in units}
-    return aligned.Layout(
-        shared | aligned.shared_of([LABEL], columns),
-        {None: {SCORE: rules.Field(columns[SCORE], rules.PROBABILITIES)}},
-        id=columns.get("id"),
-        system=columns.get("system"),
+    naming = [role for role in ("id", "system") if role in columns]
+    return ColumnLayout(
+        (
+            *aligned.named_columns(naming, columns),
+            *(RoleColumn(f"attribute {name}", rules.Field(name, rules.ANY)) for name in units),
+            *aligned.shared_columns([LABEL], columns),
+            RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
+        )
     )
 
 
@@ -396,7 +399,8 @@ def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
         names = tuple(f"row {number}" for number in range(1, len(rows) + 1))
         return names if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
-    again = aligned.repeated(codes(systems)[0], np.arange(len(systems)))
+    code = codes(systems)[0]
+    again = tables.paired(code, np.zeros_like(code), 1).again
     if again is not None:
         part, row = rows.locate(again)
         got = f"got {systems[again]!r} again{at(row)}"

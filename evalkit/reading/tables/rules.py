@@ -155,6 +155,10 @@ class Role:
         """A role of `roles.toml`, with the rules of its content there."""
         return cls(name, CONTENT[facts("roles")[name]["content"]], own, required, plain)
 
+    def field(self, column: str) -> "Field":
+        """A column of this role."""
+        return Field(column, self.rules, self.plain)
+
 
 @dataclass(frozen=True)
 class Field:
@@ -204,6 +208,11 @@ class Field:
 
 
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
+
+
+def column_key(role: str, system: int) -> str:
+    """The name, while it is read, of a column that a system has of its own."""
+    return f"{role} {system}"
 
 
 def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:

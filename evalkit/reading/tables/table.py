@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -205,6 +205,36 @@ def _large(block: Any) -> Any:
 
     indices, texts = block.indices.cast(pa.int32()), block.dictionary.cast(pa.large_string())
     return pa.DictionaryArray.from_arrays(indices, texts)
+
+
+class Pairing(NamedTuple):
+    """Rows side by side.
+
+    rows: those of each code that all systems have, one column per system, in the order of the
+    codes. again: the first row, in this order, whose system had its code before; None if there is
+    none.
+    """
+
+    rows: Ints
+    again: int | None
+
+
+def paired(code: Ints, system: Ints, systems: int) -> Pairing:
+    """The rows with equal codes side by side. system: the number of each row's system.
+
+    >>> paired(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
+    Pairing(rows=array([[1, 2]]), again=None)
+    """
+    order = np.argsort(code * systems + system, kind="stable")
+    code = code[order]
+    system = system[order]
+    is_same = code[1:] == code[:-1]
+    start = np.flatnonzero(np.append(True, ~is_same)[: len(code)])
+    size = np.diff(start, append=len(code))
+    again = np.flatnonzero(is_same & (system[1:] == system[:-1]))
+    first = start[size == systems]
+    rows = order[first[:, None] + np.arange(systems)]
+    return Pairing(rows, int(order[again[0] + 1]) if again.size else None)
 
 
 # Tables -------------------------------------------------------------------------------------------
