@@ -26,7 +26,7 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role, column_key
+from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, column_key
 from evalkit.reading.tables.table import Coded, Ids, Table, paired
 
 
@@ -167,13 +167,16 @@ class SystemRows:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    table: the rows as they were read. pairs: the rows of each system in it. shared: role -> text or
+    table: the rows as they were read. columns: role -> column as the page prints it. others: the
+    columns that were not read. pairs: the rows of each system in it. shared: role -> text or
     doubles, for what all systems share. own: system -> role -> text or doubles. sources: the parts
     with their rows.
     """
 
     table: Table
     layout: ColumnLayout
+    columns: Mapping[str, str]
+    others: tuple[str, ...]
     pairs: Mapping[str, SystemRows]
     shared: Mapping[str, Any]
     own: Mapping[str, Mapping[str, Any]]
@@ -219,16 +222,6 @@ class Aligned:
             return self.table.texts("id")[rows]
         return (rows + 1).astype(str).astype(object)
 
-    @property
-    def columns(self) -> dict[str, str]:
-        """Role -> column as the page prints it."""
-        return self.layout.printed
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The columns of the input that were not read."""
-        return self.layout.unread(self.table.blocks[0].part)
-
     @cached_property
     def precision(self) -> dict[str, dict[str, Precision]]:
         """System -> role -> the type in which its numbers were stored: the widest of all parts that
@@ -253,7 +246,9 @@ class Aligned:
             system: {name: values for name, values in columns.items() if name != role}
             for system, columns in self.own.items()
         }
-        return replace(self, layout=self.layout.without(role), own=own)
+        layout = self.layout.without(role)
+        others = layout.unread(self.table.blocks[0].part)
+        return replace(self, layout=layout, columns=layout.printed, others=others, own=own)
 
     def locate(self, row: int, system: str | None = None) -> tuple[Part, int]:
         """The part of a row and its number there, from 1, for a system or the first one."""
@@ -279,33 +274,41 @@ def read(
     systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    layout = layouts[0]
-    id = rows.ids("id") if "id" in layout.fields else None
-    pairs = _paired_systems(rows, layout, systems, id)
+    id = rows.ids("id") if "id" in layouts[0].fields else None
+    pairs = _paired_systems(rows, layouts[0], systems, id)
+    aligned = _aligned(rows, layouts[0], pairs, id)
+    if unit is not None:
+        empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
+        if empty.size:
+            raise no_unit(aligned.place(int(empty[0])), unit, empty.size)
+    return aligned
+
+
+def _aligned(
+    rows: Table, layout: ColumnLayout, pairs: Mapping[str, SystemRows], id: Ids | None
+) -> Aligned:
+    """The columns of the rows that all systems have; InputError where two systems of a long table
+    do not agree.
+    """
     columns = _columns(rows, layout)
     if id is not None and not layout.systems:
         for role, shared in layout.shared.items():
             agree(rows, shared.column, columns[role], [*pairs.values()], id)
     first = next(iter(pairs.values())).paired
-    joined = Aligned(
+    own = {}
+    for name, system in pairs.items():
+        keys = {role: column_key(role, system.number) for role in layout.predictions}
+        own[name] = {role: _taken(columns[key], system.paired, id) for role, key in keys.items()}
+    return Aligned(
         table=rows,
         layout=layout,
+        columns=layout.printed,
+        others=layout.unread(rows.blocks[0].part),
         pairs=pairs,
         shared={role: _taken(columns[role], first, id) for role in layout.shared},
-        own={
-            name: {
-                role: _taken(columns[column_key(role, system.number)], system.paired, id)
-                for role in layout.predictions
-            }
-            for name, system in pairs.items()
-        },
+        own=own,
         sources=rows.sources,
     )
-    if unit is not None:
-        empty = np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)
-        if empty.size:
-            raise no_unit(joined.place(int(empty[0])), unit, empty.size)
-    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,18 +373,15 @@ class PredictionTable:
         wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
         columns = mapping.resolved(needed, [role.name for role in roles], own.name)
-        if not wide:
+        if wide:
+            columns = {role: name for role, name in columns.items() if role != "system"}
+        else:
             self._refuse_both(part, own.name, columns)
-        names = wide or {"": columns[own.name]}
-        named = [role for role in ("id", *([] if wide else ["system"])) if role in columns]
-        predictions = [
-            RoleColumn(own.name, own.field(name), i) for i, name in enumerate(names.values())
-        ]
+        names = wide.values() or [columns[own.name]]
+        predictions = [RoleColumn(own.name, own.field(name), i) for i, name in enumerate(names)]
         for role in further:
             predictions += _of_each(role, [*wide], columns, part)
-        return ColumnLayout(
-            (*named_columns(named, columns), *self.shared(roles, columns), *predictions), (*wide,)
-        )
+        return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
     def wide(self, part: Part, role: str) -> dict[str, str]:
         """System -> its column of a role, where each has one."""
@@ -395,13 +395,13 @@ class PredictionTable:
         roles_of.one_way(role, free, columns, self.columns, part.name)
 
     def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-        """The columns for segments and unit, those that metrics use, and those that systems
-        share.
+        """The columns that all systems share, those for segments and unit, and those that metrics
+        use.
         """
         return [
-            *(RoleColumn(f"attribute {name}", Field(name, ANY)) for name in self.attributes),
+            *role_columns(roles, columns),
+            *(RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes),
             *(RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside),
-            *shared_columns(roles, columns),
         ]
 
     def rows(self) -> Aligned:
@@ -426,27 +426,21 @@ def layouts(parts: Sequence[Part], layout: Callable[[Part], ColumnLayout]) -> li
     different systems.
     """
     every = [layout(part) for part in parts]
-    for part, other in zip(parts, every, strict=True):
+    for part, other in zip(parts[1:], every[1:], strict=True):
         if {*other.systems} != {*every[0].systems}:
             raise InputError(
                 f"{parts[0].name} and {part.name} must name the same systems in their columns"
             )
-    table.same_columns(parts, [layout.fields for layout in every])
+        table.same_columns(parts, [layout.fields for layout in every])
     return every
 
 
-def named_columns(roles: Sequence[str], columns: Mapping[str, str]) -> list[RoleColumn]:
-    """The columns of these roles, which name a row or its system."""
-    return [RoleColumn(role, Role.declared(role).field(columns[role])) for role in roles]
-
-
-def shared_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
+def role_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
     """The columns of the roles that systems share."""
-    shared = [role for role in roles if not role.own and role.name not in NAMING]
     return [
         RoleColumn(role.name, role.field(columns[role.name]))
-        for role in shared
-        if role.name in columns
+        for role in roles
+        if role.name in columns and not role.own
     ]
 
 
@@ -534,7 +528,7 @@ def _columns(rows: Table, layout: ColumnLayout) -> dict[str, Coded | Floats]:
         if column.is_number:
             columns[key] = rows.numbers(key)
         elif key not in NAMING:
-            columns[key] = rows.coded(key, column.plain, NONE)
+            columns[key] = table.coded(rows.chunks(key), column.plain, NONE)
     return columns
 
 

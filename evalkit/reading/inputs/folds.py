@@ -21,7 +21,7 @@ from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.inputs.aligned import RoleColumn
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, ValueRule
+from evalkit.reading.tables.rules import Field, Precision, Rule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of cla
 Locate = Callable[
     [int], tuple[Part, int]
 ]  # the part that a row came from, and its number there, from 1
-FEATURE = ValueRule("hold finite numbers or nothing", None, "")
+FEATURE = Rule("hold finite numbers or nothing")
 FORECAST = "set task='number' for a forecast"
-TWO = ValueRule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
+TWO = Rule("hold two classes, or numbers that the score forecasts", FORECAST)
 # what a name says that is no fold
 TRAINING, TEST, DEVELOPMENT, YES_NO = (
     "training",
@@ -49,8 +49,8 @@ MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
-DATE = ValueRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
-TIME = ValueRule("hold numbers or ISO dates as times", None, "")
+DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders")
+TIME = Rule("hold numbers or ISO dates as times")
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def predictions(
         rows.shared,
         _classes(rows.shared["label"], p.task),
         rows.columns,
-        id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
+        id=Ids(tables.whole(rows.id)) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
         exclusions=(Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         read=rows.read,
@@ -288,7 +288,10 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     shared |= {role: role for role in sides}
     return aligned.ColumnLayout(
         (
-            *(RoleColumn(role, Field(columns[name])) for role, name in shared.items()),
+            *(
+                RoleColumn(role, Field(columns[name], rules.TEXT if role == "id" else rules.NAME))
+                for role, name in shared.items()
+            ),
             RoleColumn("label", Field(columns["label"], rules.MEASURED)),
             RoleColumn("score", Field(columns["score"], rules.MEASURED), 0),
         ),
@@ -420,7 +423,10 @@ class _FeatureColumns:
 
     @property
     def fields(self) -> dict[str, Field]:
-        text = {role: Field(name) for role, name in self.roles.items()}
+        text = {
+            role: Field(name, rules.TEXT if role == "id" else rules.NAME)
+            for role, name in self.roles.items()
+        }
         return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
@@ -447,7 +453,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
         text,
         _target(text["label"], own.roles["label"], p.task, rows.locate),
         own.roles,
-        id=tables.Ids.of(rows.column("id")) if "id" in text else None,
+        id=Ids(tables.whole(rows.column("id"))) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
         exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
@@ -541,7 +547,6 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
     )[text.code]
     if kind == NUMBER or (kind is None and not np.isnan(values).any()):
         for rule in rules.MEASURED:
-            assert rule.breaks is not None
             wrong = np.flatnonzero(rule.breaks(values))
             if wrong.size:
                 got = (

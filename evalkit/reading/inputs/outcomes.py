@@ -203,7 +203,7 @@ class Predicted(PredictionTable):
         if needed and not scores:
             needed.append("predicted")
         roles = self.mappings[part].resolved(needed)
-        shared = self.shared((LABEL, WEIGHT), roles)
+        shared = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
         own = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         if self.kind == "multi-label":
             _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
@@ -214,15 +214,14 @@ class Predicted(PredictionTable):
             ]
         elif "predicted" in roles:
             own = [RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0), *own]
-        named = [role for role in ("id", "system") if role in roles]
-        return ColumnLayout((*aligned.named_columns(named, roles), *shared, *own))
+        return ColumnLayout((*shared, *own))
 
     def _with_decisions(self, part: parts.Part, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be
         filled in, or the only one of each system, if every system has one.
         """
         named = self.columns.get("predicted")
-        rule = rules.TEXT if named else rules.ANY
+        rule = rules.NAME if named else rules.LABELS
         decisions = []
         for i, system in enumerate(layout.systems or [""]):
             columns = [named] if named else decisions_beside(part.columns, layout, system)

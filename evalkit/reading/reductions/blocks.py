@@ -18,9 +18,9 @@ from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
-from evalkit.reading.tables import duck, table as tables
+from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
-from evalkit.reading.tables.rules import BrokenRule, column_key, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, column_key, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -491,7 +491,7 @@ def _sizes(engine: Engine, piece: TablePart) -> dict[str, int]:
         row["system"]: row["n"]
         for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")
     }
-    if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
+    if None in size or any(len(name.encode()) > LONGEST for name in size):
         refuse_first(engine, piece)
     return size
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from evalkit.arrays import Ints
 from evalkit.metrics.kept import Block, Hashes, of_numbers, of_texts
-from evalkit.reading.tables import duck, rules, table as tables
+from evalkit.reading.tables import rules, table as tables
 
 # roles of shared columns that are not what is
 BESIDE, ATTRIBUTE, WEIGHT = (
@@ -145,7 +145,7 @@ class Schema:
         """The texts that name rows, systems and units; Refused where an id is empty, or a text
         longer than a page can repeat.
         """
-        if any(duck.longest(table[name]) > duck.LONGEST for name in self.repeated):
+        if any(rules.is_long(table[name]).any() for name in self.repeated):
             raise rules.BrokenRule("a text is too long")
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
         texts = {name: _whole(table[name]) for name in names}

@@ -35,7 +35,8 @@ from evalkit.reading.reductions.units import (
 )
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Source, at
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import at
 from evalkit.system import unpacked
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 # Rows of labels and probabilities -----------------------------------------------------------------
 
 SCORE = "score"
+ID_ROLE = rules.Role.declared("id")
+SYSTEM = rules.Role.declared("system")
 LABEL = rules.Role("label", rules.FLAGS)
 
 
@@ -116,12 +119,10 @@ def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> ColumnLay
     columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
         ["label", SCORE]
     )
-    naming = [role for role in ("id", "system") if role in columns]
     return ColumnLayout(
         (
-            *aligned.named_columns(naming, columns),
-            *(RoleColumn(f"attribute {name}", rules.Field(name, rules.ANY)) for name in units),
-            *aligned.shared_columns([LABEL], columns),
+            *(RoleColumn(f"attribute {name}", rules.Field(name, rules.LABELS)) for name in units),
+            *aligned.role_columns([ID_ROLE, SYSTEM, LABEL], columns),
             RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
         )
     )
@@ -368,7 +369,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     label = chosen.get("system") or next(iter(labels), None)
     if label:
         columns["system"] = label
-        fields["system"] = rules.Field(label)
+        fields["system"] = rules.Field(label, rules.NAME)
     rows = tables.Table([tables.block(part, fields) for part in table.parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)

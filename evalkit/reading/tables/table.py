@@ -163,11 +163,6 @@ class Ids:
 
     texts: Any
 
-    @classmethod
-    def of(cls, texts: Any) -> "Ids":
-        """The ids of a column of Arrow, or of objects."""
-        return cls(whole(texts))
-
     @cached_property
     def code(self) -> Ints:
         """A number that is the same for equal ids: their rank, or if all differ that of the row."""
@@ -313,7 +308,7 @@ class Table:
 
     def ids(self, role: str) -> Ids:
         """A text column of ids."""
-        return Ids.of(self.chunks(role))
+        return Ids(whole(self.chunks(role)))
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
         """A text column as indices into its distinct texts.
