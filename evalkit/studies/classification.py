@@ -32,12 +32,6 @@ class ByKind:
     of_blocks: Callable[[Any, Classification, Limits], row_study.RowStudy]
     idle: Mapping[str, str]
 
-    def refuse_idle(self, given: Mapping[str, Any]) -> None:
-        """Raise ParameterError for a parameter that does not apply."""
-        for name, kinds in self.idle.items():
-            if name in given:
-                raise ParameterError(f"{name}: only for a {kinds} table")
-
 
 FOR_TWO, FOR_SEVERAL = (
     dict.fromkeys(("costs", "prevalence"), "binary"),
@@ -79,9 +73,10 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
         unit=p.unit,
     )
     kind = KINDS[predicted.kind]
-    kind.refuse_idle(p.given)
+    if idle := next((name for name in kind.idle if name in p.given), None):
+        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
     if not predicted.fits(limits.reading):
-        budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+        budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
             if table is not None:
                 return kind.of_blocks(table, p, limits)

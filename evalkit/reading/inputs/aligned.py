@@ -26,7 +26,7 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, column_key
+from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
 from evalkit.reading.tables.table import Coded, Ids, Table, paired
 
 
@@ -53,20 +53,26 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     )
 
 
-def agree(
-    table: Table, column: str, values: Coded | Floats, pairs: Sequence["SystemRows"], id: Ids
+def refuse_disagreement(
+    table: Table,
+    layout: "ColumnLayout",
+    columns: Mapping[str, Coded | Floats],
+    pairs: Sequence["SystemRows"],
+    id: Ids,
 ) -> None:
     """Raise InputError if two systems have different values of a shared column for an id."""
-    code = values.code if isinstance(values, Coded) else values
     first = pairs[0].paired
-    for system in pairs[1:]:
-        differs = np.flatnonzero(code[system.paired] != code[first])
-        if differs.size:
-            row = int(first[differs[0]])
-            other = int(system.paired[differs[0]])
-            cells = values.texts if isinstance(values, Coded) else values
-            place = table.place(other)
-            raise not_one(place, column, id.name(other), cells[row], cells[other])
+    for role, shared in layout.shared.items():
+        values = columns[role]
+        code = values.code if isinstance(values, Coded) else values
+        for system in pairs[1:]:
+            differs = np.flatnonzero(code[system.paired] != code[first])
+            if differs.size:
+                row = int(first[differs[0]])
+                other = int(system.paired[differs[0]])
+                cells = values.texts if isinstance(values, Coded) else values
+                place = table.place(other)
+                raise not_one(place, shared.column, id.name(other), cells[row], cells[other])
 
 
 # Rows side by side --------------------------------------------------------------------------------
@@ -78,24 +84,6 @@ HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page p
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
 NAMING = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 SYSTEM = "system"  # the name of a single system that no column or file names
-
-
-@dataclass(frozen=True)
-class RoleColumn:
-    """A column that is read, and its role.
-
-    system: the number of the system that it belongs to, 0 for that of the row in a long table; None
-    if all systems share it.
-    """
-
-    role: str
-    field: Field
-    system: int | None = None
-
-    @property
-    def key(self) -> str:
-        """The name of the column while it is read."""
-        return self.role if self.system is None else column_key(self.role, self.system)
 
 
 @dataclass(frozen=True)
@@ -122,12 +110,12 @@ class ColumnLayout:
         return {column.role: column.field for column in shared if column.role not in NAMING}
 
     @cached_property
-    def predictions(self) -> dict[str, list[Field]]:
+    def predictions(self) -> dict[str, list[RoleColumn]]:
         """Role -> the column of each system, of the roles that systems have of their own."""
-        columns = defaultdict[str, list[Field]](list)
+        columns = defaultdict[str, list[RoleColumn]](list)
         for column in self.columns:
             if column.system is not None:
-                columns[column.role].append(column.field)
+                columns[column.role].append(column)
         return dict(columns)
 
     @cached_property
@@ -274,7 +262,7 @@ def read(
     systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    id = rows.ids("id") if "id" in layouts[0].fields else None
+    id = Ids(table.whole(rows.chunks("id"))) if "id" in layouts[0].fields else None
     pairs = _paired_systems(rows, layouts[0], systems, id)
     aligned = _aligned(rows, layouts[0], pairs, id)
     if unit is not None:
@@ -292,12 +280,11 @@ def _aligned(
     """
     columns = _columns(rows, layout)
     if id is not None and not layout.systems:
-        for role, shared in layout.shared.items():
-            agree(rows, shared.column, columns[role], [*pairs.values()], id)
+        refuse_disagreement(rows, layout, columns, [*pairs.values()], id)
     first = next(iter(pairs.values())).paired
     own = {}
     for name, system in pairs.items():
-        keys = {role: column_key(role, system.number) for role in layout.predictions}
+        keys = {role: each[system.number].key for role, each in layout.predictions.items()}
         own[name] = {role: _taken(columns[key], system.paired, id) for role, key in keys.items()}
     return Aligned(
         table=rows,
@@ -370,7 +357,7 @@ class PredictionTable:
         """
         mapping = self.mappings[part]
         own, *further = [role for role in roles if role.own]
-        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
+        wide = self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
         columns = mapping.resolved(needed, [role.name for role in roles], own.name)
         if wide:
@@ -384,7 +371,9 @@ class PredictionTable:
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
     def wide(self, part: Part, role: str) -> dict[str, str]:
-        """System -> its column of a role, where each has one."""
+        """System -> its column of a role, where each has one and none is that of all."""
+        if role in self.mappings[part].candidates:
+            return {}
         return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
 
     def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:

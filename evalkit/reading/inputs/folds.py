@@ -18,16 +18,16 @@ from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
-from evalkit.reading.inputs.aligned import RoleColumn
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, Rule
+from evalkit.reading.tables.rules import Field, Precision, RoleColumn, Rule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("id", "group", "time", "fold")
+SHARED = ("system", "group", "time", "fold", "repeat", "label")  # roles of a row that all share
 ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
@@ -256,7 +256,7 @@ def predictions(
 def _refuse_too_long(parts: Sequence[Part], p: reports.Validation, reading: Reading) -> None:
     """Raise InputError for more rows than can be held in memory."""
     held = replace(reading, rows=reading.held)
-    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
+    with backends.needed(parts, backends.budget_of(p, held)) as engine:
         if engine:
             rows = backends.rows_of(engine, parts)
             raise InputError(roles_of.sentence("too_long", rows=rows, most=held.rows))
@@ -282,21 +282,16 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     is_paired = "system" in columns and "id" in columns
-    sides = [role for role in ("group", "time", "fold", "repeat") if role in columns]
-    named = {"id" if is_paired else aligned.UNPAIRED_ID: "id", "system": "system"}
-    shared = {role: column for role, column in named.items() if column in columns}
-    shared |= {role: role for role in sides}
-    return aligned.ColumnLayout(
-        (
-            *(
-                RoleColumn(role, Field(columns[name], rules.TEXT if role == "id" else rules.NAME))
-                for role, name in shared.items()
-            ),
-            RoleColumn("label", Field(columns["label"], rules.MEASURED)),
-            RoleColumn("score", Field(columns["score"], rules.MEASURED), 0),
-        ),
-        within=tuple(role for role in ("fold", "repeat") if role in columns) if is_paired else (),
-    )
+    fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
+    fields |= {role: Field(columns[role], rules.MEASURED) for role in ("label", "score")}
+    shared = []
+    if is_paired:
+        shared.append(RoleColumn("id", Field(columns["id"])))
+    elif "id" in columns:
+        shared.append(RoleColumn(aligned.UNPAIRED_ID, fields["id"]))
+    shared += [RoleColumn(role, fields[role]) for role in SHARED if role in columns]
+    within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
+    return aligned.ColumnLayout((*shared, RoleColumn("score", fields["score"], 0)), within=within)
 
 
 def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:

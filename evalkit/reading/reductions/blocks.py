@@ -20,7 +20,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
-from evalkit.reading.tables.rules import LONGEST, BrokenRule, column_key, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -128,7 +128,7 @@ class Blocks:
         names = (
             [role]
             if role in self.schema.shared
-            else [column_key(role, i) for i in range(len(self.schema.own[role]))]
+            else [column.key for column in self.schema.own[role]]
         )
         found: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):

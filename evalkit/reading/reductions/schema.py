@@ -51,7 +51,7 @@ class Schema:
 
     systems: tuple[str, ...]
     shared: Mapping[str, rules.Field]
-    own: Mapping[str, Sequence[rules.Field]]
+    own: Mapping[str, Sequence[rules.RoleColumn]]
     said: tuple[str, ...]
     paired: bool
     id: rules.Field | None
@@ -74,18 +74,9 @@ class Schema:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        own = [
-            rules.column_key(role, i)
-            for role, fields in self.own.items()
-            for i in range(len(fields))
-        ]
+        own = [column.key for columns in self.own.values() for column in columns]
         last = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *last, *own]
-
-    @property
-    def further(self) -> list[str]:
-        """The roles of further columns that metrics use."""
-        return [role for role in self.shared if role.startswith(BESIDE)]
 
     @property
     def columns(self) -> list[str]:
@@ -103,21 +94,31 @@ class Schema:
         values.
         """
         texts = self._texts(table)
-        numbers = self._numbers(table)
         slices = self._slices(table)
+        shared = {
+            role: self._numbers(role, column, table[role]) for role, column in self.shared.items()
+        }
+        own = {
+            role: [self._numbers(role, column.field, table[column.key]) for column in columns]
+            for role, columns in self.own.items()
+        }
         if self.paired:
-            rows = _paired(texts["id"], texts["system"], self.systems)
-            numbers = self._side_by_side(numbers, rows)
-            slices = [_agreed(column, rows) for column in slices]
+            rows = _paired(texts["id"], texts.pop("system"), self.systems)
             if self.unit:
                 _agreed(of_texts(texts["unit"]), rows)
-            del texts["system"]
             texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
-        truth = [numbers[role] for role in self.truth]
-        predictions = {role: self._of_systems(role, numbers) for role in self.own}
+            slices = [_agreed(column, rows) for column in slices]
+            shared = {role: _agreed(values, rows) for role, values in shared.items()}
+            own = {role: [*values[rows].T] for role, (values,) in own.items()}
+        truth = [shared[role] for role in self.truth]
+        predictions = {role: np.array(values) for role, values in own.items()}
         said = [predictions[role] for role in self.said]
-        beside = {role.removeprefix(BESIDE): numbers[role] for role in self.further}
-        weight = numbers.get(WEIGHT)
+        beside = {
+            role.removeprefix(BESIDE): values
+            for role, values in shared.items()
+            if role.startswith(BESIDE)
+        }
+        weight = shared.get(WEIGHT)
         hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]
         key = self._key(texts, hashed)
         id = None
@@ -153,35 +154,11 @@ class Schema:
             self.id.checked(texts["id"], None)
         return texts
 
-    def _numbers(self, table: Any) -> dict[str, np.ndarray]:
-        """The columns that keep their rules, as numbers."""
-        numbers = dict[str, np.ndarray]()
-        columns = [(role, role, column) for role, column in self.shared.items()]
-        for role, several in self.own.items():
-            columns += [
-                (rules.column_key(role, i), role, column) for i, column in enumerate(several)
-            ]
-        for name, role, column in columns:
-            values = column.checked(_whole(table[name]), None)
-            coded = self.coded.get(role)
-            if coded is not None:
-                values = coded.of[tables.places_of(values, coded.values)]
-            numbers[name] = values
-        return numbers
-
-    def _side_by_side(self, numbers: Mapping[str, np.ndarray], rows: Ints) -> dict[str, np.ndarray]:
-        """One column of each prediction per system, as a wide table has them."""
-        wide = {role: _agreed(numbers[role], rows) for role in self.shared}
-        for role in self.own:
-            column = numbers[rules.column_key(role, 0)]
-            for i in range(len(self.systems)):
-                wide[rules.column_key(role, i)] = column[rows[:, i]]
-        return wide
-
-    def _of_systems(self, role: str, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What each system has of its own, one row per system."""
-        several = [numbers[rules.column_key(role, i)] for i in range(len(self.systems))]
-        return np.array(several)
+    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
+        """A column that keeps its rules, as numbers."""
+        values: np.ndarray = field.checked(_whole(column), None)
+        coded = self.coded.get(role)
+        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
 
     def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
         """The names of the rows: their ids, a column of numbers, or these as they are counted."""

@@ -20,7 +20,7 @@ from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import counted
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import ColumnLayout, RoleColumn
+from evalkit.reading.inputs.aligned import ColumnLayout
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.reductions import blocks
@@ -36,7 +36,7 @@ from evalkit.reading.reductions.units import (
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import at
+from evalkit.reading.tables.rules import RoleColumn, at
 from evalkit.system import unpacked
 
 if TYPE_CHECKING:

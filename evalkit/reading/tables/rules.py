@@ -272,12 +272,25 @@ class Field:
         return checked + 0.0  # −0.0 and 0.0 are one number
 
 
+@dataclass(frozen=True)
+class RoleColumn:
+    """A column that is read, and its role.
+
+    system: the number of the system that it belongs to, 0 for that of the row in a long table; None
+    if all systems share it.
+    """
+
+    role: str
+    field: Field
+    system: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the column while it is read."""
+        return self.role if self.system is None else f"{self.role} {self.system}"
+
+
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
-
-
-def column_key(role: str, system: int) -> str:
-    """The name, while it is read, of a column that a system has of its own."""
-    return f"{role} {system}"
 
 
 def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:

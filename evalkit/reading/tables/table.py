@@ -6,7 +6,7 @@ a value of a column; a numeric column with many values is cut into quartiles.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -64,11 +64,6 @@ class Coded:
         return int(
             np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0]
         )
-
-    def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
-        """Row and text of the first text that is none of these classes; None if there is none."""
-        others = [name for name in self.names if name not in classes]
-        return (row := self.first(*others), self.names[self.code[row]]) if others else None
 
     def among(self, classes: Sequence[str]) -> Ints:
         """The number of each row's text among the classes."""
@@ -305,10 +300,6 @@ class Table:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
-
-    def ids(self, role: str) -> Ids:
-        """A text column of ids."""
-        return Ids(whole(self.chunks(role)))
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
         """A text column as indices into its distinct texts.
