@@ -228,14 +228,14 @@ def part_with(column):
 @pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
 def test_a_cast_to_text_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part._read({"role": "x"}, {}), Part._read(part, {"role": "x"}, {})
+    cast, queried = part.load({"role": "x"}, {}), Part.load(part, {"role": "x"}, {})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 @pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
 def test_a_cast_to_doubles_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part._read({}, {"role": "x"}), Part._read(part, {}, {"role": "x"})
+    cast, queried = part.load({}, {"role": "x"}), Part.load(part, {}, {"role": "x"})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 

@@ -121,12 +121,13 @@ def test_each_system_of_a_long_table_has_its_own_decisions():
     assert found["b"] == right(one, other["predicted"])["accuracy"]
 
 
-def test_each_system_of_a_wide_table_has_its_own_decisions():
+@pytest.mark.parametrize("system", ["a", "b"])
+def test_each_system_of_a_wide_table_has_its_own_decisions(system):
     frame = decided().rename(columns={"score": "score_a", "predicted": "predicted_a"})
     frame = frame.assign(score_b=frame["score_a"], predicted_b=(frame["score_a"] >= 0.6) * 1)
     study = classification.read(frame, metrics="accuracy")
     found = study.estimates.set_index("system")["value"]
-    assert found["b"] == right(frame, frame["predicted_b"])["accuracy"]
+    assert found[system] == right(frame, frame[f"predicted_{system}"])["accuracy"]
 
 
 def test_one_column_of_decisions_for_several_systems_is_named_and_not_used():

@@ -20,9 +20,9 @@ from evalkit.parameters.reports import Interleaving
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
-from evalkit.reading.tables import columns as roles_of, duck, rules, sources, table
+from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, names
-from evalkit.reading.tables.rules import BrokenRule, Field, Fields, Role, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, split
 
 LOG = (
     Role.declared("session", required=True),
@@ -75,7 +75,7 @@ def read_log(
     if sum(row["sessions"] for several in teams for row in several) > most:
         raise table.too_many(parts, "sessions", most)
     there = {row["team"] for several in teams for row in several if row["team"]}
-    if any(len(team.encode()) > duck.LONGEST for team in there):
+    if any(len(team.encode()) > LONGEST for team in there):
         raise _refusal(engine, chosen, fields, None)
     try:
         arms = arms_of(there, p.arms, p.neutral)
@@ -122,8 +122,6 @@ class LogBlock:
         for role, field in self.fields.items():
             checked = field.checked(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
-            if role.startswith("attribute ") and duck.longest(columns[role]) > duck.LONGEST:
-                raise BrokenRule(f"{field.column} is too long")
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
         return [wrong if len(wrong) else Sessions.of(log)]
@@ -438,7 +436,7 @@ def _fields(
         raise InputError(f"{error}; {users}") from None
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
-    return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
+    return fields | {f"attribute {name}": Field(name, rules.LABELS) for name in attributes}
 
 
 def named(fields: Fields) -> dict[str, str]:

@@ -76,7 +76,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
     if not predicted.fits(limits.reading):
-        budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+        budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
             if table is not None:
                 return kind.of_blocks(table, p, limits)

@@ -142,11 +142,11 @@ def _rating(p: reports.Rating, of: Opened) -> Inspection:
     )
 
 
-def _of_rows(what: str, layout: aligned.Layout, read: aligned.Aligned | None) -> Inspection:
+def _of_rows(what: str, layout: aligned.ColumnLayout, read: aligned.Aligned | None) -> Inspection:
     columns = layout.printed
     if read is not None:
         return Inspection(what, columns, read.systems, counted(len(read), "row"))
-    return Inspection(what, columns, [name for name in layout.own if name is not None])
+    return Inspection(what, columns, [*layout.systems])
 
 
 def _significance(p: reports.Significance, of: Opened) -> Inspection:

@@ -318,9 +318,7 @@ class Online(Shown):
 
     def sliced(self, part: Slice, p: Any) -> "Online":
         """The study of a slice, from the log and the table read again if they have it."""
-        budget = backends.budget(
-            p.memory, p.threads, p.spill, self.studies[0].settings.limits.reading
-        )
+        budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
         read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
         made = dict[str, Any]()
         for name, of in self.tables_of.items():
@@ -409,7 +407,7 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
         segments=p.segments,
         limits=limits,
     )
-    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+    budget = backends.budget_of(p, limits.reading)
     sessions_of, users_of = (
         sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users)
     )

@@ -87,7 +87,7 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     ranked = rows.Ranked(run or (), judged, queries, options)
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
-    data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
+    data = sharded.read(ranked, asks, backends.budget_of(p, reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     return _check_defined(

@@ -91,7 +91,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
         p.unit,
     )
     if not given.fits(limits.reading):
-        budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
+        budget = backends.budget_of(p, limits.reading)
         groups = (settings.segments, p.unit)
         with backends.needed(given.parts, budget) as engine:
             if engine:

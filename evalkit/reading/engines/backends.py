@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters.reports import LEAST_MEMORY
+from evalkit.parameters.reports import LEAST_MEMORY, Resources
 from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, formats, spark_tables
@@ -76,6 +76,11 @@ def budget(
     return Budget(
         size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading
     )
+
+
+def budget_of(p: Resources, reading: Reading) -> Budget:
+    """Return the budget of the parameters of a report."""
+    return budget(p.memory, p.threads, p.spill, reading)
 
 
 def available() -> int:

@@ -150,7 +150,7 @@ def checked(
     for i, (role, column, rule) in enumerate(every):
         if any(row[f"wrong{i}"] for row in rows):
             number, value = engine.first(selection, wrong[i], role)
-            raise rule.error(selection.part, column, value, number)
+            raise rule.error(selection.part.name, column, value, number)
     return rows
 
 
@@ -170,7 +170,6 @@ def typed(
         engine.stream(Query(selection.query, selection.part.name, selection.frames)), selection
     ):
         columns = {role: table[role].combine_chunks() for role in fields}
-        selection.part.check_texts(selection.text, columns, before)
         yield (
             before,
             {

@@ -1,9 +1,9 @@
 """Tables of predictions as rows that all systems have: long tables joined on the id, wide tables as
 they are.
 
-This is common to binary, multi-class, multi-label and rating tables. A `Layout` says which columns
-all systems share (label, weight, attributes) and which each system has of its own (score, forecast,
-probabilities). Rows that some system lacks are counted.
+This is common to binary, multi-class, multi-label and rating tables. A `ColumnLayout` says which
+columns all systems share (label, weight, attributes) and which each system has of its own (score,
+forecast, probabilities). Rows that some system lacks are counted.
 """
 
 from collections import defaultdict
@@ -26,8 +26,8 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
-from evalkit.reading.tables.table import Coded, Ids, Table
+from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
+from evalkit.reading.tables.table import Coded, Ids, Table, paired
 
 
 def nothing_shared(names: Sequence[str]) -> InputError:
@@ -53,42 +53,26 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     )
 
 
-def repeated(code: Ints, rows: Ints) -> int | None:
-    """The first of the rows, in the order of their codes, whose code occurred before; None if there
-    is none.
-
-    >>> repeated(np.array([7, 3, 7]), np.arange(3))
-    2
-    """
-    order = rows[np.argsort(code[rows], kind="stable")]
-    again = np.flatnonzero(code[order][1:] == code[order][:-1])
-    return int(order[again[0] + 1]) if again.size else None
-
-
-def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
-    """For each system its rows of the codes that all systems have, in the order of the codes; each
-    has a code once.
-
-    >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
-    [array([1]), array([2])]
-    """
-    count = np.bincount(np.concatenate([code[own] for own in rows]), minlength=1)
-    ordered = (own[np.argsort(code[own], kind="stable")] for own in rows)
-    return [own[count[code[own]] == len(rows)] for own in ordered]
-
-
-def agree(column: str, values: Coded | Floats, rows: list[Ints], id: Ids, rows_of: Table) -> None:
-    """Raise InputError if two systems have different shared values for an id. rows: of each
-    system.
-    """
-    code = values.code if isinstance(values, Coded) else values
-    for own in rows[1:]:
-        differs = np.flatnonzero(code[own] != code[rows[0]])
-        if differs.size:
-            first, other = int(rows[0][differs[0]]), int(own[differs[0]])
-            cell = values.texts if isinstance(values, Coded) else values
-            place = rows_of.place(other)
-            raise not_one(place, column, id.name(other), cell[first], cell[other])
+def refuse_disagreement(
+    table: Table,
+    layout: "ColumnLayout",
+    columns: Mapping[str, Coded | Floats],
+    pairs: Sequence["SystemRows"],
+    id: Ids,
+) -> None:
+    """Raise InputError if two systems have different values of a shared column for an id."""
+    first = pairs[0].paired
+    for role, shared in layout.shared.items():
+        values = columns[role]
+        code = values.code if isinstance(values, Coded) else values
+        for system in pairs[1:]:
+            differs = np.flatnonzero(code[system.paired] != code[first])
+            if differs.size:
+                row = int(first[differs[0]])
+                other = int(system.paired[differs[0]])
+                cells = values.texts if isinstance(values, Coded) else values
+                place = table.place(other)
+                raise not_one(place, shared.column, id.name(other), cells[row], cells[other])
 
 
 # Rows side by side --------------------------------------------------------------------------------
@@ -97,92 +81,72 @@ def agree(column: str, values: Coded | Floats, rows: list[Ints], id: Ids, rows_o
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
-LISTED = "text id"  # the role, while they are read, of ids that join no rows
+UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
+NAMING = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 SYSTEM = "system"  # the name of a single system that no column or file names
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns of one part by role. shared: role -> column, for the columns that all systems
-    share.
+class ColumnLayout:
+    """The columns of one part that are read.
 
-    own: system -> role -> column, for a wide table; under None the columns that belong to the
-    system of the row. within: shared roles within which an id is unique; an id may have a row in
-    each of several folds. listed: ids that do not join rows.
+    systems: those that have columns of their own, in a wide table; empty for a long one. within:
+    shared roles within which an id is unique; an id may have a row in each of several folds.
     """
 
-    shared: Mapping[str, Field]
-    own: Mapping[str | None, Mapping[str, Field]]
-    id: str | None = None
-    system: str | None = None
+    columns: tuple[RoleColumn, ...]
+    systems: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
-    listed: str | None = None
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """All columns by the role that they have during reading."""
-        fields = {key(role, field): field for role, field in self.shared.items()}
-        fields |= {role: Field(column) for role, column in self.named.items()}
-        for system, own in self.own.items():
-            fields |= {own_key(system, role, field): field for role, field in own.items()}
-        return fields
+        """All columns by the name that they have while they are read."""
+        return {column.key: column.field for column in self.columns}
 
-    @property
-    def named(self) -> dict[str, str]:
-        """The columns that name a row and its system, by the role that they have during reading."""
-        columns = {"id": self.id, LISTED: self.listed, "system": self.system}
-        return {role: column for role, column in columns.items() if column}
+    @cached_property
+    def shared(self) -> dict[str, Field]:
+        """The columns that all systems share by role, but for those that name a row."""
+        shared = [column for column in self.columns if column.system is None]
+        return {column.role: column.field for column in shared if column.role not in NAMING}
+
+    @cached_property
+    def predictions(self) -> dict[str, list[RoleColumn]]:
+        """Role -> the column of each system, of the roles that systems have of their own."""
+        columns = defaultdict[str, list[RoleColumn]](list)
+        for column in self.columns:
+            if column.system is not None:
+                columns[column.role].append(column)
+        return dict(columns)
 
     @cached_property
     def printed(self) -> dict[str, str]:
         """Role -> column as the page prints it."""
-        columns = {role: field.column for role, field in self.shared.items()}
-        shown = {role: name for role, name in columns.items() if role.split(" ")[0] not in HIDDEN}
-        own = defaultdict[str, list[str]](list)
-        for fields in self.own.values():
-            for role, column in fields.items():
-                own[role.split(" ")[0]].append(column.column)
-        named = {role.removeprefix("text "): column for role, column in self.named.items()}
-        return named | shown | {role: ", ".join(names) for role, names in own.items()}
+        columns = defaultdict[str, list[str]](list)
+        for column in self.columns:
+            role = column.role.split(" ")[0]
+            if role not in HIDDEN:
+                columns[role].append(column.field.column)
+        return {role: ", ".join(names) for role, names in columns.items()}
 
     def unread(self, part: Part) -> tuple[str, ...]:
         """The columns of a part without a role."""
-        read = {field.column for field in self.fields.values()}
+        read = {column.field.column for column in self.columns}
         return tuple(name for name in part.columns if name not in read)
 
     def without(self, role: str) -> Self:
-        """The layout without a role that systems have of their own."""
-        own = {
-            system: {name: field for name, field in fields.items() if name != role}
-            for system, fields in self.own.items()
-        }
-        return replace(self, own=own)
-
-    @property
-    def wide(self) -> bool:
-        """True if each system has columns of its own."""
-        return None not in self.own
-
-
-def key(role: str, field: Field) -> str:
-    """The role of a shared column during reading."""
-    return f"{'number' if field.is_number else 'text'} {role}"
-
-
-def own_key(system: str | None, role: str, field: Field) -> str:
-    """The role of a system's own column during reading."""
-    return f"own {system}\n{role}" if field.is_number else f"text {role}"
+        """The layout without the columns of a role."""
+        return replace(self, columns=tuple(c for c in self.columns if c.role != role))
 
 
 @dataclass(frozen=True, eq=False)
 class SystemRows:
     """The rows of a system: those that were read, and of these the ones that all systems have.
 
-    key: its key among a layout's own columns. read: in the order of the table. paired: in the order
+    number: that of the system's own columns. read: in the order of the table. paired: in the order
     of their ids, or of the table if there is no id.
     """
 
-    key: str | None
+    number: int
     read: Ints
     paired: Ints
 
@@ -191,13 +155,16 @@ class SystemRows:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    table: the rows as they were read. pairs: the rows of each system in it. shared: role -> text or
+    table: the rows as they were read. columns: role -> column as the page prints it. others: the
+    columns that were not read. pairs: the rows of each system in it. shared: role -> text or
     doubles, for what all systems share. own: system -> role -> text or doubles. sources: the parts
     with their rows.
     """
 
     table: Table
-    layout: Layout
+    layout: ColumnLayout
+    columns: Mapping[str, str]
+    others: tuple[str, ...]
     pairs: Mapping[str, SystemRows]
     shared: Mapping[str, Any]
     own: Mapping[str, Mapping[str, Any]]
@@ -236,22 +203,12 @@ class Aligned:
 
         Ids that join no rows are Arrow text.
         """
-        if self.layout.listed:
-            return self.table.column(LISTED)
+        if UNPAIRED_ID in self.layout.fields:
+            return self.table.column(UNPAIRED_ID)
         rows = self._first.paired
-        if self.layout.id:
+        if "id" in self.layout.fields:
             return self.table.texts("id")[rows]
         return (rows + 1).astype(str).astype(object)
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Role -> column as the page prints it."""
-        return self.layout.printed
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The columns of the input that were not read."""
-        return self.layout.unread(self.table.blocks[0].part)
 
     @cached_property
     def precision(self) -> dict[str, dict[str, Precision]]:
@@ -264,16 +221,12 @@ class Aligned:
         starts = np.cumsum([0, *(block.rows for block in self.table.blocks)])
         counts = np.diff(np.searchsorted(system.read, starts))
         blocks = [block for block, n in zip(self.table.blocks, counts, strict=True) if n]
-        fields = self.layout.own[system.key]
-        keys = {
-            role: own_key(system.key, role, field)
-            for role, field in fields.items()
-            if field.is_number
-        }
-        return {
-            role: rules.widest(rules.of(block.part, block.fields[key].column) for block in blocks)
-            for role, key in keys.items()
-        }
+        precision = {}
+        for column in self.layout.columns:
+            if column.system == system.number and column.field.is_number:
+                names = [(block.part, block.fields[column.key].column) for block in blocks]
+                precision[column.role] = rules.widest(rules.of(*name) for name in names)
+        return precision
 
     def without(self, role: str) -> Self:
         """The rows without a role that systems have of their own."""
@@ -281,7 +234,9 @@ class Aligned:
             system: {name: values for name, values in columns.items() if name != role}
             for system, columns in self.own.items()
         }
-        return replace(self, layout=self.layout.without(role), own=own)
+        layout = self.layout.without(role)
+        others = layout.unread(self.table.blocks[0].part)
+        return replace(self, layout=layout, columns=layout.printed, others=others, own=own)
 
     def locate(self, row: int, system: str | None = None) -> tuple[Part, int]:
         """The part of a row and its number there, from 1, for a system or the first one."""
@@ -296,7 +251,7 @@ class Aligned:
 
 def read(
     parts: Sequence[Part],
-    layouts: Sequence[Layout],
+    layouts: Sequence[ColumnLayout],
     systems: Sequence[str] = (),
     unit: str | None = None,
 ) -> Aligned:
@@ -307,22 +262,40 @@ def read(
     systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    layout = layouts[0]
-    id = rows.ids("id") if layout.id else None
-    pairs = _paired_systems(rows, layout, systems, id)
-    joined = Aligned(
+    id = Ids(table.whole(rows.chunks("id"))) if "id" in layouts[0].fields else None
+    pairs = _paired_systems(rows, layouts[0], systems, id)
+    aligned = _aligned(rows, layouts[0], pairs, id)
+    if unit is not None:
+        empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
+        if empty.size:
+            raise no_unit(aligned.place(int(empty[0])), unit, empty.size)
+    return aligned
+
+
+def _aligned(
+    rows: Table, layout: ColumnLayout, pairs: Mapping[str, SystemRows], id: Ids | None
+) -> Aligned:
+    """The columns of the rows that all systems have; InputError where two systems of a long table
+    do not agree.
+    """
+    columns = _columns(rows, layout)
+    if id is not None and not layout.systems:
+        refuse_disagreement(rows, layout, columns, [*pairs.values()], id)
+    first = next(iter(pairs.values())).paired
+    own = {}
+    for name, system in pairs.items():
+        keys = {role: each[system.number].key for role, each in layout.predictions.items()}
+        own[name] = {role: _taken(columns[key], system.paired, id) for role, key in keys.items()}
+    return Aligned(
         table=rows,
         layout=layout,
+        columns=layout.printed,
+        others=layout.unread(rows.blocks[0].part),
         pairs=pairs,
-        shared=_shared(rows, layout, pairs, id),
-        own=_own(rows, layout, pairs),
+        shared={role: _taken(columns[role], first, id) for role in layout.shared},
+        own=own,
         sources=rows.sources,
     )
-    if unit is not None:
-        empty = np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)
-        if empty.size:
-            raise no_unit(joined.place(int(empty[0])), unit, empty.size)
-    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,17 +338,17 @@ class PredictionTable:
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @cached_property
-    def layouts(self) -> list[Layout]:
+    def layouts(self) -> list[ColumnLayout]:
         """The columns of each part by role. Raises one InputError for all that are missing or
         ambiguous.
         """
         return layouts(self.parts, self.layout)
 
-    def layout(self, part: Part) -> Layout:
+    def layout(self, part: Part) -> ColumnLayout:
         """The columns of a part by role."""
         return self.by_system(part, self.roles)
 
-    def by_system(self, part: Part, roles: Sequence[Role]) -> Layout:
+    def by_system(self, part: Part, roles: Sequence[Role]) -> ColumnLayout:
         """The columns of a part by role, for the roles that each system has on its own, in a long
         or a wide table.
 
@@ -384,20 +357,23 @@ class PredictionTable:
         """
         mapping = self.mappings[part]
         own, *further = [role for role in roles if role.own]
-        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
+        wide = self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
         columns = mapping.resolved(needed, [role.name for role in roles], own.name)
-        if not wide:
+        if wide:
+            columns = {role: name for role, name in columns.items() if role != "system"}
+        else:
             self._refuse_both(part, own.name, columns)
-        systems: Mapping[Any, str] = wide or {None: columns[own.name]}
-        fields = {name: {own.name: Field(column, own.rules)} for name, column in systems.items()}
+        names = wide.values() or [columns[own.name]]
+        predictions = [RoleColumn(own.name, own.field(name), i) for i, name in enumerate(names)]
         for role in further:
-            _add(role, fields, columns, part)
-        system = None if wide else columns.get("system")
-        return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
+            predictions += _of_each(role, [*wide], columns, part)
+        return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
     def wide(self, part: Part, role: str) -> dict[str, str]:
-        """System -> its column of a role, where each has one."""
+        """System -> its column of a role, where each has one and none is that of all."""
+        if role in self.mappings[part].candidates:
+            return {}
         return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
 
     def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:
@@ -407,106 +383,103 @@ class PredictionTable:
         ]
         roles_of.one_way(role, free, columns, self.columns, part.name)
 
-    def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
-        """The columns for segments and unit, those that metrics use, and those that systems
-        share.
+    def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
+        """The columns that all systems share, those for segments and unit, and those that metrics
+        use.
         """
-        attributes = {f"attribute {name}": Field(name, ANY) for name in self.attributes}
-        return (
-            attributes
-            | {f"beside {name}": Field(name, NUMBER) for name in self.beside}
-            | shared_of(roles, columns)
-        )
+        return [
+            *role_columns(roles, columns),
+            *(RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes),
+            *(RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside),
+        ]
 
     def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for invalid values."""
         return read(self.parts, self.layouts, self.systems, self.unit)
 
 
-def _add(
-    role: Role,
-    fields: Mapping[Any, dict[str, Field]],
-    columns: Mapping[str, str],
-    part: Part,
-) -> None:
-    """Add a further role of systems to the fields of each, if every system has a column of it."""
-    names = {name: f"{role.name}_{name}" for name in fields}
-    if None in fields:
-        names = {None: columns.get(role.name, "")}
-    if {*names.values()} <= {*part.columns}:
-        for system, column in names.items():
-            fields[system][role.name] = Field(column, role.rules, role.plain)
+def _of_each(
+    role: Role, systems: Sequence[str], columns: Mapping[str, str], part: Part
+) -> list[RoleColumn]:
+    """The columns of a further role of systems, if every system has one. systems: those of a wide
+    table.
+    """
+    names = [f"{role.name}_{system}" for system in systems] or [columns.get(role.name, "")]
+    if not {*names} <= {*part.columns}:
+        return []
+    return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
 
 
-def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
+def layouts(parts: Sequence[Part], layout: Callable[[Part], ColumnLayout]) -> list[ColumnLayout]:
     """The columns of each part. Raises InputError if parts have different columns, or name
     different systems.
     """
     every = [layout(part) for part in parts]
-    for part, other in zip(parts, every, strict=True):
-        if {*other.own} != {*every[0].own}:
+    for part, other in zip(parts[1:], every[1:], strict=True):
+        if {*other.systems} != {*every[0].systems}:
             raise InputError(
                 f"{parts[0].name} and {part.name} must name the same systems in their columns"
             )
-    table.same_columns(parts, [own.fields for own in every])
+        table.same_columns(parts, [layout.fields for layout in every])
     return every
 
 
-def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
-    """The fields of the shared roles that have a column, with the rules of each role."""
-    shared = (
-        role
+def role_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
+    """The columns of the roles that systems share."""
+    return [
+        RoleColumn(role.name, role.field(columns[role.name]))
         for role in roles
-        if role.name in columns and not role.own and role.name not in ("id", "system")
-    )
-    return {role.name: Field(columns[role.name], role.rules, role.plain) for role in shared}
+        if role.name in columns and not role.own
+    ]
 
 
 # Joining the systems ------------------------------------------------------------------------------
 
 
 def _paired_systems(
-    rows: Table, layout: Layout, wanted: Sequence[str], id: Ids | None
+    rows: Table, layout: ColumnLayout, wanted: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
     """The systems that are wanted: of a wide table columns, with one row per unit already; else
     joined on the id.
     """
-    if layout.wide:
+    if layout.systems:
         read = np.arange(len(rows))
-        order = read if id is None else _once(rows, id, read)
-        return {str(name): SystemRows(name, read, order) for name in layout.own}
+        order = read if id is None else _once(rows, id)
+        return {name: SystemRows(i, read, order) for i, name in enumerate(layout.systems)}
     every, code = _systems(rows, layout)
     names = kept_systems(every, wanted, layout, rows.blocks[0].part)
     each = [np.flatnonzero(code == every.index(name)) for name in names]
-    joined = each if id is None else _joined(rows, layout, id, dict(zip(names, each, strict=True)))
+    pairs = each if id is None else _joined(rows, layout, id, dict(zip(names, each, strict=True)))
     return {
-        name: SystemRows(None, read, own)
-        for name, read, own in zip(names, each, joined, strict=True)
+        name: SystemRows(0, read, order)
+        for name, read, order in zip(names, each, pairs, strict=True)
     }
 
 
-def _once(rows: Table, id: Ids, read: Ints, system: str | None = None) -> Ints:
+def _once(rows: Table, id: Ids) -> Ints:
     """The rows in the order of their ids; raises InputError for an id that comes again."""
-    again = repeated(id.rank, read)
-    if again is not None:
-        raise twice(rows.place(again), id.name(again), system)
-    return read[np.argsort(id.rank[read])]
+    pairing = paired(id.rank, np.zeros(len(rows), np.int64), 1)
+    if pairing.again is not None:
+        raise twice(rows.place(pairing.again), id.name(pairing.again))
+    return pairing.rows[:, 0]
 
 
-def _joined(rows: Table, layout: Layout, id: Ids, systems: Mapping[str, Ints]) -> list[Ints]:
+def _joined(rows: Table, layout: ColumnLayout, id: Ids, systems: Mapping[str, Ints]) -> list[Ints]:
     """For each system its rows of the ids that all systems have, ordered by id, then by part.
 
     Raises InputError if systems share an id and hold it in different parts, such as folds.
     """
     code = id.rank
-    parts = [rows.coded(f"text {role}") for role in layout.within]
+    parts = [rows.coded(role) for role in layout.within]
     for part in parts:
         code = np.unique(code * len(part.names) + part.code, return_inverse=True)[1]
-    for name, read in systems.items():
-        again = repeated(code, read)
-        if again is not None:
-            raise twice(rows.place(again), id.name(again), name)
-    pairs = paired(code, [*systems.values()])
+    read = np.concatenate([*systems.values()])
+    number = np.repeat(np.arange(len(systems)), [len(own) for own in systems.values()])
+    pairing = paired(code[read], number, len(systems))
+    if pairing.again is not None:
+        row = int(read[pairing.again])
+        raise twice(rows.place(row), id.name(row), [*systems][number[pairing.again]])
+    pairs = [*read[pairing.rows].T]
     if parts:
         _refuse_other_parts(rows, id, parts, systems, pairs)
     if not len(pairs[0]):
@@ -535,37 +508,17 @@ def _refuse_other_parts(
                 )
 
 
-def _shared(
-    rows: Table, layout: Layout, pairs: Mapping[str, SystemRows], id: Ids | None
-) -> dict[str, Coded | Floats]:
-    """The columns that all systems share, of the rows that all have; InputError where two systems
-    of a long table do not agree.
+def _columns(rows: Table, layout: ColumnLayout) -> dict[str, Coded | Floats]:
+    """The columns that name no row: doubles, or texts, of which an empty one is a value of its
+    own.
     """
-    shared = {role: _column(rows, key(role, field), field) for role, field in layout.shared.items()}
-    each = [own.paired for own in pairs.values()]
-    if id is not None and not layout.wide:
-        for role, values in shared.items():
-            agree(layout.shared[role].column, values, each, id, rows)
-    return {role: _taken(values, each[0], id) for role, values in shared.items()}
-
-
-def _own(
-    rows: Table, layout: Layout, pairs: Mapping[str, SystemRows]
-) -> dict[str, dict[str, Coded | Floats]]:
-    """The columns that each system has of its own, of the rows that all have."""
-    columns = {
-        name: {
-            role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()
-        }
-        for name, fields in layout.own.items()
-    }
-    return {
-        name: {
-            role: _taken(values, system.paired, layout.id)
-            for role, values in columns[system.key].items()
-        }
-        for name, system in pairs.items()
-    }
+    columns = dict[str, Coded | Floats]()
+    for key, column in layout.fields.items():
+        if column.is_number:
+            columns[key] = rows.numbers(key)
+        elif key not in NAMING:
+            columns[key] = table.coded(rows.chunks(key), column.plain, NONE)
+    return columns
 
 
 def _taken(values: Coded | Floats, rows: Ints, id: object) -> Coded | Floats:
@@ -575,16 +528,11 @@ def _taken(values: Coded | Floats, rows: Ints, id: object) -> Coded | Floats:
     return values.take(rows) if isinstance(values, Coded) else values[rows]
 
 
-def _column(rows: Table, key: str, field: Field) -> Coded | Floats:
-    """A column of doubles or of text; an attribute that is empty is a value of its own."""
-    return rows.numbers(key) if field.is_number else rows.coded(key, field.plain, NONE)
-
-
-def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
+def _systems(rows: Table, layout: ColumnLayout) -> tuple[list[str], Ints]:
     """The systems' names in order and each row's system: a column, or for several files without one
     their names.
     """
-    if layout.system:
+    if "system" in layout.fields:
         column = rows.coded("system")
         return [*column.names], column.code
     stems = [stem(block.part) if len(rows.blocks) > 1 else SYSTEM for block in rows.blocks]
@@ -597,13 +545,14 @@ def stem(part: Part) -> str:
 
 
 def kept_systems(
-    names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part
+    names: Sequence[str], systems: Sequence[str], layout: ColumnLayout, part: Part
 ) -> list[str]:
     """The requested systems. Raises if one does not exist or if nothing pairs their rows."""
     kept = roles_of.kept_systems(names, systems)
-    if layout.system and not systems:
-        roles_of.refuse_names(names, f"{part.name}: {layout.system}", "systems")
-    if layout.id is None and len(kept) > 1:
+    if "system" in layout.fields and not systems:
+        column = layout.fields["system"].column
+        roles_of.refuse_names(names, f"{part.name}: {column}", "systems")
+    if "id" not in layout.fields and len(kept) > 1:
         raise roles_of.refused(
             part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns))
         )

@@ -20,13 +20,14 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, ValueRule
+from evalkit.reading.tables.rules import Field, Precision, RoleColumn, Rule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("id", "group", "time", "fold")
+SHARED = ("system", "group", "time", "fold", "repeat", "label")  # roles of a row that all share
 ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
@@ -34,9 +35,9 @@ Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of cla
 Locate = Callable[
     [int], tuple[Part, int]
 ]  # the part that a row came from, and its number there, from 1
-FEATURE = ValueRule("hold finite numbers or nothing", None, "")
+FEATURE = Rule("hold finite numbers or nothing")
 FORECAST = "set task='number' for a forecast"
-TWO = ValueRule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
+TWO = Rule("hold two classes, or numbers that the score forecasts", FORECAST)
 # what a name says that is no fold
 TRAINING, TEST, DEVELOPMENT, YES_NO = (
     "training",
@@ -48,8 +49,8 @@ MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
-DATE = ValueRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
-TIME = ValueRule("hold numbers or ISO dates as times", None, "")
+DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders")
+TIME = Rule("hold numbers or ISO dates as times")
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def predictions(
         rows.shared,
         _classes(rows.shared["label"], p.task),
         rows.columns,
-        id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
+        id=Ids(tables.whole(rows.id)) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
         exclusions=(Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         read=rows.read,
@@ -255,7 +256,7 @@ def predictions(
 def _refuse_too_long(parts: Sequence[Part], p: reports.Validation, reading: Reading) -> None:
     """Raise InputError for more rows than can be held in memory."""
     held = replace(reading, rows=reading.held)
-    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
+    with backends.needed(parts, backends.budget_of(p, held)) as engine:
         if engine:
             rows = backends.rows_of(engine, parts)
             raise InputError(roles_of.sentence("too_long", rows=rows, most=held.rows))
@@ -270,7 +271,7 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
-def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
+def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     """The columns of a part of predictions by role. Raises one InputError for all that are missing
     or ambiguous.
     """
@@ -280,17 +281,17 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
     )
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
-    paired = "system" in columns and "id" in columns
-    sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
-    return aligned.Layout(
-        {role: Field(columns[role]) for role in sides}
-        | {"label": Field(columns["label"], rules.MEASURED)},
-        {None: {"score": Field(columns["score"], rules.MEASURED)}},
-        id=columns["id"] if paired else None,
-        listed=None if paired else columns.get("id"),
-        system=columns.get("system"),
-        within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
-    )
+    is_paired = "system" in columns and "id" in columns
+    fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
+    fields |= {role: Field(columns[role], rules.MEASURED) for role in ("label", "score")}
+    shared = []
+    if is_paired:
+        shared.append(RoleColumn("id", Field(columns["id"])))
+    elif "id" in columns:
+        shared.append(RoleColumn(aligned.UNPAIRED_ID, fields["id"]))
+    shared += [RoleColumn(role, fields[role]) for role in SHARED if role in columns]
+    within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
+    return aligned.ColumnLayout((*shared, RoleColumn("score", fields["score"], 0)), within=within)
 
 
 def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
@@ -332,7 +333,7 @@ def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
     for role in within:
         column = rows.shared[role]
         key = key * len(column.names) + column.code
-    if (twice := aligned.repeated(key, np.arange(key.size))) is not None:
+    if (twice := tables.paired(key, np.zeros_like(key), 1).again) is not None:
         again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
         hint = (
             ""
@@ -417,7 +418,10 @@ class _FeatureColumns:
 
     @property
     def fields(self) -> dict[str, Field]:
-        text = {role: Field(name) for role, name in self.roles.items()}
+        text = {
+            role: Field(name, rules.TEXT if role == "id" else rules.NAME)
+            for role, name in self.roles.items()
+        }
         return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
@@ -444,7 +448,7 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
         text,
         _target(text["label"], own.roles["label"], p.task, rows.locate),
         own.roles,
-        id=tables.Ids.of(rows.column("id")) if "id" in text else None,
+        id=Ids(tables.whole(rows.column("id"))) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
         exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
@@ -538,7 +542,6 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
     )[text.code]
     if kind == NUMBER or (kind is None and not np.isnan(values).any()):
         for rule in rules.MEASURED:
-            assert rule.breaks is not None
             wrong = np.flatnonzero(rule.breaks(values))
             if wrong.size:
                 got = (

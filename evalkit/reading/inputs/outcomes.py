@@ -6,6 +6,7 @@ multi-label: columns `y_<label>` of 0 and 1 and `p_<label>`. forecasts: an actua
 forecast. Systems in a column, in columns such as `score_<system>`, or in several files.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,20 +21,26 @@ from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, unit_columns
-from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
+from evalkit.reading.inputs.aligned import (
+    NONE,
+    Aligned,
+    ColumnLayout,
+    PredictionTable,
+)
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
-from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
 LABEL = Role.declared("label", required=True, plain=canonical)
+PREDICTED = Role.declared("predicted", plain=canonical)
 ROLES = (
     ID,
     SYSTEM,
     LABEL,
     Role.declared("score", own=True, required=True),
-    Role.declared("predicted"),
+    PREDICTED,
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
@@ -188,7 +195,7 @@ class Predicted(PredictionTable):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
-    def layout(self, part: parts.Part) -> Layout:
+    def layout(self, part: parts.Part) -> ColumnLayout:
         if self.kind == "binary":
             return self.by_system(part, BINARY)
         scores = _scores(part)
@@ -196,29 +203,32 @@ class Predicted(PredictionTable):
         if needed and not scores:
             needed.append("predicted")
         roles = self.mappings[part].resolved(needed)
-        shared = self.shared((LABEL, WEIGHT), roles)
-        own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
+        shared = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
+        own = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         if self.kind == "multi-label":
             _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-            shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
-            shared.pop("label", None)
+            shared = [column for column in shared if column.role != "label"]
+            shared += [
+                RoleColumn(f"true {name[2:]}", Field(f"y_{name[2:]}", rules.FLAGS))
+                for name in scores
+            ]
         elif "predicted" in roles:
-            own = {"predicted": Field(roles["predicted"], plain=canonical), **own}
-        return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
+            own = [RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0), *own]
+        return ColumnLayout((*shared, *own))
 
-    def _with_decisions(self, part: parts.Part, layout: Layout) -> Layout:
+    def _with_decisions(self, part: parts.Part, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be
         filled in, or the only one of each system, if every system has one.
         """
         named = self.columns.get("predicted")
-        own = {}
-        for system, fields in layout.own.items():
+        rule = rules.NAME if named else rules.LABELS
+        decisions = []
+        for i, system in enumerate(layout.systems or [""]):
             columns = [named] if named else decisions_beside(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            decided = Field(columns[0], rules.TEXT if named else rules.ANY, canonical)
-            own[system] = {**fields, "predicted": decided}
-        return replace(layout, own=own)
+            decisions.append(RoleColumn("predicted", Field(columns[0], rule, canonical), i))
+        return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
@@ -236,12 +246,12 @@ class Predicted(PredictionTable):
         return _binary(rows, self.positive, first, self.columns.get("predicted"))
 
 
-def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
+def decisions_beside(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
     """The columns without another role that are named as decisions: of the system, or of the only
     one.
     """
-    names = {f"{name}_{unit_columns.key(system or '')}" for name in DECISIONS}
-    if len(layout.own) == 1:
+    names = {f"{name}_{unit_columns.key(system)}" for name in DECISIONS}
+    if len(layout.systems) < 2:
         names |= {*DECISIONS}
     used = {field.column for field in layout.fields.values()}
     return [name for name in columns if name not in used and unit_columns.key(name) in names]
@@ -314,7 +324,7 @@ def _binary(
 ) -> Outcomes:
     """The outcomes of two classes. named: the column of decisions that the user names."""
     labels = rows.shared["label"]
-    hit, miss = _hit_and_miss(rows, labels, positive, part)
+    hit, miss = two_labels(_texts(rows, "label", [labels]), positive, part.name)
     actual = (np.array(labels.names) == hit)[labels.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, own in score.items() if own.min() >= 0.5 and own.max() <= 1]
@@ -327,16 +337,31 @@ def _binary(
     return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
 
 
-def _hit_and_miss(
-    rows: Aligned, labels: Coded, positive: str | None, part: parts.Part
-) -> tuple[str, str]:
-    """The positive and the negative label; raises InputError for a row with a third one."""
-    column = rows.columns["label"]
-    if len(labels.names) > 2:
-        counts = np.bincount(labels.code).tolist()
-        rare = rarest(dict(zip(labels.names, counts, strict=True)))
-        raise too_many_labels(rows.place(labels.first(rare)), column, labels.names)
-    return two_labels(list(labels.names), positive, part.name, column)
+@dataclass(frozen=True)
+class LabelTexts:
+    """The texts of a column of labels or of predicted classes, in memory or in an engine.
+
+    rows: the number of rows of each text, in order. first: from some texts to the place of the
+    first row that has one of them, and this text.
+    """
+
+    column: str
+    rows: Mapping[str, int]
+    first: Callable[[Sequence[str]], tuple[str, str]]
+
+
+def _texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
+    """The texts of a role in memory. columns: one, or that of each system."""
+    counts = Counter[str]()
+    for column in columns:
+        counts.update(dict(zip(column.names, np.bincount(column.code).tolist(), strict=True)))
+
+    def first(texts: Sequence[str]) -> tuple[str, str]:
+        having = next(column for column in columns if {*texts} & {*column.names})
+        row = having.first(*{*texts}.intersection(having.names))
+        return rows.place(row), having.names[having.code[row]]
+
+    return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first)
 
 
 def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
@@ -344,10 +369,12 @@ def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
     rows, labels = outcomes.rows, outcomes.names
     for name, own in rows.own.items():
         decisions = own["predicted"]
-        unknown = decisions.other_than(labels)
+        unknown = [text for text in decisions.names if text not in labels]
         if unknown and _decided(decisions, labels) is None:
-            got = f"must be {labels[0]!r} or {labels[1]!r}, got {unknown[1]!r}"
-            raise InputError(f"{rows.place(unknown[0], name)}: {named} {got}")
+            row = decisions.first(*unknown)
+            got = decisions.names[decisions.code[row]]
+            must = f"must be {labels[0]!r} or {labels[1]!r}, got {got!r}"
+            raise InputError(f"{rows.place(row, name)}: {named} {must}")
 
 
 def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
@@ -388,30 +415,26 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
         raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
 
 
-def rarest(rows: Mapping[str, int]) -> str:
-    """The label with the fewest rows, most likely the invalid one; the last of several.
+def two_labels(labels: LabelTexts, positive: str | None, where: str) -> tuple[str, str]:
+    """The positive and the negative label, as names; the negative is "" if it never occurs.
 
-    >>> rarest({"no": 5, "yes": 4, "ja": 1})
-    'ja'
+    Raises InputError for a row with a third label.
     """
-    return min(reversed(list(rows)), key=lambda name: rows[name])
-
-
-def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
-    """The error for a third label."""
-    got = ", ".join(map(repr, names[:3]))
-    return InputError(
-        f"{place}: {column} must hold two labels, got {got}; more classes need p_<class> columns"
-    )
-
-
-def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
-    """The positive and the negative label, as names; the negative is "" if it never occurs."""
-    chosen = _positive(names, positive, where, column)
-    opposite = "false" if chosen == "true" else "0"
-    return chosen, next(
-        (name for name in names if name != chosen), opposite if positive is None else ""
-    )
+    names = [*labels.rows]
+    if len(names) > 2:
+        # the label with the fewest rows is most likely the invalid one
+        rarest = min(reversed(names), key=lambda name: labels.rows[name])
+        place, _ = labels.first([rarest])
+        got = ", ".join(map(repr, names[:3]))
+        raise InputError(
+            f"{place}: {labels.column} must hold two labels, got {got}; more classes need "
+            f"p_<class> columns"
+        )
+    chosen = _positive(names, positive, where, labels.column)
+    opposite = ""
+    if positive is None:
+        opposite = "false" if chosen == "true" else "0"
+    return chosen, next((name for name in names if name != chosen), opposite)
 
 
 def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
@@ -438,31 +461,17 @@ def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
     first = rows.own[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = {name: own["predicted"] for name, own in rows.own.items() if "predicted" in own}
-    answers = [name for decision in decisions.values() for name in decision.names]
-    where = f"{part.name}: {rows.columns.get('predicted')}"
-    classes = classes_of([*roles], labels.names, answers, where)
-    _refuse_labels(rows, classes, [*roles.values()], part)
+    texts = _texts(rows, "label", [labels]), _texts(rows, "predicted", [*decisions.values()])
+    classes = classes_of(*texts, roles, part.name)
     score, predicted = {}, {}
     scored = rows.own if roles else {}
     for name, own in scored.items():
         score[name] = np.column_stack([own[roles[label]] for label in classes])
         predicted[name] = score[name].argmax(axis=1).astype(np.int64)
     for name, decision in decisions.items():
-        predicted[name] = _predicted(decision, classes, rows)
+        predicted[name] = decision.among(classes)
     actual, weight = labels.among(classes), weight_of(rows)
     return Outcomes(rows, "multi-class", classes, actual, score, weight, predicted)
-
-
-def _refuse_labels(
-    rows: Aligned, classes: Sequence[str], roles: Sequence[str], part: parts.Part
-) -> None:
-    """Raise InputError for a label without a column of scores, and for a single class."""
-    column = rows.columns["label"]
-    if unknown := rows.shared["label"].other_than(classes):
-        row, name = unknown
-        raise no_column(rows.place(row), column, name, roles)
-    if len(classes) < 2:
-        raise one_class(part.name, column, classes[0])
 
 
 def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
@@ -479,44 +488,41 @@ def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
 
 
 def classes_of(
-    scored: Sequence[str], labels: Collection[str], said: Collection[str], where: str
+    labels: LabelTexts, predicted: LabelTexts, scores: Mapping[str, str], where: str
 ) -> tuple[str, ...]:
     """The classes in order: those with a column of scores, or else all labels and predicted
     classes.
 
-    said: the predicted ones. where: their file and column. Raises InputError if none of them is a
-    label.
+    scores: the role of each class's column. Raises InputError for a label, or a predicted class,
+    that is none, and for a single class.
     """
-    if not scored and not {*labels} & {*said}:
-        of, got = (roles_of.listed(map(repr, _in_order({*names})), 5) for names in (labels, said))
+    if not scores and not labels.rows.keys() & predicted.rows.keys():
+        texts = [
+            roles_of.listed(map(repr, _in_order({*column.rows})), 5)
+            for column in (labels, predicted)
+        ]
         raise InputError(
-            f"{where} must use the names of the labels, {of}, got {got}; write both in the same way"
+            f"{where}: {predicted.column} must use the names of the labels, {texts[0]}, got "
+            f"{texts[1]}; write both in the same way"
         )
-    return tuple(_in_order({*scored} or {*labels, *said}))
-
-
-def no_column(place: str, column: str, name: str, roles: Sequence[str]) -> InputError:
-    """The error for a label without a column of scores. roles: the columns that exist."""
-    has = ", ".join(f"p_{canonical(role[2:])}" for role in roles[:5])
-    return InputError(f"{place}: {column} has no column p_{name}, it is {name!r} ({has})")
+    classes = _in_order({*scores} or {*labels.rows, *predicted.rows})
+    unknown = [name for name in labels.rows if name not in classes]
+    if unknown:
+        place, name = labels.first(unknown)
+        has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
+        raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
+    if len(classes) < 2:
+        raise one_class(where, labels.column, classes[0])
+    unknown = [name for name in predicted.rows if name not in classes]
+    if unknown:
+        place, name = predicted.first(unknown)
+        raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")
+    return tuple(classes)
 
 
 def one_class(where: str, column: str, name: str) -> InputError:
     """The error for labels that are all the same."""
     return InputError(f"{where}: {column} must hold at least two classes, got {name!r} only")
-
-
-def no_class(place: str, column: str, name: str) -> InputError:
-    """The error for a predicted class that does not exist."""
-    return InputError(f"{place}: {column} must be one of the classes, got {name!r}")
-
-
-def _predicted(predicted: Coded, classes: tuple[str, ...], rows: Aligned) -> Ints:
-    """The predicted classes; raises InputError for one that is no class."""
-    if unknown := predicted.other_than(classes):
-        row, name = unknown
-        raise no_class(rows.place(row), rows.columns["predicted"], name)
-    return predicted.among(classes)
 
 
 def _in_order(names: set[str]) -> list[str]:

@@ -35,7 +35,6 @@ ROLES = (
 )
 RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
-LABELS, UNIT = (rules.SHORT,), (rules.PRESENT, rules.SHORT)
 LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 NO_SCORE: Mapping[str | None, str] = {None: ""}
@@ -171,7 +170,7 @@ class ListOptions:
         Rows without a unit are invalid, as they would form one unit.
         """
         return {
-            f"{BESIDE_ROLE}{name}": Field(name, UNIT if name == self.unit else LABELS)
+            f"{BESIDE_ROLE}{name}": Field(name, rules.NAME if name == self.unit else rules.LABELS)
             for name in self.attributes
         }
 

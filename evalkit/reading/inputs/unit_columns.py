@@ -21,7 +21,8 @@ from evalkit.names import usual
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Selection, Source, at
+from evalkit.reading.tables.parts import Part, Selection, Source
+from evalkit.reading.tables.rules import at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -279,7 +280,7 @@ class UnitColumn:
         """Raise InputError if a text is longer than a page can repeat."""
         if self.long:
             cell = self.table.first(self.table.too_long(self.name), self, 1)[0]
-            raise duck.too_long(f"{cell.part.name}: {self.name}", cell.text, at(cell.row))
+            raise rules.SHORT.error(cell.part.name, self.name, cell.text, cell.row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +340,7 @@ class UnitTable:
 
     def too_long(self, name: str) -> str:
         """The SQL condition of a text that is longer than a page can repeat."""
-        return f"{self.engine.dialect.bytes(f'text {name}')} > {duck.LONGEST}"
+        return f"{self.engine.dialect.bytes(f'text {name}')} > {rules.LONGEST}"
 
     def _parsed(self, name: str) -> str:
         """The number that a text says, true and false as 1 and 0; nothing if it says none."""

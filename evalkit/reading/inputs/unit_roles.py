@@ -23,7 +23,8 @@ from evalkit.reading.inputs.unit_columns import (
 )
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
-from evalkit.reading.tables.parts import Part, at
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import at
 
 if TYPE_CHECKING:
     import pyarrow as pa

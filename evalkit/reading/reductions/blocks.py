@@ -17,10 +17,10 @@ from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment, own_name
-from evalkit.reading.tables import duck, table as tables
+from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
+from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
-from evalkit.reading.tables.rules import BrokenRule, Field, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -34,7 +34,7 @@ class TablePart:
     """A part, its columns by role, its selection, and its system if no column names it."""
 
     part: Part
-    layout: aligned.Layout
+    layout: aligned.ColumnLayout
     chosen: Selection
     system: str
 
@@ -42,7 +42,7 @@ class TablePart:
         """The SQL of the system that a row belongs to."""
         return (
             engine.dialect.quote("system")
-            if self.layout.system
+            if "system" in self.layout.fields
             else engine.dialect.literal(self.system)
         )
 
@@ -86,7 +86,7 @@ class Blocks:
     @property
     def wide(self) -> bool:
         """True if each system has a column of scores."""
-        return self.pieces[0].layout.wide
+        return bool(self.pieces[0].layout.systems)
 
     @property
     def name(self) -> str:
@@ -108,7 +108,6 @@ class Blocks:
 
     def short(self, role: str) -> str:
         """The column of the query for a shared role."""
-        role = role.partition(" ")[2]
         if role.startswith(ATTRIBUTE):
             segments = [f"{ATTRIBUTE}{name}" for name in self.slices]
             return f"segment{segments.index(role)}" if role in segments else "unit"
@@ -129,7 +128,7 @@ class Blocks:
         names = (
             [role]
             if role in self.schema.shared
-            else [own_name(role, i) for i in range(len(self.schema.own[role]))]
+            else [column.key for column in self.schema.own[role]]
         )
         found: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
@@ -172,7 +171,7 @@ class Blocks:
     def no_unit(self, unit: str, rows: int, id: str | None = None) -> InputError:
         """The error for rows without a unit. id: that of the first one, if systems are joined."""
         literal = self.engine.dialect.literal
-        condition = f"{cell(self.engine, f'text attribute {unit}')} = {literal(aligned.NONE)}"
+        condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(aligned.NONE)}"
         condition += f" AND id = {literal(id)}" if id is not None else ""
         empty = self.where(condition, "1", 1, None if id is None else self.systems[0])
         return aligned.no_unit(empty[0][1] if empty else self.name, unit, rows)
@@ -280,9 +279,7 @@ class Blocks:
         if error := self.twice():
             return error
         layout = self.pieces[0].layout
-        for role, field in (
-            (aligned.key(role, field), field) for role, field in layout.shared.items()
-        ):
+        for role, field in layout.shared.items():
             at = self.short(role)
             if (
                 id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")
@@ -366,7 +363,7 @@ def refuse_first(engine: Engine, piece: TablePart) -> None:
 
 
 def pieces_of(
-    engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.Layout]
+    engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.ColumnLayout]
 ) -> list[TablePart]:
     """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
@@ -395,21 +392,16 @@ def union(
     If rows of other systems are between them and there are no ids, `ROW_NUMBER` is the number of
     each row among all.
     """
-    dialect, layout = engine.dialect, pieces[0].layout
-    named = {role: aligned.key(role, field) for role, field in schema.shared.items()}
-    for role in schema.own:
-        for i, (system, fields) in enumerate(layout.own.items()):
-            named[own_name(role, i)] = aligned.own_key(system, role, fields[role])
-    named |= {"id": "id"} if layout.id else {}
-    named |= {
-        short: f"text attribute {name}" for short, name in short_names(segments, unit).items()
-    }
+    dialect = engine.dialect
+    layout = pieces[0].layout
+    named = {key: key for key in layout.fields if key != "system" and not key.startswith(ATTRIBUTE)}
+    named |= {short: f"{ATTRIBUTE}{name}" for short, name in short_names(segments, unit).items()}
     cells = [f"{cell(engine, key)} AS {dialect.quote(name)}" for name, key in named.items()]
     each = [", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces]
     every = Query.over([piece.chosen for piece in pieces], each)
-    if layout.wide:
+    if layout.systems:
         return every
-    if dialect.row_number and not layout.id:
+    if dialect.row_number and "id" not in layout.fields:
         every = every.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
     return every.around("*", f"WHERE system IN ({', '.join(map(dialect.literal, schema.systems))})")
 
@@ -419,7 +411,7 @@ def cell(engine: Engine, role: str) -> str:
     named = engine.dialect.quote(role)
     return (
         f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})"
-        if role.startswith("text attribute ")
+        if role.startswith(ATTRIBUTE)
         else named
     )
 
@@ -454,25 +446,26 @@ def laid(
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
-    names = [*map(str, layout.own)]
-    if not layout.wide:
+    names = [*layout.systems]
+    if not names:
         names = aligned.kept_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
-    roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
+    id = layout.fields.get("id")
+    row_names = None
+    if id is not None:
+        row_names = "id"
+    elif engine.dialect.row_number and not layout.systems:
+        row_names = ROW_NUMBER
     schema = Schema(
         systems=tuple(names),
         shared={
             role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)
         },
-        own={role: [fields[role] for fields in layout.own.values()] for role in roles},
-        said=tuple(said or roles),
-        paired=not layout.wide and len(names) > 1,
-        id=Field(layout.id) if layout.id else None,
-        names="id"
-        if layout.id
-        else None
-        if layout.wide or not engine.dialect.row_number
-        else ROW_NUMBER,
-        numbered=bool(layout.id or engine.dialect.row_number),
+        own=layout.predictions,
+        said=tuple(said or layout.predictions),
+        paired=not layout.systems and len(names) > 1,
+        id=id,
+        names=row_names,
+        numbered=bool(id or engine.dialect.row_number),
         unit=unit is not None,
         parted=unit is not None,
     )
@@ -481,7 +474,9 @@ def laid(
         pieces=pieces,
         query=union(engine, pieces, schema, segments, unit),
         counts=[sum(size.values()) for size in sizes],
-        rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in names),
+        rows=sum(
+            n for size in sizes for name, n in size.items() if layout.systems or name in names
+        ),
         slices={},
         schema=schema,
     )
@@ -496,7 +491,7 @@ def _sizes(engine: Engine, piece: TablePart) -> dict[str, int]:
         row["system"]: row["n"]
         for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")
     }
-    if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
+    if None in size or any(len(name.encode()) > LONGEST for name in size):
         refuse_first(engine, piece)
     return size
 

@@ -5,7 +5,7 @@ Everything here can be pickled and sent to a Spark worker, and nothing depends o
 or blocks.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from evalkit.arrays import Ints
 from evalkit.metrics.kept import Block, Hashes, of_numbers, of_texts
-from evalkit.reading.tables import duck, rules, table as tables
+from evalkit.reading.tables import rules, table as tables
 
 # roles of shared columns that are not what is
 BESIDE, ATTRIBUTE, WEIGHT = (
@@ -51,7 +51,7 @@ class Schema:
 
     systems: tuple[str, ...]
     shared: Mapping[str, rules.Field]
-    own: Mapping[str, Sequence[rules.Field]]
+    own: Mapping[str, Sequence[rules.RoleColumn]]
     said: tuple[str, ...]
     paired: bool
     id: rules.Field | None
@@ -74,7 +74,7 @@ class Schema:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
+        own = [column.key for columns in self.own.values() for column in columns]
         last = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *last, *own]
 
@@ -93,48 +93,37 @@ class Schema:
         """The rows of an Arrow table. before: rows that came earlier. Raises Refused for invalid
         values.
         """
-        columns = self._columns(table)
-        rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
-        first = slice(None) if rows is None else rows[:, 0]
-
-        def one(values: np.ndarray) -> np.ndarray:
-            """What systems share, which must be one value for each row."""
-            if rows is not None and np.any(values[rows] != values[first][:, None]):
-                raise rules.BrokenRule("what systems share differs")
-            return values[first]
-
-        def each(role: str) -> np.ndarray:
-            """What each system has of its own, one row per system."""
-            every = [
-                self._numbers(role, field, columns[own_name(role, i)])
-                for i, field in enumerate(self.own[role])
-            ]
-            return np.array(every) if rows is None else every[0][rows].T.copy()
-
+        texts = self._texts(table)
+        slices = self._slices(table)
         shared = {
-            role: one(self._numbers(role, field, columns[role]))
-            for role, field in self.shared.items()
+            role: self._numbers(role, column, table[role]) for role, column in self.shared.items()
         }
-        own = {role: each(role) for role in self.own}
-        truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
-        weight = shared.get(WEIGHT)
+        own = {
+            role: [self._numbers(role, column.field, table[column.key]) for column in columns]
+            for role, columns in self.own.items()
+        }
+        if self.paired:
+            rows = _paired(texts["id"], texts.pop("system"), self.systems)
+            if self.unit:
+                _agreed(of_texts(texts["unit"]), rows)
+            texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
+            slices = [_agreed(column, rows) for column in slices]
+            shared = {role: _agreed(values, rows) for role, values in shared.items()}
+            own = {role: [*values[rows].T] for role, (values,) in own.items()}
+        truth = [shared[role] for role in self.truth]
+        predictions = {role: np.array(values) for role, values in own.items()}
+        said = [predictions[role] for role in self.said]
         beside = {
             role.removeprefix(BESIDE): values
             for role, values in shared.items()
             if role.startswith(BESIDE)
         }
-        keys: dict[str, Any] = {
-            n: columns[n] if rows is None else columns[n].take(first)
-            for n in ("unit", "id")
-            if n in columns
-        }
+        weight = shared.get(WEIGHT)
         hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]
-        names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
-        if self.unit:
-            one(of_texts(columns["unit"]))
-        key, id = self._keys(keys, hashed), None
+        key = self._key(texts, hashed)
+        id = None
         if self.id and not self.paired:
-            id = of_texts(keys["id"]) if self.unit else key
+            id = of_texts(texts["id"]) if self.unit else key
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
@@ -144,49 +133,60 @@ class Schema:
                 id=id,
                 clustered=self.unit,
                 parted=self.parted,
-                alike=not keys,
-                slices=[one(column) for column in self._slices(columns)],
+                alike=not (self.unit or self.id),
+                slices=slices,
                 beside=beside,
-                own={role: values for role, values in own.items() if role not in self.said},
-                names=np.arange(before + 1, before + len(table) + 1)
-                if names is None and self.numbered
-                else names,
-                units=keys.get("unit"),
+                own={role: predictions[role] for role in self.own if role not in self.said},
+                names=self._names(table, texts, before),
+                units=texts.get("unit"),
             )
         )
 
-    def _keys(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
-        """A hash of each row's first text, or of its numbers; one for all where no sample is
+    def _texts(self, table: Any) -> dict[str, Any]:
+        """The texts that name rows, systems and units; Refused where an id is empty, or a text
+        longer than a page can repeat.
+        """
+        if any(rules.is_long(table[name]).any() for name in self.repeated):
+            raise rules.BrokenRule("a text is too long")
+        names = [name for name in ("id", "system", "unit") if name in table.column_names]
+        texts = {name: _whole(table[name]) for name in names}
+        if self.id:
+            self.id.checked(texts["id"], None)
+        return texts
+
+    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
+        """A column that keeps its rules, as numbers."""
+        values: np.ndarray = field.checked(_whole(column), None)
+        coded = self.coded.get(role)
+        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
+
+    def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
+        """The names of the rows: their ids, a column of numbers, or these as they are counted."""
+        if self.names == "id":
+            return texts["id"]
+        if self.names:
+            return _whole(table[self.names])
+        return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
+
+    def _key(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
+        """A hash of each row's unit or id, or of its numbers; one for all where no sample is
         drawn.
         """
-        for text in texts.values():
-            return of_texts(text)
+        for name in ("unit", "id"):
+            if name in texts:
+                return of_texts(texts[name])
         if self.drawn:
             return of_numbers(numbers)
         return np.broadcast_to(np.uint64(0), len(numbers[0]))
 
-    def _columns(self, table: Any) -> dict[str, Any]:
-        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page
-        can repeat.
-        """
-        columns = {name: _whole(table[name]) for name in table.column_names}
-        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
-            raise rules.BrokenRule("a text is too long")
-        if self.id:
-            self.id.checked(columns["id"], None)
-        return columns
-
-    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
-        """A column that keeps its rules, as numbers."""
-        values: np.ndarray = field.checked(column, None)
-        coded = self.coded.get(role)
-        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
-
-    def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
+    def _slices(self, table: Any) -> list[Ints]:
+        slices = list[Ints]()
         start = 1
         for i, segment in enumerate(self.segments):
-            yield start + segment.of[tables.places_of(columns[f"segment{i}"], segment.values)]
+            texts = _whole(table[f"segment{i}"])
+            slices.append(start + segment.of[tables.places_of(texts, segment.values)])
             start += int(segment.of.max()) + 1
+        return slices
 
 
 def _whole(column: Any) -> Any:
@@ -194,9 +194,12 @@ def _whole(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def own_name(role: str, system: int) -> str:
-    """The name in the query of a system's own column."""
-    return f"{role} {system}"
+def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:
+    """What systems share, which must be one value for each row."""
+    first = values[rows[:, 0]]
+    if np.any(values[rows] != first[:, None]):
+        raise rules.BrokenRule("what systems share differs")
+    return first
 
 
 def _sorted(block: Block) -> Block:
@@ -212,16 +215,11 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column per system; Refused where a system has
     an id again.
     """
-    of, count = tables.places_of(column, systems), len(systems)
     key = tables.indexed(ids)[0]
-    order = np.argsort(key * count + of, kind="stable")
-    key, of = key[order], of[order]
-    start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
-    size = np.diff(start, append=len(key))
-    if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
+    pairing = tables.paired(key, tables.places_of(column, systems), len(systems))
+    if pairing.again is not None:
         raise rules.BrokenRule("an id stands twice")
-    first = start[size == count]
-    return np.asarray(order[first[:, None] + np.arange(count)])
+    return pairing.rows
 
 
 @dataclass(frozen=True, eq=False)

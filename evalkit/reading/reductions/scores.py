@@ -19,7 +19,7 @@ from evalkit.limits import USUAL, Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, Query, checked, profile
-from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
@@ -30,7 +30,7 @@ LABELS, GROUPS = (
     10_000,
     2**20,
 )
-LABEL, WEIGHT = "text label", "number weight"
+LABEL, WEIGHT = "label", "weight"
 Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
 
 
@@ -94,9 +94,8 @@ class Predictions:
         return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
 
     def _key(self, system: str, role: str) -> str:
-        return aligned.own_key(
-            system if self.table.wide else None, role, self.table.schema.own[role][0]
-        )
+        number = self.table.systems.index(system) if self.table.wide else 0
+        return self.table.schema.own[role][number].key
 
     @property
     def scored(self) -> bool:
@@ -115,7 +114,7 @@ class Predictions:
                     f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name
                 )[0]
                 return outcomes.outside(
-                    name, value, place, t.schema.own[role][0].column if len(said) > 1 else ""
+                    name, value, place, t.schema.own[role][0].field.column if len(said) > 1 else ""
                 )
         return ""
 
@@ -123,19 +122,16 @@ class Predictions:
         """The float type of each role of a system that is used: the widest of the parts that have
         some.
         """
-        key, each = (
-            system if self.table.wide else None,
-            zip(self.table.pieces, self.profiles, strict=True),
-        )
+        each = zip(self.table.pieces, self.profiles, strict=True)
         held = [
             piece
             for piece, rows in each
             if self.table.wide or any(row["system"] == system for row in rows)
         ]
-        roles = self.table.schema.said
+        keys = [self._key(system, role) for role in self.table.schema.said]
         return [
-            rules.widest(rules.of(p.part, p.layout.own[key][role].column) for p in held)
-            for role in roles
+            rules.widest(rules.of(piece.part, piece.layout.fields[key].column) for piece in held)
+            for key in keys
         ]
 
     @cached_property
@@ -187,7 +183,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row
     )
     label = [quote(LABEL)] if LABEL in fields else []
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
-    by = [*label, *([system] if piece.layout.system else [])]
+    by = [*label, *([system] if "system" in fields else [])]
     stored = piece.part.counted is not None and engine.dialect.row_number is not None
     if stored and by == label and not parted:
         rows = _stated(engine, piece.chosen, [f"{system} AS system", *ends], label)
@@ -233,7 +229,7 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     ends = {name: found.ends(name, "score") for name in t.systems}
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
     outcomes.refuse_confidence(sure, t.others, found.where)
-    positive, negative = _labels(found, predicted.positive)
+    positive, negative = outcomes.two_labels(_labels(found), predicted.positive, found.where)
     hits = sorted(
         {row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive}
     )
@@ -245,22 +241,29 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     return replace(found, table=t, names=(negative, positive))
 
 
-def _labels(found: Predictions, positive: str | None) -> tuple[str, str]:
-    """The positive and the negative label."""
-    t, total = found.table, Counter[str]()
-    field = t.schema.shared["label"]
+def _labels(found: Predictions) -> outcomes.LabelTexts:
+    """The labels of the requested systems."""
+    field = found.table.schema.shared["label"]
+    rows = Counter[str]()
     for _, row in found.wanted:
-        total[field.plain(row["label"])] += row["n"]
-    names = sorted(total)
-    if len(names) > 2:
-        rare = outcomes.rarest({name: total[name] for name in names})
-        piece, label = next(
-            (p, row["label"]) for p, row in found.wanted if field.plain(row["label"]) == rare
-        )
-        same = f"{t.engine.dialect.quote(LABEL)} = {t.engine.dialect.literal(label)}"
-        number, _ = t.engine.first(piece.chosen, same, LABEL)
-        raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
-    return outcomes.two_labels(names, positive, found.where, field.column)
+        rows[field.plain(row["label"])] += row["n"]
+    texts = sorted({row["label"] for _, row in found.wanted})
+    return _label_texts(found.table, "label", texts, rows)
+
+
+def _label_texts(
+    t: blocks.Blocks, role: str, texts: Sequence[str], rows: Mapping[str, int]
+) -> outcomes.LabelTexts:
+    """The texts of a role as they are written, and the rows of each as it is compared."""
+    field = _field(t, role)
+    at = t.engine.dialect.quote(role if role in t.schema.shared else t.schema.own[role][0].key)
+
+    def first(wanted: Sequence[str]) -> tuple[str, str]:
+        literals = [t.engine.dialect.literal(text) for text in texts if field.plain(text) in wanted]
+        _, place, text = t.where(f"{at} IN ({', '.join(literals)})", at, 1)[0]
+        return place, field.plain(text)
+
+    return outcomes.LabelTexts(field.column, dict(sorted(rows.items())), first)
 
 
 # Several classes ----------------------------------------------------------------------------------
@@ -284,59 +287,37 @@ def of_width(reading: Reading, columns: int) -> Reading:
 
 
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
-    t, texts = found.table, {"label": sorted({row["label"] for _, row in found.wanted})}
-    texts |= {"predicted": list(t.texts("predicted"))} if "predicted" in t.schema.own else {}
+    t = found.table
+    texts = {"label": sorted({row["label"] for _, row in found.wanted})}
+    answers = outcomes.LabelTexts("", {}, lambda _: ("", ""))
+    if "predicted" in t.schema.own:
+        texts["predicted"] = list(t.texts("predicted"))
+    _refuse_many(t, texts)
+    if "predicted" in texts:
+        plain = _field(t, "predicted").plain
+        rows = dict.fromkeys(map(plain, texts["predicted"]), 1)
+        answers = _label_texts(t, "predicted", texts["predicted"], rows)
     roles = outcomes.score_roles([role for role in t.schema.own if role != "predicted"], t.name)
-    names = _classes(t, texts, roles)
-    for role, every in texts.items():
-        t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in every})
+    names = outcomes.classes_of(_labels(found), answers, roles, found.where)
+    for role, several in texts.items():
+        t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in several})
     said = tuple(roles[name] for name in names) if roles else ("predicted",)
     return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
 
 
-def _field(t: blocks.Blocks, role: str) -> rules.Field:
-    """The column of the labels, or of the predicted classes."""
-    return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0]
-
-
-def _classes(
-    t: blocks.Blocks, texts: Mapping[str, Sequence[str]], roles: Mapping[str, str]
-) -> tuple[str, ...]:
-    """All classes in order; raises InputError for a label, or a predicted class, that is none."""
-    for role, every in texts.items():
-        if len(every) > MOST:
+def _refuse_many(t: blocks.Blocks, texts: Mapping[str, Sequence[str]]) -> None:
+    """Raise InputError for more classes than are counted in blocks."""
+    for role, several in texts.items():
+        if len(several) > MOST:
             column = _field(t, role).column
             raise InputError(
                 f"{t.name}: {column} has more than {MOST:,} classes; that needs rows in memory"
             )
-    part, label = t.pieces[0].part, _field(t, "label")
-    labels, said = (
-        {_field(t, role).plain(text) for text in texts.get(role, ())}
-        for role in ("label", "predicted")
-    )
-    where = f"{part.name}: {_field(t, 'predicted').column if said else ''}"
-    names = outcomes.classes_of([*roles], labels, said, where)
-    if found := _other(t, "label", texts["label"], names):
-        raise outcomes.no_column(found[0], label.column, label.plain(found[1]), [*roles.values()])
-    if len(names) < 2:
-        raise outcomes.one_class(part.name, label.column, names[0])
-    if found := _other(t, "predicted", texts.get("predicted", ()), names):
-        raise outcomes.no_class(
-            found[0], _field(t, "predicted").column, _field(t, "predicted").plain(found[1])
-        )
-    return names
 
 
-def _other(
-    t: blocks.Blocks, role: str, texts: Sequence[str], names: Sequence[str]
-) -> tuple[str, str] | None:
-    """Place and text of the first row with a text that is none of the classes."""
-    if not (others := [text for text in texts if _field(t, role).plain(text) not in names]):
-        return None
-    at = t.engine.dialect.quote(f"text {role}")
-    condition = f"{at} IN ({', '.join(map(t.engine.dialect.literal, others))})"
-    _, place, text = t.where(condition, at, 1)[0]
-    return place, text
+def _field(t: blocks.Blocks, role: str) -> rules.Field:
+    """The column of the labels, or of the predicted classes."""
+    return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0].field
 
 
 # Several labels, and any of them ------------------------------------------------------------------

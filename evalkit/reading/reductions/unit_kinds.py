@@ -291,7 +291,7 @@ def opened(p: Significance, reading: Reading) -> Iterator[UnitInput]:
     first = parts[0]
     engine: AbstractContextManager[base.Engine | None] = nullcontext()
     if not (first.layout or is_report(first) or is_output(first)):
-        engine = backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading))
+        engine = backends.needed(parts, backends.budget_of(p, reading))
     with engine as opened:
         yield UnitInput.of(parts, p, opened)
 

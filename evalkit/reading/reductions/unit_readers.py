@@ -20,6 +20,7 @@ from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import counted
 from evalkit.reading.inputs import aligned
+from evalkit.reading.inputs.aligned import ColumnLayout
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.reductions import blocks
@@ -34,7 +35,8 @@ from evalkit.reading.reductions.units import (
 )
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Source, at
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import RoleColumn, at
 from evalkit.system import unpacked
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 # Rows of labels and probabilities -----------------------------------------------------------------
 
 SCORE = "score"
+ID_ROLE = rules.Role.declared("id")
+SYSTEM = rules.Role.declared("system")
 LABEL = rules.Role("label", rules.FLAGS)
 
 
@@ -108,19 +112,19 @@ def _numbered(rows: "pa.Table") -> "pa.Table":
     return rows.select(columns).append_column(ID, numbers)
 
 
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> ColumnLayout:
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
     columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
         ["label", SCORE]
     )
-    shared = {f"attribute {name}": rules.Field(name, rules.ANY) for name in units}
-    return aligned.Layout(
-        shared | aligned.shared_of([LABEL], columns),
-        {None: {SCORE: rules.Field(columns[SCORE], rules.PROBABILITIES)}},
-        id=columns.get("id"),
-        system=columns.get("system"),
+    return ColumnLayout(
+        (
+            *(RoleColumn(f"attribute {name}", rules.Field(name, rules.LABELS)) for name in units),
+            *aligned.role_columns([ID_ROLE, SYSTEM, LABEL], columns),
+            RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
+        )
     )
 
 
@@ -365,7 +369,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     label = chosen.get("system") or next(iter(labels), None)
     if label:
         columns["system"] = label
-        fields["system"] = rules.Field(label)
+        fields["system"] = rules.Field(label, rules.NAME)
     rows = tables.Table([tables.block(part, fields) for part in table.parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)
@@ -396,7 +400,8 @@ def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
         names = tuple(f"row {number}" for number in range(1, len(rows) + 1))
         return names if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
-    again = aligned.repeated(codes(systems)[0], np.arange(len(systems)))
+    code = codes(systems)[0]
+    again = tables.paired(code, np.zeros_like(code), 1).again
     if again is not None:
         part, row = rows.locate(again)
         got = f"got {systems[again]!r} again{at(row)}"

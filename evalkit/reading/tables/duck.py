@@ -143,43 +143,6 @@ DUCKDB, SPARK = Dialect(), _SparkDialect()
 # DuckDB as a reader of files ----------------------------------------------------------------------
 
 
-LONGEST = 1000  # bytes of a name; a page repeats names often
-
-
-def too_long(what: str, text: str, where: str = "") -> InputError:
-    """The error for a name (of a column, a system, a class or a group) that is too long for a page
-    to repeat.
-    """
-    size = len(text.encode(errors="replace"))
-    return InputError(
-        f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with "
-        f"{text[:40]!r}{where}"
-    )
-
-
-def longest(texts: Any) -> int:
-    """The number of bytes of the longest text."""
-    import pyarrow.compute as pc
-
-    return pc.max(pc.binary_length(texts)).as_py() or 0
-
-
-def long_text(values: Any, what: str, before: int | None = 0) -> None:
-    """Raise InputError for a text that a page repeats and that is longer than a name.
-
-    before: the number of earlier rows; None if they have no numbers.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
-    if longest(texts) <= LONGEST:
-        return
-    every = values.cast(texts.type)
-    row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
-    raise too_long(what, every[row].as_py(), "" if before is None else f" (row {before + row + 1})")
-
-
 @cache
 def connection() -> Any:
     """The connection of this process, for what fits into memory."""

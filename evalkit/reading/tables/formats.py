@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import filterfalse, groupby
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
@@ -25,7 +25,7 @@ from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
-from evalkit.reading.tables.parts import IDS, ByRole, File, Frames, Selection, stamp, without_index
+from evalkit.reading.tables.parts import IDS, INDEX, ByRole, File, Frames, Selection, stamp
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -92,7 +92,8 @@ class Parquet(File):
                 names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)[
                     "column_name"
                 ].to_pylist()
-        return cls(name=where, columns=tuple(without_index(names)), path=path, stamp=stamp(path))
+        columns = tuple(filterfalse(INDEX.fullmatch, names))
+        return cls(name=where, columns=columns, path=path, stamp=stamp(path))
 
     @property
     def counted(self) -> int:
@@ -129,17 +130,17 @@ class Parquet(File):
                 ) from None
         raise duck.no_parquet(self.name) from None
 
-    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """The columns; of many rows one by one, as those of one answer are held twice until all are
         whole.
         """
         if self.rows <= USUAL.reading.rows:
-            return super()._read(text, numbers)
+            return super().load(text, numbers)
         columns: dict[str, Any] = {}
         for role, name in text.items():
-            columns |= super()._read({role: name}, {})
+            columns |= super().load({role: name}, {})
         for role, name in numbers.items():
-            columns |= super()._read({}, {role: name})
+            columns |= super().load({}, {role: name})
         return columns
 
     def _source(
@@ -414,7 +415,7 @@ class Trec(TextFile):
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
 
-    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         import pyarrow as pa
 
         columns = trec.read(self.path, self.layout, self.name)

@@ -6,13 +6,13 @@ not fit into memory: they go to a Parquet file in the temporary folder first. Li
 and columns become a frame.
 """
 
+import itertools
 import re
 import shutil
 import warnings
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp, without_index
+from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, Part, Selection, stamp
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
@@ -79,13 +79,13 @@ class Frame(Part):
     ) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
-    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """By Arrow's casts; by a query where a type, or what is read, needs one."""
         stored = self.stored
         is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
         is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
         if self.mixed or self.only or not (is_plain and is_numeric):
-            return super()._read(text, numbers)
+            return super().load(text, numbers)
         columns = {role: _texts(self.table[name]) for role, name in text.items()}
         return columns | {role: _doubles(self.table[name]) for role, name in numbers.items()}
 
@@ -173,9 +173,7 @@ def _frame(data: Any) -> Frame:
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
-    kept = without_index(table.column_names)
-    if len(kept) < table.num_columns:
-        table = table.select(kept)
+    table = table.drop_columns(list(filter(INDEX.fullmatch, table.column_names)))
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     about = table.schema.metadata
     table = table.rename_columns(names).replace_schema_metadata(about)
@@ -285,7 +283,7 @@ def _batches(data: Any) -> Batches:
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
-    names = without_index(schema.names)
+    names = itertools.filterfalse(INDEX.fullmatch, schema.names)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:
@@ -303,7 +301,7 @@ def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
     first = next(data, None)
     if first is None:
         raise InputError(f"{BATCHES}: there must be at least one, got none")
-    return _batch(first).schema, chain([first], data)
+    return _batch(first).schema, itertools.chain([first], data)
 
 
 def _batch(batch: Any) -> Any:

@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
+from evalkit.reading.tables.rules import LONGEST, SHORT
 
 ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[
     str, Any
 ]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
-UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Part(ABC):
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
-            if len(name.encode(errors="replace")) > duck.LONGEST:
-                raise duck.too_long(f"{self.name}: a column's name", name)
+            if len(name.encode(errors="replace")) > LONGEST:
+                raise SHORT.error(self.name, "a column's name", name, 0)
             if name.lower() in first:
                 got = f"{first[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
@@ -112,7 +112,7 @@ class Part(ABC):
     @property
     def most_rows(self) -> float:
         """An upper bound on the number of rows."""
-        return self.rows
+        return self.counted or 0
 
     @property
     def stored(self) -> Mapping[str, str]:
@@ -146,17 +146,10 @@ class Part(ABC):
 
         Raises InputError if an id is a fraction, missing or no text, or a number is text.
         """
-        columns = self._read(text, numbers)
-        self.check_texts(text, columns)
-        return columns
-
-    def check_texts(self, text: ByRole, columns: Mapping[str, Any], before: int | None = 0) -> None:
-        """Raise InputError for a text that a page repeats and that is too long. before: as of
-        `Field.checked`.
-        """
-        for role, column in text.items():
-            if role not in UNPRINTED and not role.startswith("feature "):
-                duck.long_text(columns[role], f"{self.name}: {column}", before)
+        chosen = self.select(text, numbers)
+        with explained(chosen):
+            table = duck.sql(chosen.query, self.name, **chosen.frames)
+        return {role: table[role].combine_chunks() for role in table.column_names}
 
     def select(
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
@@ -204,19 +197,13 @@ class Part(ABC):
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raise InputError for invalid content that a selection does not notice."""
 
-    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        chosen = self.select(text, numbers)
-        with explained(chosen):
-            table = duck.sql(chosen.query, self.name, **chosen.frames)
-        return {role: table[role].combine_chunks() for role in table.column_names}
-
     @abstractmethod
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames] | None:
         """The FROM clause in the part's dialect, and the frames that it names.
 
-        None if no engine reads the part where it is: its class has a `_read` of its own.
+        None if no engine reads the part where it is: its class has a `load` of its own.
         """
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
@@ -241,9 +228,7 @@ class Part(ABC):
         return InputError(f"{self.name}: {self.without_rows}")
 
 
-def without_index(columns: Sequence[str]) -> list[str]:
-    """The columns without the index of a pandas frame, which has no name."""
-    return [name for name in columns if not re.fullmatch(r"__index_level_\d+__", name)]
+INDEX = re.compile(r"__index_level_\d+__")  # a column that is the index of a pandas frame
 
 
 def names(parts: Sequence[Part]) -> str:
@@ -325,11 +310,6 @@ def stamp(path: Path) -> tuple[int, int]:
 def changed_file(name: str) -> InputError:
     """The error for a file that has changed since it was first read."""
     return InputError(f"{name}: the file changed while it was read; run again when it is complete")
-
-
-def at(row: int) -> str:
-    """The end of an error that names a row; "" for row 0, which has no number."""
-    return f" (row {row})" if row else ""
 
 
 def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:

@@ -4,7 +4,7 @@ SQL.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut, exact
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.columns import facts
-from evalkit.reading.tables.parts import Part, at
 
+if TYPE_CHECKING:
+    from evalkit.reading.tables.parts import Part
+
+LONGEST = 1000  # bytes of a name; a page repeats names often
 HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
@@ -23,19 +26,45 @@ class BrokenRule(InputError):
 
 
 @dataclass(frozen=True)
-class ValueRule:
-    """A rule for the values of a column. text: the part of the error after "must". breaks: numbers
-    -> True if invalid.
-
-    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real}
-    that it is not NaN, {bytes} its length. optional: True if a cell may be empty. hint: the advice
-    at the end of the error.
+class Rule:
+    """A rule that the reader of a column checks itself. text: the part of the error after "must".
+    hint: the advice at the end of the error.
     """
 
     text: str
-    breaks: Callable[[Floats], Bools] | None
-    sql: str
     hint: str = ""
+
+    def shown(self, got: Any) -> str:
+        """A value as the error writes it; None is an empty cell."""
+        if got is None:
+            return "nothing"
+        return cut(got) if isinstance(got, str) else exact(got)
+
+    def error(self, where: str, column: str, got: Any, row: int) -> InputError:
+        """The error for one value of a column. Row 0 has no number."""
+        hint = f"; {self.hint}" if self.hint else ""
+        return InputError(
+            f"{where}: {column} must {self.text}, got {self.shown(got)}{at(row)}{hint}"
+        )
+
+    def of(
+        self, locate: "Callable[[int], tuple[Part, int]]", column: str, row: int, got: str
+    ) -> InputError:
+        """The error for a row of all parts, which `locate` finds in its own part."""
+        part, number = locate(row)
+        return self.error(part.name, column, got, number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueRule(Rule):
+    """A rule for the values of a column. breaks: numbers, or Arrow text -> True if invalid.
+
+    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real}
+    that it is not NaN, {bytes} its length. optional: True if a cell may be empty.
+    """
+
+    breaks: Callable[[Any], Bools]
+    sql: str
     optional: bool = False
 
     def wrong(self, role: str, dialect: duck.Dialect) -> str:
@@ -45,65 +74,107 @@ class ValueRule:
             x=x, finite=dialect.finite(role), real=dialect.real.format(x), bytes=dialect.bytes(role)
         )
 
-    def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
-        """The error for one value of a column. None is an empty cell, and row 0 has no number."""
-        value = "nothing" if got is None else cut(got) if isinstance(got, str) else exact(got)
-        hint = f"; {self.hint}" if self.hint else ""
-        return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
-    def of(
-        self, locate: Callable[[int], tuple[Part, int]], column: str, row: int, got: str
-    ) -> InputError:
-        """The error for a row of all parts, which `locate` finds in its own part."""
-        part, number = locate(row)
-        return self.error(part, column, got, number)
+@dataclass(frozen=True, kw_only=True)
+class TextRule(ValueRule):
+    """A rule for texts."""
+
+
+class LengthRule(TextRule):
+    """The bound on texts that a page repeats."""
+
+    def shown(self, got: Any) -> str:
+        """The number of bytes, and how the text begins."""
+        return f"{len(got.encode(errors='replace')):,}, beginning with {got[:40]!r}"
+
+
+def at(row: int) -> str:
+    """The end of an error that names a row; "" for row 0, which has no number."""
+    return f" (row {row})" if row else ""
+
+
+def empty(values: Any) -> Bools:
+    """A mask of the empty cells of an Arrow array."""
+    if not values.null_count:
+        return np.broadcast_to(np.False_, len(values))
+    return np.asarray(values.is_null())
+
+
+def is_long(texts: Any) -> Bools:
+    """A mask of the Arrow texts that are too long for a page to repeat."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    distinct = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
+    if (pc.max(pc.binary_length(distinct)).as_py() or 0) <= LONGEST:
+        return np.broadcast_to(np.False_, len(texts))
+    size = pc.fill_null(pc.binary_length(texts.cast(distinct.type)), 0)
+    return np.asarray(size) > LONGEST
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
-PRESENT = ValueRule("not be empty", None, "{x} IS NULL")
-SHORT = ValueRule(f"have at most {duck.LONGEST:,} bytes", None, f"{{bytes}} > {duck.LONGEST}")
-FINITE = ValueRule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
+PRESENT = TextRule("not be empty", breaks=empty, sql="{x} IS NULL")
+SHORT = LengthRule(
+    f"have at most {LONGEST:,} bytes", breaks=is_long, sql=f"{{bytes}} > {LONGEST}", optional=True
+)
+FINITE = ValueRule(
+    "be a finite number", breaks=lambda x: ~np.isfinite(x), sql="{x} IS NULL OR NOT ({finite})"
+)
 FINITE_OR_EMPTY = ValueRule(
-    "be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True
+    "be a finite number or empty",
+    breaks=lambda x: ~np.isfinite(x),
+    sql="NOT ({finite})",
+    optional=True,
 )
 FINITE_OR_NONE = ValueRule(
-    "be finite or empty", np.isinf, "NOT ({finite}) AND ({real})", optional=True
+    "be finite or empty", breaks=np.isinf, sql="NOT ({finite}) AND ({real})", optional=True
 )
 MEASURABLE = ValueRule(
     f"lie within ±{LARGEST:g}",
-    lambda x: np.abs(x) > LARGEST,
-    f"{{finite}} AND abs({{x}}) > {LARGEST!r}",
+    breaks=lambda x: np.abs(x) > LARGEST,
+    sql=f"{{finite}} AND abs({{x}}) > {LARGEST!r}",
 )
 RANK = ValueRule(
     "be a whole number of at least 1",
-    lambda x: (x < 1) | (x != np.floor(x)),
-    "{x} < 1 OR {x} % 1 <> 0",
+    breaks=lambda x: (x < 1) | (x != np.floor(x)),
+    sql="{x} < 1 OR {x} % 1 <> 0",
 )
-COUNTABLE = ValueRule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
-ZERO_OR_ONE = ValueRule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+COUNTABLE = ValueRule(
+    f"be at most {HIGHEST}", breaks=lambda x: x > HIGHEST, sql=f"{{x}} > {HIGHEST}"
+)
+ZERO_OR_ONE = ValueRule(
+    "be 0 or 1", breaks=lambda x: (x != 0) & (x != 1), sql="{x} <> 0 AND {x} <> 1"
+)
 PASS_OR_FAIL = ValueRule(
     "be 0, 1 or empty",
-    lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
-    "{x} <> 0 AND {x} <> 1 AND ({real})",
     "pass@k and pass^k count the draws that pass",
+    breaks=lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
+    sql="{x} <> 0 AND {x} <> 1 AND ({real})",
     optional=True,
 )
 PROBABILITY = ValueRule(
-    "be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1"
+    "be a probability between 0 and 1",
+    breaks=lambda x: (x < 0) | (x > 1),
+    sql="{x} < 0 OR {x} > 1",
 )
-NOT_NEGATIVE = ValueRule("be 0 or more", lambda x: x < 0, "{x} < 0")
+NOT_NEGATIVE = ValueRule("be 0 or more", breaks=lambda x: x < 0, sql="{x} < 0")
 NO_HUGE_WEIGHT = ValueRule(
-    f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE
+    f"be at most {MOST_WEIGHT:g}",
+    _RESCALE,
+    breaks=lambda x: x > MOST_WEIGHT,
+    sql=f"{{x}} > {MOST_WEIGHT!r}",
 )
 NO_TINY_WEIGHT = ValueRule(
     f"be 0 or at least {LEAST_WEIGHT:g}",
-    lambda x: (x > 0) & (x < LEAST_WEIGHT),
-    f"{{x}} > 0 AND {{x}} < {LEAST_WEIGHT!r}",
     _RESCALE,
+    breaks=lambda x: (x > 0) & (x < LEAST_WEIGHT),
+    sql=f"{{x}} > 0 AND {{x}} < {LEAST_WEIGHT!r}",
 )
 
 Rules = tuple[ValueRule, ...]
 TEXT: Rules = (PRESENT,)
+NAME: Rules = (PRESENT, SHORT)  # of a system, a class or a group
+LABELS: Rules = (SHORT,)
 ANY: Rules = ()
 NUMBER: Rules = (FINITE,)
 MEASURED: Rules = (FINITE, MEASURABLE)
@@ -117,7 +188,8 @@ WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 
 CONTENT: Mapping[str, Rules] = {  # what roles.toml calls them
     "text": TEXT,
-    "short text": (SHORT,),
+    "name": NAME,
+    "name or empty": LABELS,
     "number": NUMBER,
     "measured": MEASURED,
     "rank": RANKS,
@@ -155,6 +227,10 @@ class Role:
         """A role of `roles.toml`, with the rules of its content there."""
         return cls(name, CONTENT[facts("roles")[name]["content"]], own, required, plain)
 
+    def field(self, column: str) -> "Field":
+        """A column of this role."""
+        return Field(column, self.rules, self.plain)
+
 
 @dataclass(frozen=True)
 class Field:
@@ -169,9 +245,9 @@ class Field:
     @property
     def is_number(self) -> bool:
         """True if it is read as doubles."""
-        return any(rule.breaks for rule in self.rules)
+        return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def checked(self, values: Any, part: Part | None, before: int | None = 0) -> Any:
+    def checked(self, values: Any, part: "Part | None", before: int | None = 0) -> Any:
         """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one
         is empty.
 
@@ -179,28 +255,39 @@ class Field:
         for the first value that breaks the first rule that any value breaks, and Refused where the
         part is not known.
         """
-        if not self.is_number:
-            if PRESENT in self.rules and values.null_count:
-                raise self._error(PRESENT, part, None, _first(_empty(values)), before)
-            return values
-        numbers, empty = doubles(values)
+        is_empty = empty(values)
+        checked = doubles(values) if self.is_number else values
         for rule in self.rules:
-            assert rule.breaks is not None
-            wrong = rule.breaks(numbers)
-            wrong = wrong & ~empty if rule.optional else wrong
+            wrong = rule.breaks(checked)
+            if rule.optional:
+                wrong = wrong & ~is_empty
             if wrong.any():
-                row = _first(wrong)
-                raise self._error(rule, part, None if empty[row] else numbers[row], row, before)
-        if numbers.dtype.kind == "i" or numbers.all():
-            return numbers
-        return numbers + 0.0  # −0.0 and 0.0 are one number
+                if part is None:
+                    raise BrokenRule(f"{self.column} must {rule.text}")
+                row = int(wrong.argmax())
+                number = 0 if before is None else before + row + 1
+                raise rule.error(part.name, self.column, values[row].as_py(), number)
+        if not self.is_number or checked.dtype.kind == "i" or checked.all():
+            return checked
+        return checked + 0.0  # −0.0 and 0.0 are one number
 
-    def _error(
-        self, rule: ValueRule, part: Part | None, got: Any, row: int, before: int | None
-    ) -> InputError:
-        if part is None:
-            return BrokenRule(f"{self.column} must {rule.text}")
-        return rule.error(part, self.column, got, 0 if before is None else before + row + 1)
+
+@dataclass(frozen=True)
+class RoleColumn:
+    """A column that is read, and its role.
+
+    system: the number of the system that it belongs to, 0 for that of the row in a long table; None
+    if all systems share it.
+    """
+
+    role: str
+    field: Field
+    system: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the column while it is read."""
+        return self.role if self.system is None else f"{self.role} {self.system}"
 
 
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
@@ -212,19 +299,12 @@ def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
     return text, {role: column.column for role, column in fields.items() if column.is_number}
 
 
-def doubles(values: Any) -> tuple[Floats, Bools]:
-    """An Arrow array of doubles as numpy, with NaN for empty cells, and a mask of these."""
+def doubles(values: Any) -> Floats:
+    """An Arrow array of doubles as numpy, with NaN for empty cells."""
     if not values.null_count:
-        return np.asarray(values), np.broadcast_to(np.False_, len(values))
-    return values.to_numpy(zero_copy_only=False), _empty(values)
-
-
-def _empty(values: Any) -> Bools:
-    return np.asarray(values.is_null())
-
-
-def _first(wrong: Bools) -> int:
-    return int(wrong.argmax())
+        return np.asarray(values)
+    numbers: Floats = values.to_numpy(zero_copy_only=False)
+    return numbers
 
 
 # Precision ----------------------------------------------------------------------------------------
@@ -240,7 +320,7 @@ WORDS = {
 STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's name too
 
 
-def of(part: Part, column: str) -> Precision:
+def of(part: "Part", column: str) -> Precision:
     """The precision of a column's numbers: float16, float32, or float64, which whole numbers and
     text have as well.
     """

@@ -6,11 +6,11 @@ a value of a column; a numeric column with many values is cut into quartiles.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,11 +64,6 @@ class Coded:
         return int(
             np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0]
         )
-
-    def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
-        """Row and text of the first text that is none of these classes; None if there is none."""
-        others = [name for name in self.names if name not in classes]
-        return (row := self.first(*others), self.names[self.code[row]]) if others else None
 
     def among(self, classes: Sequence[str]) -> Ints:
         """The number of each row's text among the classes."""
@@ -163,11 +158,6 @@ class Ids:
 
     texts: Any
 
-    @classmethod
-    def of(cls, texts: Any) -> "Ids":
-        """The ids of a column of Arrow, or of objects."""
-        return cls(whole(texts))
-
     @cached_property
     def code(self) -> Ints:
         """A number that is the same for equal ids: their rank, or if all differ that of the row."""
@@ -205,6 +195,36 @@ def _large(block: Any) -> Any:
 
     indices, texts = block.indices.cast(pa.int32()), block.dictionary.cast(pa.large_string())
     return pa.DictionaryArray.from_arrays(indices, texts)
+
+
+class Pairing(NamedTuple):
+    """Rows side by side.
+
+    rows: those of each code that all systems have, one column per system, in the order of the
+    codes. again: the first row, in this order, whose system had its code before; None if there is
+    none.
+    """
+
+    rows: Ints
+    again: int | None
+
+
+def paired(code: Ints, system: Ints, systems: int) -> Pairing:
+    """The rows with equal codes side by side. system: the number of each row's system.
+
+    >>> paired(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
+    Pairing(rows=array([[1, 2]]), again=None)
+    """
+    order = np.argsort(code * systems + system, kind="stable")
+    code = code[order]
+    system = system[order]
+    is_same = code[1:] == code[:-1]
+    start = np.flatnonzero(np.append(True, ~is_same)[: len(code)])
+    size = np.diff(start, append=len(code))
+    again = np.flatnonzero(is_same & (system[1:] == system[:-1]))
+    first = start[size == systems]
+    rows = order[first[:, None] + np.arange(systems)]
+    return Pairing(rows, int(order[again[0] + 1]) if again.size else None)
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -280,10 +300,6 @@ class Table:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
-
-    def ids(self, role: str) -> Ids:
-        """A text column of ids."""
-        return Ids.of(self.chunks(role))
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
         """A text column as indices into its distinct texts.
