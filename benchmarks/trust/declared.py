@@ -94,7 +94,6 @@ HEAVY_UNITS = "the largest users dominate, and there are too few of them to esti
 SPREAD = (
     "the difference comes from larger errors of one system, which vary more than the observed ones"
 )
-TIES = "how many of the now tied units would differ depends on what causes the difference"
 DECLARED: tuple[Declared, ...] = (
     *(
         Declared(
@@ -181,10 +180,6 @@ DECLARED: tuple[Declared, ...] = (
     Declared("Zipf sessions", "value: orders", ZIPF, measured.ZIPF, least=0.88),
     Declared("ten columns", "test that decides", REFITTED, measured.POOLED, most=0.1),
     Declared("power, errors", "planned", SPREAD, measured.SHOWN, least=0.45, most=0.85),
-    *(
-        Declared(world, "planned", TIES, measured.SHOWN, least=0.75, most=0.9)
-        for world in ("power, 0 and 1, n = 100", "power, reciprocal ranks, n = 50")
-    ),
     Declared(
         "users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9
     ),

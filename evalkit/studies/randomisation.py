@@ -51,6 +51,8 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
     >>> found = sample_ratio({"a": 300, "b": 100}, None)
     >>> found.words, found.severity.value
     ('equal arms', 'severe')
+    >>> sample_ratio({"a": 300, "b": 100}, {"b": 0.25, "a": 0.75}).p
+    1.0
     """
     if plan == UNKNOWN:
         return NOT_MADE
