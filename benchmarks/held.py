@@ -24,7 +24,7 @@ def one(kind: str, path: str, rows: str) -> None:
     from contenders import peak_megabytes
 
     from evalkit.limits import Limits, Reading
-    from evalkit.parameters.reports import Classification, Rating
+    from evalkit.parameters.reports import ClassificationParameters, RatingParameters
     from evalkit.studies import classification, rating
 
     # of the bundled samples: what a notebook has imported by then
@@ -32,9 +32,11 @@ def one(kind: str, path: str, rows: str) -> None:
     limits = Limits(reading=Reading(rows=int(rows)))
     start = time.process_time()
     if kind == "rating":
-        frame = rating.study_of(Rating.of({"preds": path}), limits).estimates
+        frame = rating.study_of(RatingParameters.of({"preds": path}), limits).estimates
     else:
-        frame = classification.study_of(Classification.of({"preds": path}), limits).estimates
+        frame = classification.study_of(
+            ClassificationParameters.of({"preds": path}), limits
+        ).estimates
     spent = time.process_time() - start
     print(json.dumps({"cpu": spent, "peak": peak_megabytes(), "value": frame["value"].iloc[0]}))
 

@@ -180,7 +180,7 @@ def rows_read(report: str, **given: str) -> Callable[[str], Any]:
 def users_read(path: str) -> Any:
     """The estimates of a table of users, of which more than 50,000 are read as large tables are."""
     from evalkit.limits import Limits, Reading
-    from evalkit.parameters.reports import Interleaving
+    from evalkit.parameters.reports import InterleavingParameters
     from evalkit.studies import interleaving
 
     given = {
@@ -189,7 +189,7 @@ def users_read(path: str) -> Any:
         "strata": "device",
         "segments": "device",
     }
-    p = Interleaving.of({"users": path, "memory": MEMORY, "world": "none", **given})
+    p = InterleavingParameters.of({"users": path, "memory": MEMORY, "world": "none", **given})
     study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).users
     assert study is not None
     assert len(study.adjustments) == 5
@@ -201,10 +201,12 @@ def sessions_read(path: str) -> Any:
     are.
     """
     from evalkit.limits import Limits, Reading
-    from evalkit.parameters.reports import Interleaving
+    from evalkit.parameters.reports import InterleavingParameters
     from evalkit.studies import interleaving
 
-    p = Interleaving.of({"log": path, "memory": MEMORY, "world": "none", "segments": "device"})
+    p = InterleavingParameters.of(
+        {"log": path, "memory": MEMORY, "world": "none", "segments": "device"}
+    )
     study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).log
     assert study is not None
     assert len(study.by_position) == 20

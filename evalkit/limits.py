@@ -18,8 +18,8 @@ class Reading:
     worker: rows that a Spark worker reduces at once, about 300 MB. units: distinct units whose
     sums are all kept; more are sorted, so that each is in one shard. values: distinct values of
     a column for segments. ids: ids whose hashes are kept to find duplicates; with more, the
-    engine is queried. kept: the most values to keep, one per unit, system and metric. listed:
-    up to so many units, each is listed and resampled, and signs can be flipped.
+    engine is queried. max_values: the most values to keep, one per unit, system and metric.
+    max_listed: up to so many units, each is listed and resampled, and signs can be flipped.
     """
 
     rows: int = 2**20
@@ -34,8 +34,8 @@ class Reading:
     units: int = 2**14
     values: int = 2**20
     ids: int = 2**24
-    kept: int = 40_000_000
-    listed: int = 2**20
+    max_values: int = 40_000_000
+    max_listed: int = 2**20
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from evalkit.arrays import ParameterError
 from evalkit.commands import batch, checks, requests
 from evalkit.commands.requests import Outcome
 from evalkit.parameters import cells
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 
 COMMANDS = examples("commands")
 METRICS = '''import evalkit as ek
@@ -307,7 +307,7 @@ def test_inspect_says_what_a_report_makes_of_a_file(
 def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
     pd.DataFrame({"label": [0, 1, 2] * 100_001, "score": 0.5}).to_parquet(path)
-    monkeypatch.setattr(Part, "load", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(InputPart, "load", lambda *_: pytest.fail("rows were read"))
     assert command.main(["inspect", str(path)]) == 0
     printed = capsys.readouterr().out
     assert (

@@ -19,7 +19,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, losses
 from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.studies import classification, ranking, score_curves, validation
 
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
@@ -122,7 +122,7 @@ def choosing(limits, table=None, **given):
         rows = np.arange(1500)
         table = twins(1, 1500).assign(user=rows % 500, times=1 + rows % 3)
     asked = {"preds": table, "metrics": "precision,recall", "threshold": "best_f1"}
-    return classification.study_of(Classification.of(asked | given), limits)
+    return classification.study_of(ClassificationParameters.of(asked | given), limits)
 
 
 def widths(frame):

@@ -11,7 +11,7 @@ import pytest
 from evalkit.limits import Limits, Reading
 from evalkit.metrics.rows import By
 from evalkit.pages import classification_page, explorer, ranking_page
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import classification, ranking, rating, row_study
 
@@ -118,7 +118,7 @@ def test_a_class_without_probabilities_is_hit_or_missed():
 
 def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
     small = Limits(reading=Reading(rows=100, shard=100))
-    study = classification.study_of(Classification.of({"preds": binary(600)}), small)
+    study = classification.study_of(ClassificationParameters.of({"preds": binary(600)}), small)
     assert (
         "Single rows are not listed: of more than 100 rows none is kept."
         in classification_page.explorer(study).html

@@ -17,12 +17,12 @@ from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes, runs
-from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.inputs.rows import RankingInput
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import LastRank
 from evalkit.reading.tables import duck, frames, sources
 from evalkit.reading.tables.formats import Csv
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +59,7 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
     found = sharded.read(
-        Ranked.of(table.to_reader()),
+        RankingInput.of(table.to_reader()),
         [LastRank()],
         backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )
@@ -228,14 +228,14 @@ def part_with(column):
 @pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
 def test_a_cast_to_text_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part.load({"role": "x"}, {}), Part.load(part, {"role": "x"}, {})
+    cast, queried = part.load({"role": "x"}, {}), InputPart.load(part, {"role": "x"}, {})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 @pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
 def test_a_cast_to_doubles_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part.load({}, {"role": "x"}), Part.load(part, {}, {"role": "x"})
+    cast, queried = part.load({}, {"role": "x"}), InputPart.load(part, {}, {"role": "x"})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 

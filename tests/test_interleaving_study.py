@@ -17,7 +17,7 @@ from evalkit.limits import Limits
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, first_screen, interleaving_page, page
-from evalkit.parameters.reports import Interleaving
+from evalkit.parameters.reports import InterleavingParameters
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
@@ -91,7 +91,7 @@ def test_segments_are_of_sessions_and_positions_of_items():
 @pytest.mark.parametrize("most, read", [(10, True), (9, False)])
 def test_the_limit_of_a_log_is_one_of_sessions_not_of_rows(most, read):
     """Ten sessions of two rows."""
-    given = Interleaving.of({"log": log()} | SMALL)
+    given = InterleavingParameters.of({"log": log()} | SMALL)
     if read:
         assert len(interleaving.study_of(given, Limits(held=most)).log.kept.names) == 10
         return

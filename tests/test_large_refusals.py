@@ -280,8 +280,8 @@ BY_BLOCKS = (
         held(values=50),
         "'age' has more than 50 distinct values",
     ),
-    ("losses", SAME, {}, held(kept=4_000), MANY.format(4, "4,000")),
-    ("draws", SAME, {}, held(kept=4_499), f"1,500 {MANY.format(3, '4,499')}"),
+    ("losses", SAME, {}, held(max_values=4_000), MANY.format(4, "4,000")),
+    ("draws", SAME, {}, held(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
     ("users", SAME, {}, Limits(held=700, reading=of.SHARDS), f"up to 700 rows are held, {ROWS}"),
     ("log", SAME, {}, Limits(held=300, reading=of.SHARDS), f"up to 300 sessions are held, {ROWS}"),
 )
@@ -299,7 +299,7 @@ def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given
 
 
 def test_just_as_many_values_as_are_kept_are_read():
-    assert len(of.study_of("significance", of.draws(), held(kept=4_500)).data) == 1_500
+    assert len(of.study_of("significance", of.draws(), held(max_values=4_500)).data) == 1_500
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):

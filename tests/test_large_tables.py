@@ -436,7 +436,7 @@ def test_bands_of_means_are_those_of_memory():
         pd.testing.assert_frame_equal(getattr(a, name), getattr(b, name), rtol=1e-10)
 
 
-MANY = Limits(reading=replace(SHARDS, listed=150))
+MANY = Limits(reading=replace(SHARDS, max_listed=150))
 
 
 @pytest.mark.parametrize("given", [{}, {"unit": "user"}], ids=["units", "clusters"])

@@ -14,7 +14,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, curves
 from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics import intervals
 from evalkit.statistics.class_cells import MovingCut
 from evalkit.statistics.closed_forms import ranged_t
@@ -32,7 +32,7 @@ def frame(n=600, seed=3, **more):
 
 
 def study_of(table, limits=None, **more):
-    p = Classification.of({"preds": table, "systems": ["a", "b"], **more})
+    p = ClassificationParameters.of({"preds": table, "systems": ["a", "b"], **more})
     return classification.study_of(p, *([limits] if limits else []))
 
 

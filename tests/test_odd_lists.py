@@ -11,7 +11,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import number
 from evalkit.pages import ranking_page
-from evalkit.parameters.reports import Ranking
+from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import ranking
 
 BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50, lists=20))
@@ -19,7 +19,7 @@ BOTH = pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks
 
 
 def read(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
-    study = ranking.study_of(Ranking.of({"preds": run, "qrels": qrels, **more}), limits)
+    study = ranking.study_of(RankingParameters.of({"preds": run, "qrels": qrels, **more}), limits)
     assert (study.runs.rankings == {}) == (limits is BLOCKS)
     return study
 

@@ -308,10 +308,10 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return tuple(report.options()[name].kind.schema["enum"])
 
-    assert allowed(reports.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
-    assert allowed(reports.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
-    assert allowed(reports.Validation, "task") == (folds.CLASSES, folds.NUMBER)
-    least = reports.Interleaving.options()["simulated_users"].kind.schema["minimum"]
+    assert allowed(reports.SignificanceParameters, "alternative") == tuple(methods.AGAINST_KNOWN)
+    assert allowed(reports.InterleavingParameters, "world") == (*planning.WORLDS, planning.NONE)
+    assert allowed(reports.ValidationParameters, "task") == (folds.CLASSES, folds.NUMBER)
+    least = reports.InterleavingParameters.options()["simulated_users"].kind.schema["minimum"]
     assert least == planning.LEAST_USERS
 
 
@@ -441,13 +441,15 @@ def test_an_existing_path_with_a_comma_is_one_path(name, key, value, tmp_path, m
 
 
 def test_given_are_the_values_that_differ_from_their_default_as_they_were_given():
-    p = reports.Ranking.of({"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None})
+    p = reports.RankingParameters.of(
+        {"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None}
+    )
     assert p.given == {"ks": "1,5", "segments": []}
     assert (p.ks, p.segments, p.level) == ((1, 5), (), 0.95)
 
 
 def test_filled_gives_a_value_only_where_none_was_given():
-    p = reports.Ranking.of({"segments": [], "ks": "7"}).filled(
+    p = reports.RankingParameters.of({"segments": [], "ks": "7"}).filled(
         {"segments": ["digit"], "ks": "1", "qrels": "q.txt"}
     )
     assert (p.segments, p.ks, p.qrels) == ((), (7,), "q.txt")
@@ -456,7 +458,7 @@ def test_filled_gives_a_value_only_where_none_was_given():
 
 def test_all_bad_values_are_told_at_once():
     with pytest.raises(ParameterError) as error:
-        reports.Ranking.of({"level": 3, "margin": -1, "seed": None})
+        reports.RankingParameters.of({"level": 3, "margin": -1, "seed": None})
     assert str(error.value) == (
         "margin must be a number above 0, got -1; level must be a number between 0.5 and 1, got 3; "
         "seed must have a value, got None"

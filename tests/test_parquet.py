@@ -10,7 +10,7 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
-from evalkit.parameters.reports import Significance
+from evalkit.parameters.reports import SignificanceParameters
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.formats import Parquet
 from evalkit.studies import classification, significance
@@ -88,7 +88,7 @@ def test_nan_among_values_of_units_is_no_value(tmp_path, limits):
     table = pa.table(columns)
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
-        study = significance.study_of(Significance.of({"preds": data}), limits)
+        study = significance.study_of(SignificanceParameters.of({"preds": data}), limits)
         assert study.comparisons["n"].tolist() == [39]
 
 

@@ -7,7 +7,7 @@ import pytest
 from evalkit.__main__ import main
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Limits, Reading
-from evalkit.parameters.reports import Rating
+from evalkit.parameters.reports import RatingParameters
 from evalkit.studies import rating
 
 BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
@@ -20,7 +20,7 @@ def probabilities(rows: int = 120) -> pd.DataFrame:
 
 
 def read(frame: pd.DataFrame, limits: Limits = USUAL):
-    return rating.study_of(Rating.of({"preds": frame}), limits)
+    return rating.study_of(RatingParameters.of({"preds": frame}), limits)
 
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])

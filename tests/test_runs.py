@@ -204,7 +204,7 @@ def test_population_and_account():
     data = runs.read(run, qrels)
     assert list(data.query) == ["q1", "q2", "q3"]
     account = data.accounts["system"]
-    expected = runs.Account(
+    expected = runs.ListAccount(
         rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1
     )
     assert account == expected

@@ -67,14 +67,18 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
     user, place = rng.integers(0, users, 60 * users), rng.integers(2, 4, 60 * users)
     top = outcome(rng, user.size)
     halves = [user < users / 2, user >= users / 2]
-    parts = [sessions.Outcomes.of(place[of], user[of], top[of], users) for of in halves if of.any()]
+    parts = [
+        sessions.SessionOutcomes.of(place[of], user[of], top[of], users)
+        for of in halves
+        if of.any()
+    ]
     for at in (2, 3, 4):
         here = place == at
         items, total = (np.bincount(user[here], x, users) for x in (np.ones(here.sum()), top[here]))
         wanted = interval_methods.arm_within(
             independent.ratio_of(Sums(total[items > 0], items[items > 0])), 0.0, np.inf, level=0.95
         )
-        e = sessions.Outcomes.joined(parts).per_item(at, np.inf, 0.95)
+        e = sessions.SessionOutcomes.joined(parts).per_item(at, np.inf, 0.95)
         assert [e.value, e.low, e.high, e.n] == pytest.approx(
             [wanted.value, wanted.low, wanted.high, wanted.n], rel=1e-9, nan_ok=True
         )

@@ -12,7 +12,7 @@ from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.metrics.curves import net_benefit
 from evalkit.pages import classes_page, classification_page
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.studies import classes, classification
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -409,7 +409,7 @@ def unnormalised(scale: float | np.ndarray, limits: Limits = USUAL) -> str:
     frame = several(systems=1)
     columns = [name for name in frame if name.startswith("p_")]
     frame[columns] = frame[columns].mul(scale, axis=0)
-    return told(classification.study_of(Classification.of({"preds": frame}), limits))
+    return told(classification.study_of(ClassificationParameters.of({"preds": frame}), limits))
 
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])

@@ -11,10 +11,10 @@ import pytest
 
 from evalkit.catalogue import lookup
 from evalkit.limits import Limits, Reading
-from evalkit.parameters.reports import Ranking
+from evalkit.parameters.reports import RankingParameters
 from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
-from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.inputs.rows import RankingInput
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     InterpolatedPrecision,
@@ -42,7 +42,7 @@ def limits(request):
 
 def measured(limits, *args, asks=ASKS, **options):
     with engine.opened(limits) as e:
-        return sharded.measured(e, Ranked.of(*args, **options), asks)
+        return sharded.measured(e, RankingInput.of(*args, **options), asks)
 
 
 def assert_same(a: runs.Runs, b: runs.Runs, asks=ASKS) -> None:
@@ -152,7 +152,7 @@ def test_the_study_gives_the_same_page_numbers(tmp_path):
     given = {**given, "unit": None}
     a = ranking.read(str(path), **given)
     b = ranking.study_of(
-        Ranking.of({"preds": str(path), **given}), Limits(reading=Reading(lists=0))
+        RankingParameters.of({"preds": str(path), **given}), Limits(reading=Reading(lists=0))
     )
     assert a.runs.rankings
     assert not b.runs.rankings
@@ -172,9 +172,9 @@ GOOD = {
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
     ask = PerQuery(lookup.find("map", "rankings"), 1.0)
-    assert sharded.read(Ranked.of(frame), [ask], engine.budget(200 * 10**6)).rankings
+    assert sharded.read(RankingInput.of(frame), [ask], engine.budget(200 * 10**6)).rankings
     found = sharded.read(
-        Ranked.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
+        RankingInput.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
     )
     assert not found.rankings
     assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]

@@ -24,7 +24,7 @@ from evalkit import system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import tables
 from evalkit.limits import Limits, Reading
-from evalkit.parameters.reports import Ranking
+from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import (
     classification,
     interleaving,
@@ -85,7 +85,9 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
     asked = RUNS | {"metrics": "ndcg@10,map,mrr", "segments": "digit", "units": "yes"}
     limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
     for name, of in (("whole", Limits()), ("shards", limits)):
-        study = ranking.study_of(Ranking.of(asked | {"memory": "250MB", "threads": 2}), of)
+        study = ranking.study_of(
+            RankingParameters.of(asked | {"memory": "250MB", "threads": 2}), of
+        )
         assert (not study.runs.rankings) == (name == "shards")
         check(study, written(tmp_path / name, **{"": study}))
     whole, shards = (pq.read_table(tmp_path / name).to_pandas() for name in ("whole", "shards"))
@@ -127,7 +129,9 @@ def test_the_same_input_has_the_same_bytes(name, tmp_path):
 def test_threads_change_no_byte(tmp_path):
     limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
     for threads in (1, 2):
-        asked = Ranking.of(RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads})
+        asked = RankingParameters.of(
+            RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads}
+        )
         units.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})
     assert digest(tmp_path / "1") == digest(tmp_path / "2")
 

@@ -13,7 +13,7 @@ from evalkit.drawing import shown
 from evalkit.findings import kinds
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.pages import first_screen, ranking_page, significance_page
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.studies import classification, ranking, rating, significance, validation
 
 BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
@@ -103,7 +103,7 @@ def decided(rows: int = 200) -> pd.DataFrame:
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_scores_of_0_and_1_are_a_warning_that_names_the_system(limits):
-    study = classification.study_of(Classification.of({"preds": decided()}), limits)
+    study = classification.study_of(ClassificationParameters.of({"preds": decided()}), limits)
     assert "The scores of predict are only 0 and 1, like decisions" in told(study)
 
 

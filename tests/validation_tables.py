@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.limits import Limits
-from evalkit.parameters.reports import Validation
+from evalkit.parameters.reports import ValidationParameters
 from evalkit.studies import validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def labelled(frame: pd.DataFrame, **more):
 
 def validated(limits: Limits, **more):
     """The study of estimators that are fitted here, within other limits."""
-    return validation.study_of(Validation.of(more), limits)
+    return validation.study_of(ValidationParameters.of(more), limits)
 
 
 def estimators() -> None:

@@ -31,12 +31,12 @@ from evalkit.studies import (
 )
 
 READ: dict[str, tuple[Any, Callable[..., Any]]] = {
-    "classification": (reports.Classification, classification.study_of),
-    "interleaving": (reports.Interleaving, interleaving.study_of),
-    "ranking": (reports.Ranking, ranking.study_of),
-    "rating": (reports.Rating, rating.study_of),
-    "significance": (reports.Significance, significance.study_of),
-    "validation": (reports.Validation, validation.study_of),
+    "classification": (reports.ClassificationParameters, classification.study_of),
+    "interleaving": (reports.InterleavingParameters, interleaving.study_of),
+    "ranking": (reports.RankingParameters, ranking.study_of),
+    "rating": (reports.RatingParameters, rating.study_of),
+    "significance": (reports.SignificanceParameters, significance.study_of),
+    "validation": (reports.ValidationParameters, validation.study_of),
 }
 FIRST, SECOND = "a", "b"
 
@@ -87,7 +87,7 @@ def _of_days(world: World, inputs: Inputs) -> Any:
             study_of(
                 asked.of({"preds": inputs[day], **world.parameters}), world.limits
             ).write_units(path)
-        return diff.study_of(reports.Diff.of(paths), world.limits)
+        return diff.study_of(reports.DiffParameters.of(paths), world.limits)
 
 
 def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:

@@ -16,12 +16,12 @@ from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.parameters.kinds import written
-from evalkit.parameters.reports import Interleaving
+from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
-from evalkit.reading.tables.parts import Part, Selection, Source, names
+from evalkit.reading.tables.parts import InputPart, Selection, Source, names
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, split
 
 LOG = (
@@ -50,8 +50,8 @@ class SessionLog:
 
 
 def read_log(
-    parts: Sequence[Part],
-    p: Interleaving,
+    parts: Sequence[InputPart],
+    p: InterleavingParameters,
     engine: Engine | None = None,
     *,
     segments: Sequence[str],
@@ -179,7 +179,7 @@ def _refusal(
     import pyarrow.compute as pc
 
     chunks: dict[str, list[Any]] = {role: [] for role in fields[0]}
-    places = list[tuple[tuple[Part, np.ndarray | None], int]]()
+    places = list[tuple[tuple[InputPart, np.ndarray | None], int]]()
     sessions = pa.array([str(name) for name in wrong], pa.string())[:AGAIN]
     for selection, own in zip(chosen, fields, strict=True):
         for before, columns in typed(engine, selection, own):
@@ -233,8 +233,8 @@ class Users:
 
 
 def read_users(
-    parts: Sequence[Part],
-    p: Interleaving,
+    parts: Sequence[InputPart],
+    p: InterleavingParameters,
     engine: Engine | None,
     numbers: list[str],
     attributes: list[str],
@@ -248,8 +248,8 @@ def read_users(
     """
     engine, fields = engine or AtHand.opened(), user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
-    user = rows.released("user", table.Table.column) if "user" in fields[0] else None
-    arm, column = rows.released("arm", table.Table.coded), fields[0]["arm"].column
+    user = rows.released("user", table.CheckedTable.column) if "user" in fields[0] else None
+    arm, column = rows.released("arm", table.CheckedTable.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
         pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
         way = f"for totals use the significance report with columns={pairs!r}"
@@ -259,11 +259,11 @@ def read_users(
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
         values = {
-            name: rows.released(f"number {name}", table.Table.numbers)[assigned.rows]
+            name: rows.released(f"number {name}", table.CheckedTable.numbers)[assigned.rows]
             for name in numbers
         }
         texts = {
-            name: rows.released(f"attribute {name}", table.Table.coded).take(assigned.rows)
+            name: rows.released(f"attribute {name}", table.CheckedTable.coded).take(assigned.rows)
             for name in attributes
         }
         if p.strata:
@@ -338,7 +338,7 @@ def located(
 
 
 def log_fields(
-    parts: Sequence[Part], columns: Mapping[str, str], segments: Sequence[str]
+    parts: Sequence[InputPart], columns: Mapping[str, str], segments: Sequence[str]
 ) -> list[dict[str, Field]]:
     """The columns of each part of a log by role, with the segments that one of its parts has."""
     there = column_names(parts)
@@ -347,7 +347,7 @@ def log_fields(
 
 
 def user_fields(
-    parts: Sequence[Part],
+    parts: Sequence[InputPart],
     columns: Mapping[str, str],
     numbers: Sequence[str],
     attributes: Sequence[str],
@@ -356,7 +356,7 @@ def user_fields(
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 
 
-def _same(fields: list[dict[str, Field]], parts: Sequence[Part]) -> list[dict[str, Field]]:
+def _same(fields: list[dict[str, Field]], parts: Sequence[InputPart]) -> list[dict[str, Field]]:
     """The columns of each part; raises InputError where they are not the same in all."""
     if parts:
         table.same_columns(parts, fields)
@@ -388,7 +388,7 @@ def distinct(*names: Iterable[str | None]) -> list[str]:
     return [name for name in dict.fromkeys(chain(*names)) if name]
 
 
-def column_names(parts: Sequence[Part]) -> set[str]:
+def column_names(parts: Sequence[InputPart]) -> set[str]:
     """The columns that a part of the input has."""
     return {name for part in parts for name in part.columns}
 
@@ -410,7 +410,7 @@ def holds(read: Sequence[Source], path: str) -> bool:
 
 
 def _fields(
-    part: Part,
+    part: InputPart,
     roles: Sequence[Role],
     chosen: Mapping[str, str],
     attributes: Sequence[str],

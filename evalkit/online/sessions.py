@@ -191,7 +191,7 @@ class Sessions:
     counted: Floats
     repeated: int | None
     most: float
-    outcomes: Outcomes
+    outcomes: SessionOutcomes
 
     @classmethod
     def of(cls, log: Log) -> Sessions:
@@ -218,7 +218,7 @@ class Sessions:
         }
         user = log.user[log.first].astype(np.int32)
         repeated = None if log.item is None else _repeated(log.session, log.item)
-        outcomes = Outcomes.of(
+        outcomes = SessionOutcomes.of(
             (place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users)
         )
         sessions = (log.names, user, log.users, log.arms, credit.astype(np.float64), attributes)
@@ -259,7 +259,7 @@ class Sessions:
             repeated,
             max(columns["most"]),
         )
-        outcomes = Outcomes.joined(columns["outcomes"])
+        outcomes = SessionOutcomes.joined(columns["outcomes"])
         return Sessions(names, user, users, first.arms, credit, attributes, *counted, outcomes)
 
     @property
@@ -343,7 +343,7 @@ def beaten(credit: Floats, arm: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class SessionOutcomes:
     """The users' outcomes of the items shown, by place: position × arms + arm.
 
     For each place and number of items: the number of users with this many items there, and the sums
@@ -355,7 +355,7 @@ class Outcomes:
     sums: Floats
 
     @classmethod
-    def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> Outcomes:
+    def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> SessionOutcomes:
         """The outcomes of rows, one item each. users: the number of users."""
         order = np.argsort(place, kind="stable")
         names, start = np.unique(place[order], return_index=True)
@@ -367,14 +367,14 @@ class Outcomes:
         return cls._end_to_end(parts)
 
     @classmethod
-    def _end_to_end(cls, parts: Sequence[Outcomes]) -> Outcomes:
+    def _end_to_end(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
         place, items = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("place", "items")
         )
         return cls(place, items, np.concatenate([part.sums for part in parts], axis=1))
 
     @classmethod
-    def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
+    def joined(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
         """The sum of outcomes without common users."""
         every = cls._end_to_end(parts)
         most = int(every.items.max()) + 1
@@ -405,13 +405,15 @@ class Outcomes:
         return interval_methods.arm_within(arm, 0.0, most, level=level)
 
 
-def _powers(place: int, items: Ints, top: Floats) -> Outcomes:
+def _powers(place: int, items: Ints, top: Floats) -> SessionOutcomes:
     sums, power = [np.bincount(items)], np.ones(len(top))
     there = np.flatnonzero(sums[0])
     for _ in range(4):
         power = power * top
         sums.append(np.bincount(items, power))
-    return Outcomes(np.full(len(there), place), there, np.array(sums, dtype=np.float64)[:, there])
+    return SessionOutcomes(
+        np.full(len(there), place), there, np.array(sums, dtype=np.float64)[:, there]
+    )
 
 
 def _about(centre: Floats, n: Floats, powers: Sequence[Floats]) -> tuple[Floats, ...]:

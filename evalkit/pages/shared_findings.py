@@ -12,7 +12,7 @@ from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs.runs import Account
+from evalkit.reading.inputs.runs import ListAccount
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
 from evalkit.studies.ranking import by_system, hardly_judged, total
@@ -338,7 +338,7 @@ def moves(bound: float) -> str:
 # Ranked lists
 
 
-def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
+def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
     missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
     if missing:
@@ -355,7 +355,7 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
     return findings
 
 
-def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
+def gaps(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {
         name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps
@@ -364,7 +364,7 @@ def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     return [kinds.RANK_GAPS.warning(len(several), lists=lists)] if several else []
 
 
-def _gaps(account: Account) -> str:
+def _gaps(account: ListAccount) -> str:
     late = (
         f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
     )

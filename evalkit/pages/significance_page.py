@@ -238,7 +238,7 @@ def _units(study: Significance) -> Iterator[Finding]:
 def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.many:
-        most = study.settings.limits.reading.listed
+        most = study.settings.limits.reading.max_listed
         yield kinds.VERY_MANY_UNITS.note(
             study.unit_count, most=most, units=plural(study.unit_name, 2)
         )

@@ -238,7 +238,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
     nearest one.
     """
-    signature, public = report.signature(), report.__name__.lower()
+    signature, public = report.signature(), report.__name__.removesuffix("Parameters").lower()
     first = [
         name
         for name, argument in signature.parameters.items()
@@ -374,7 +374,7 @@ class Resources(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Ranking(Compared, Resources):
+class RankingParameters(Compared, Resources):
     """The parameters of the ranking report."""
 
     preds: Any = option(
@@ -411,7 +411,7 @@ class Ranking(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Classification(Compared, Resources):
+class ClassificationParameters(Compared, Resources):
     """The parameters of the classification report."""
 
     preds: Any = option(
@@ -466,7 +466,7 @@ class Classification(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rating(Compared, Resources):
+class RatingParameters(Compared, Resources):
     """The parameters of the rating report."""
 
     preds: Any = option(
@@ -489,7 +489,7 @@ class Rating(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Significance(Compared, Resources):
+class SignificanceParameters(Compared, Resources):
     """The parameters of the significance report."""
 
     preds: Any = option(
@@ -542,7 +542,7 @@ class Significance(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Validation(Shared, Resources):
+class ValidationParameters(Shared, Resources):
     """The parameters of the validation report."""
 
     preds: Any = option(
@@ -603,7 +603,7 @@ class Validation(Shared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Interleaving(Compared, Resources):
+class InterleavingParameters(Compared, Resources):
     """The parameters of the interleaving report."""
 
     log: Any = option(
@@ -671,7 +671,7 @@ class Interleaving(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Diff(Compared):
+class DiffParameters(Compared):
     """The parameters of the diff of two reports."""
 
     old: Any = option(
@@ -704,11 +704,11 @@ def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
 
 
 REPORTS: dict[str, type[Parameters]] = {
-    "classification": Classification,
-    "interleaving": Interleaving,
-    "ranking": Ranking,
-    "rating": Rating,
-    "significance": Significance,
-    "validation": Validation,
+    "classification": ClassificationParameters,
+    "interleaving": InterleavingParameters,
+    "ranking": RankingParameters,
+    "rating": RatingParameters,
+    "significance": SignificanceParameters,
+    "validation": ValidationParameters,
 }
-NOTEBOOKS = REPORTS | {"diff": Diff}  # the last reads reports
+NOTEBOOKS = REPORTS | {"diff": DiffParameters}  # the last reads reports

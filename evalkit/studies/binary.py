@@ -42,7 +42,7 @@ from evalkit.parameters.kinds import (
     ReachRecall,
     Threshold,
 )
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes, named_as_decisions
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import rules
@@ -654,7 +654,9 @@ class Asked:
         return study.random(self.settings.seed, 7)
 
 
-def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
+def asked(
+    systems: tuple[str, ...], outside: str, p: ClassificationParameters, limits: Limits
+) -> Asked:
     """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
     is none.
     """
@@ -670,7 +672,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     return Asked(settings, rule, costs, alone=len(systems) == 1)
 
 
-def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory."""
     a = asked(data.rows.systems, data.outside, p, limits)
     fields, shared = row_study.of_rows(data, a.settings, p)
@@ -725,7 +727,9 @@ def _study(
     )
 
 
-def of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+def of_blocks(
+    of: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL
+) -> BinaryStudy:
     """The study of a table that is read twice: influence values depend on all scores."""
     t = of.table
     a = asked(t.systems, of.outside, p, limits)

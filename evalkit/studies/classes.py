@@ -27,7 +27,7 @@ from evalkit.measured.rows import Terms
 from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
@@ -368,7 +368,12 @@ def _called(c: int) -> Of:
 
 
 def asked(
-    p: Classification, systems: tuple[str, ...], limits: Limits, *, scored: bool, outside: str
+    p: ClassificationParameters,
+    systems: tuple[str, ...],
+    limits: Limits,
+    *,
+    scored: bool,
+    outside: str,
 ) -> Settings:
     """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
     is none.
@@ -386,7 +391,7 @@ def asked(
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
     rows, outside, scored = data.rows, data.outside, bool(data.score)
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
@@ -405,7 +410,7 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Classe
 def _study(
     fields: dict[str, Any],
     measured: Any,
-    p: Classification,
+    p: ClassificationParameters,
     names: tuple[str, ...],
     *,
     scored: bool,
@@ -420,7 +425,7 @@ def _study(
 # Blocks -------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
     """The study of a table that is read once or twice. Raises ParameterError if a metric needs the
     rows in memory.
     """

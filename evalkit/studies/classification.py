@@ -12,7 +12,7 @@ from typing import Any
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters.reports import Classification, attributes, reader
+from evalkit.parameters.reports import ClassificationParameters, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import scores
@@ -28,8 +28,8 @@ class ByKind:
     they apply to.
     """
 
-    of_rows: Callable[[Any, Classification, Limits], row_study.RowStudy]
-    of_blocks: Callable[[Any, Classification, Limits], row_study.RowStudy]
+    of_rows: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
+    of_blocks: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
     idle: Mapping[str, str]
 
 
@@ -47,7 +47,7 @@ KINDS = {
 
 
 @sources.naming_files
-def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
+def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the
     classes.
 
@@ -83,4 +83,4 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     return kind.of_rows(predicted.read(), p, limits)
 
 
-read = reader(Classification)(study_of)
+read = reader(ClassificationParameters)(study_of)

@@ -61,7 +61,7 @@ UNREAD = (
 )
 
 
-def study_of(p: reports.Diff, limits: Limits = USUAL) -> "Diff":
+def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
     Each is read from its file of units. A difference is new − old. Without `old` and `new`, the
@@ -91,7 +91,7 @@ def study_of(p: reports.Diff, limits: Limits = USUAL) -> "Diff":
     )
 
 
-read = reports.reader(reports.Diff)(study_of)
+read = reports.reader(reports.DiffParameters)(study_of)
 
 
 def located(given: Any) -> Path:
@@ -141,7 +141,7 @@ class Diff(Shown, Study):
 
     @classmethod
     def of(
-        cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits
+        cls, files: Sequence[UnitFile], names: pa.Array, p: reports.DiffParameters, limits: Limits
     ) -> "Diff":
         """The study of files; raises InputError where they have no metric of a system in common."""
         old, new = files[-2:]

@@ -20,7 +20,7 @@ from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends, base
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
 from evalkit.studies import randomisation, study, units
@@ -404,7 +404,10 @@ def only_without_looks(study: Experiment) -> bool:
 
 
 def read(
-    data: list[Part], shared: Settings, o: reports.Interleaving, budget: backends.Budget
+    data: list[InputPart],
+    shared: Settings,
+    o: reports.InterleavingParameters,
+    budget: backends.Budget,
 ) -> Experiment:
     """The study of a table of users."""
     o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
@@ -430,7 +433,7 @@ def read(
     return study
 
 
-def check_metrics(data: list[Part], o: reports.Interleaving) -> None:
+def check_metrics(data: list[InputPart], o: reports.InterleavingParameters) -> None:
     """Raise ParameterError if no metrics of users are named, or one is of a column that is not
     there.
     """
@@ -441,7 +444,7 @@ def check_metrics(data: list[Part], o: reports.Interleaving) -> None:
     study.check_columns(o.metrics, data)
 
 
-def _numbers(o: reports.Interleaving) -> list[str]:
+def _numbers(o: reports.InterleavingParameters) -> list[str]:
     """The columns of numbers that are read."""
     return logs.distinct(
         logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics)
@@ -449,8 +452,8 @@ def _numbers(o: reports.Interleaving) -> list[str]:
 
 
 def users(
-    data: list[Part],
-    o: reports.Interleaving,
+    data: list[InputPart],
+    o: reports.InterleavingParameters,
     segments: Collection[str],
     most: int,
     engine: base.Engine | None = None,
@@ -469,7 +472,9 @@ def users(
     return table
 
 
-def _metrics(o: reports.Interleaving, binary: Collection[str]) -> tuple[lookup.Chosen, ...]:
+def _metrics(
+    o: reports.InterleavingParameters, binary: Collection[str]
+) -> tuple[lookup.Chosen, ...]:
     """The metrics of columns, and own ones of the table. binary: columns of zeros and ones
     alone.
     """

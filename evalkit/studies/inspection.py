@@ -18,12 +18,12 @@ from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
-from evalkit.reading.inputs.rows import ListOptions, Ranked
+from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import columns as roles_of, sources
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 
 SMALL = 300_000  # rows that are read in about a second
 
@@ -64,13 +64,13 @@ def parameter_of(p: reports.Parameters, columns: Sequence[str]) -> str:
 
     It is users if the table has arms and no teams, or if metrics of users are named.
     """
-    if not isinstance(p, reports.Interleaving):
+    if not isinstance(p, reports.InterleavingParameters):
         return "preds"
     roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
     return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
 
 
-def small(parts: Sequence[Part]) -> bool:
+def small(parts: Sequence[InputPart]) -> bool:
     """True if the input is small enough to read its rows too."""
     return sum(part.rows for part in parts) <= SMALL
 
@@ -78,26 +78,26 @@ def small(parts: Sequence[Part]) -> bool:
 # Each report: its columns, and where all of a small input is opened its rows ----------------------
 
 Opened = Callable[
-    [Any, str | None], list[Part]
+    [Any, str | None], list[InputPart]
 ]  # the parts of a parameter, or none where a header does not tell them
 
 
-def _opened(p: Any, of: Opened, *names: str) -> list[list[Part]]:
+def _opened(p: Any, of: Opened, *names: str) -> list[list[InputPart]]:
     """The parts of each of these parameters."""
     return [[] if getattr(p, name) is None else of(getattr(p, name), p.header) for name in names]
 
 
-def _read(of: Opened, parts: Sequence[Part]) -> bool:
+def _read(of: Opened, parts: Sequence[InputPart]) -> bool:
     return of is sources.parts and small(parts)
 
 
-def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
+def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
     items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
     for part in items:
         lists.plan_stock(part, p.columns)
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
-    ranked = Ranked(
+    ranked = RankingInput(
         run,
         judged or None,
         queries or None,
@@ -113,7 +113,7 @@ def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
     return Inspection("ranked lists", first.printed, named or rows.names(run))
 
 
-def _classification(p: reports.Classification, of: Opened) -> Inspection:
+def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
     asked: dict[str, Any] = {
@@ -129,7 +129,7 @@ def _classification(p: reports.Classification, of: Opened) -> Inspection:
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
 
-def _rating(p: reports.Rating, of: Opened) -> Inspection:
+def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
@@ -149,7 +149,7 @@ def _of_rows(what: str, layout: aligned.ColumnLayout, read: aligned.Aligned | No
     return Inspection(what, columns, [*layout.systems])
 
 
-def _significance(p: reports.Significance, of: Opened) -> Inspection:
+def _significance(p: reports.SignificanceParameters, of: Opened) -> Inspection:
     parts, judged = _opened(p, of, "preds", "qrels")
     if not parts:
         return Inspection()
@@ -157,7 +157,7 @@ def _significance(p: reports.Significance, of: Opened) -> Inspection:
     output = unit_kinds.is_output(parts[0])
     if listed or (unit_kinds.is_ranking(parts[0], p.columns) and not output):
         if judged or (p.qrels is None and not listed):
-            _ = Ranked(parts, judged or None, options=ListOptions.of(p)).pieces
+            _ = RankingInput(parts, judged or None, options=ListOptions.of(p)).pieces
     elif not output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):
@@ -176,7 +176,7 @@ def _significance(p: reports.Significance, of: Opened) -> Inspection:
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
 
-def _validation(p: reports.Validation, of: Opened) -> Inspection:
+def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
     features, parts = _opened(p, of, "features", "preds")
     if features:
         folds.columns_of(features, p)
@@ -193,7 +193,7 @@ def _validation(p: reports.Validation, of: Opened) -> Inspection:
     )
 
 
-def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
+def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
     sessions, users = _opened(p, of, "log", "users")
     if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
@@ -213,7 +213,7 @@ def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
     return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
 
 
-def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
+def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
@@ -236,10 +236,10 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
 
 
 KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opened], Inspection]] = {
-    reports.Classification: _classification,
-    reports.Interleaving: _interleaving,
-    reports.Ranking: _ranking,
-    reports.Rating: _rating,
-    reports.Significance: _significance,
-    reports.Validation: _validation,
+    reports.ClassificationParameters: _classification,
+    reports.InterleavingParameters: _interleaving,
+    reports.RankingParameters: _ranking,
+    reports.RatingParameters: _rating,
+    reports.SignificanceParameters: _significance,
+    reports.ValidationParameters: _validation,
 }

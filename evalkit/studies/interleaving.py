@@ -24,7 +24,7 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.tables import columns, sources
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import intervals, methods, multiplicity, statistic
 from evalkit.studies import experiment, planning, policy, study, units
@@ -291,7 +291,7 @@ class Online(Shown):
     log: Interleaving | None
     users: experiment.Experiment | None
     planning: Planning | None
-    p: reports.Interleaving
+    p: reports.InterleavingParameters
 
     def __repr__(self) -> str:
         """One line: the studies that were given."""
@@ -381,7 +381,7 @@ class Online(Shown):
 
 
 @sources.naming_files
-def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
+def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Online:
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system
     users prefer.
 
@@ -431,10 +431,10 @@ def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     return online
 
 
-read = reports.reader(reports.Interleaving)(study_of)
+read = reports.reader(reports.InterleavingParameters)(study_of)
 
 
-def _check_meant(asked: list[str], p: reports.Interleaving) -> None:
+def _check_meant(asked: list[str], p: reports.InterleavingParameters) -> None:
     """Raise ParameterError for a parameter of an input that is missing, and for arms that are
     ambiguous.
     """
@@ -450,7 +450,10 @@ def _check_meant(asked: list[str], p: reports.Interleaving) -> None:
 
 
 def _read_log(
-    data: list[Part] | None, shared: Settings, p: reports.Interleaving, budget: Budget
+    data: list[InputPart] | None,
+    shared: Settings,
+    p: reports.InterleavingParameters,
+    budget: Budget,
 ) -> Interleaving:
     """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:

@@ -33,7 +33,7 @@ from evalkit.measured.labels import (
 from evalkit.measured.readings import ByLabel, Hits, label_rows
 from evalkit.metrics import counts, curves, kept
 from evalkit.metrics.rows import Rows
-from evalkit.parameters.reports import Classification
+from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
@@ -189,7 +189,7 @@ def _predicted(rows: Rows) -> np.ndarray:
     return rows.predicted == 1
 
 
-def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settings:
+def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
     return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
@@ -197,7 +197,7 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settin
     )
 
 
-def threshold_of(p: Classification, *, probabilities: bool) -> float:
+def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
     """The common threshold of all labels. Raises ParameterError if it is not a number, or if there
     is no default.
     """
@@ -220,7 +220,7 @@ def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
+def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
     rows, settings = data.rows, asked(p, data.rows.systems, limits)
     sure = data.sure
@@ -245,7 +245,7 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Labels
 # Blocks -------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
+def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
     """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in
     memory.
     """

@@ -67,7 +67,11 @@ class Significance(shown.Shown, Study):
 
     @classmethod
     def of(
-        cls, data: UnitValues, chosen: tuple[Chosen, ...], p: reports.Significance, limits: Limits
+        cls,
+        data: UnitValues,
+        chosen: tuple[Chosen, ...],
+        p: reports.SignificanceParameters,
+        limits: Limits,
     ) -> "Significance":
         """The study of values."""
         unit = None if data.cluster is None else data.name
@@ -104,7 +108,7 @@ class Significance(shown.Shown, Study):
         """True if there are too many units to list, resample or flip each; normal draws are used
         instead.
         """
-        return self.unit_count > self.settings.limits.reading.listed
+        return self.unit_count > self.settings.limits.reading.max_listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per row."""

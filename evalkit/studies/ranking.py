@@ -23,7 +23,7 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows, unit_columns
 from evalkit.reading.inputs.lists import DEEPEST, Stock
-from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
+from evalkit.reading.inputs.runs import NONE, Ask, ListAccount, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     Ceiling,
@@ -56,7 +56,7 @@ UNJUDGED = (
 
 
 @sources.naming_files
-def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
+def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
@@ -84,7 +84,7 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     cuts = p.ks or KS
     columns = listed.other_columns(p.columns)
     options = rows.ListOptions.of(p, columns=columns, stock=stock)
-    ranked = rows.Ranked(run or (), judged, queries, options)
+    ranked = rows.RankingInput(run or (), judged, queries, options)
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget_of(p, reading))
@@ -95,7 +95,7 @@ def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     )
 
 
-read = reports.reader(reports.Ranking)(study_of)
+read = reports.reader(reports.RankingParameters)(study_of)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
@@ -443,21 +443,23 @@ UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an 
 MOST = 0.8  # a share of unjudged items from which values say little
 
 
-def total(accounts: Mapping[str, Account], name: str) -> int:
+def total(accounts: Mapping[str, ListAccount], name: str) -> int:
     """The sum of a count over all systems.
 
-    >>> total({"a": Account(9, 8, 1, 0, 0, 0, 0), "b": Account(5, 5, 0, 0, 0, 0, 0)}, "rows")
+    >>> total(
+    ...     {"a": ListAccount(9, 8, 1, 0, 0, 0, 0), "b": ListAccount(5, 5, 0, 0, 0, 0, 0)}, "rows"
+    ... )
     14
     """
     return sum(getattr(account, name) for account in accounts.values())
 
 
-def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
+def by_system(accounts: Mapping[str, ListAccount], name: str) -> dict[str, int]:
     """A count of each system, without zeros."""
     return {system: n for system, account in accounts.items() if (n := getattr(account, name))}
 
 
-def hardly_judged(accounts: Mapping[str, Account]) -> bool:
+def hardly_judged(accounts: Mapping[str, ListAccount]) -> bool:
     """True if a system has less than a tenth of its rows in queries with judgements."""
     return any(account.used < NOTICED * account.rows for account in accounts.values())
 

@@ -65,7 +65,7 @@ MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
 @sources.naming_files
-def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
+def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
     Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
@@ -96,7 +96,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
         with backends.needed(given.parts, budget) as engine:
             if engine:
                 pieces = blocks.pieces_of(engine, given.parts, given.layouts)
-                table = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",))
+                table = blocks.blocks_of(engine, pieces, given.systems, *groups, said=("forecast",))
                 settings.checked(table.systems)
                 return _of_blocks(table.grouped(*groups), settings, p)
     data = outcomes.forecasts_of(given.rows())
@@ -104,7 +104,7 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     return _of_rows(data, settings.checked(data.rows.systems), p)
 
 
-read = reports.reader(reports.Rating)(study_of)
+read = reports.reader(reports.RatingParameters)(study_of)
 
 
 # What is kept of a block --------------------------------------------------------------------------
@@ -671,7 +671,7 @@ def partial(metrics: Sequence[Chosen]) -> tuple[Chosen, ...]:
 # From rows at hand, and from blocks ---------------------------------------------------------------
 
 
-def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> Rating:
+def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParameters) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)
@@ -703,7 +703,7 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> 
     )
 
 
-def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Rating:
+def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the
     rows themselves.
     """

@@ -25,7 +25,7 @@ from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import logs, sources
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
@@ -40,7 +40,7 @@ SAMPLE: dict[str, Any] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 
 @sources.naming_files
-def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance | Shares":
+def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are
     statistically significant.
 
@@ -67,14 +67,14 @@ def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance |
     )
 
 
-read = reports.reader(reports.Significance)(study_of)
+read = reports.reader(reports.SignificanceParameters)(study_of)
 
 
 # Kinds of input -----------------------------------------------------------------------------------
 
 
 def of_lists(
-    parts: Sequence[Part], p: reports.Significance
+    parts: Sequence[InputPart], p: reports.SignificanceParameters
 ) -> tuple[UnitValues, tuple[Chosen, ...]]:
     """The values per query of ranked lists, and their metrics."""
     asked = (
@@ -132,7 +132,7 @@ class Shares(Shown, Study):
     value_is: ClassVar[str] = "Share"
 
     @classmethod
-    def of(cls, data: Trials, p: reports.Significance) -> "Shares":
+    def of(cls, data: Trials, p: reports.SignificanceParameters) -> "Shares":
         """The study of a table. Raises ParameterError for parameters that do not go together, or an
         unknown metric.
         """

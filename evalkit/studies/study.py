@@ -26,7 +26,7 @@ from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy
 from evalkit.parameters.reports import Compared, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.studies import policy, units
@@ -112,7 +112,7 @@ def settings(
     )
 
 
-def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
+def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
     """Raise ParameterError for a column of an own metric that a part lacks."""
     columns = lookup.columns(metrics)
     for part in parts:
@@ -561,7 +561,7 @@ class Study(ABC):
             for part in slices(column, self.attributes[column])
         ]
 
-    def only(self, part: Slice, data: Any) -> list[Part]:
+    def only(self, part: Slice, data: Any) -> list[InputPart]:
         """The parts of an input, restricted to the rows of a slice."""
         every = sources.parts(data, self.p.header, self.settings.limits.reading)
         texts = [*part.texts, *([""] if NONE in part.texts else [])]

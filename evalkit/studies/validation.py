@@ -35,7 +35,7 @@ METRICS = {
 
 
 @sources.naming_files
-def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
+def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
     evaluation is sound.
 
@@ -63,7 +63,7 @@ def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
 
-read = reports.reader(reports.Validation)(study_of)
+read = reports.reader(reports.ValidationParameters)(study_of)
 
 
 def _refuse_idle(asked: Mapping[str, Any]) -> None:
@@ -84,7 +84,9 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
 # Two ways in
 
 
-def _given(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
+def _given(
+    e: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
+) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds'
     labels.
     """
@@ -134,7 +136,9 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) -> Validation:
+def _fitted(
+    e: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
+) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline,
     then on others.
     """
@@ -176,7 +180,7 @@ def _fitted(e: folds.Examples, shared: study.Settings, p: reports.Validation) ->
     )
 
 
-def _estimators(e: folds.Examples, p: reports.Validation) -> dict[str, Any]:
+def _estimators(e: folds.Examples, p: reports.ValidationParameters) -> dict[str, Any]:
     """The estimator in question by its name, then the one to hold it against."""
     first, second = p.estimator, p.against
     model = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)

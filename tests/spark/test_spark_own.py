@@ -21,7 +21,7 @@ from test_sharded import table
 import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.limits import Limits, Reading
-from evalkit.parameters.reports import Ranking
+from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import ranking
 
 # Every table is large and falls into shards; no sign flips, which order units that tie by the last
@@ -84,7 +84,8 @@ def test_of_ranked_lists_it_is_computed_where_the_lists_are(session):
     given = {"metrics": [own_recall_at.at(5), "recall@5"]}
     there = session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False))
     studies = [
-        ranking.study_of(Ranking.of({"preds": data, **given}), LIMITS) for data in (here, there)
+        ranking.study_of(RankingParameters.of({"preds": data, **given}), LIMITS)
+        for data in (here, there)
     ]
     pd.testing.assert_frame_equal(studies[0].estimates, studies[1].estimates, check_exact=True)
     assert studies[1].estimates["value"].nunique() == len(studies[1].systems)

@@ -14,7 +14,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import runs
-from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.inputs.rows import RankingInput
 from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import sources
 
@@ -37,7 +37,9 @@ def frame(session, rows: pd.DataFrame):
 
 def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
     tables = (sources.parts(data, reading=READING) for data in given)
-    found = sharded.read(Ranked.of(*tables, **options), asks, backends.budget(reading=READING))
+    found = sharded.read(
+        RankingInput.of(*tables, **options), asks, backends.budget(reading=READING)
+    )
     assert not found.rankings
     return found
 

@@ -27,7 +27,7 @@ from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import is_spark_frame
-from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.parts import InputPart, Selection, explained
 from evalkit.reading.tables.rules import BrokenRule
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -99,7 +99,7 @@ def available() -> int:
 
 
 @contextmanager
-def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
+def needed(parts: Sequence[InputPart], budget: Budget) -> Iterator[Engine | None]:
     """The engine for tables with more rows than are kept in memory; None if they are kept."""
     most = budget.reading.rows
     if sum(part.most_rows for part in parts) <= most:
@@ -109,7 +109,7 @@ def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
         yield engine if isinstance(engine, Spark) or rows_of(engine, parts) > most else None
 
 
-def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
+def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
     """The number of rows of all parts; they are counted if a part does not state it, or if it is a
     slice.
     """
@@ -119,7 +119,7 @@ def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
     )
 
 
-def _count(engine: Engine, part: Part) -> int:
+def _count(engine: Engine, part: InputPart) -> int:
     return int(
         engine.table(Query.of(part.select({"first": part.columns[0]}, {}), "count(*) AS n"))["n"][
             0
@@ -261,7 +261,7 @@ def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tu
 
 
 @contextmanager
-def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
+def opened(budget: Budget, parts: Sequence[InputPart] = ()) -> Iterator[Engine]:
     """DuckDB within this budget, or Spark if a part is a table with more rows than may be
     collected.
 
@@ -301,7 +301,7 @@ LONG = 2**25
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def cluster_of(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spark | None":
+def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> "Spark | None":
     """Spark, if a part is a Spark table with more rows than may be collected, which `load` would
     reject; else None.
     """

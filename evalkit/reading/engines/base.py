@@ -10,9 +10,9 @@ import numpy as np
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
-from evalkit.reading.tables.parts import Frames, Part, Selection, explained, names
+from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
 from evalkit.reading.tables.rules import Fields, split
-from evalkit.reading.tables.table import CheckedPart, Table, read, too_many
+from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
 from evalkit.system import progress
 
 
@@ -195,8 +195,12 @@ def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
 
 
 def streamed(
-    engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int
-) -> Table:
+    engine: Engine,
+    parts: Sequence[InputPart],
+    fields: Sequence[Fields],
+    ids: Collection[str],
+    most: int,
+) -> CheckedTable:
     """The columns of each part, read by an engine in pieces, so that only the columns are in
     memory.
 
@@ -232,7 +236,7 @@ def streamed(
                     part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before
                 )
             )
-    return Table(blocks)
+    return CheckedTable(blocks)
 
 
 def _joined(chunks: list[Any]) -> Any:

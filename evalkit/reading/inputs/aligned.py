@@ -25,9 +25,9 @@ from evalkit.reading.tables import (
     table,
 )
 from evalkit.reading.tables.columns import RoleMapping
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
-from evalkit.reading.tables.table import Coded, Ids, Table, paired
+from evalkit.reading.tables.table import CheckedTable, Coded, Ids, paired
 
 
 def nothing_shared(names: Sequence[str]) -> InputError:
@@ -54,7 +54,7 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
 
 
 def refuse_disagreement(
-    table: Table,
+    table: CheckedTable,
     layout: "ColumnLayout",
     columns: Mapping[str, Coded | Floats],
     pairs: Sequence["SystemRows"],
@@ -128,7 +128,7 @@ class ColumnLayout:
                 columns[role].append(column.field.column)
         return {role: ", ".join(names) for role, names in columns.items()}
 
-    def unread(self, part: Part) -> tuple[str, ...]:
+    def unread(self, part: InputPart) -> tuple[str, ...]:
         """The columns of a part without a role."""
         read = {column.field.column for column in self.columns}
         return tuple(name for name in part.columns if name not in read)
@@ -161,7 +161,7 @@ class Aligned:
     with their rows.
     """
 
-    table: Table
+    table: CheckedTable
     layout: ColumnLayout
     columns: Mapping[str, str]
     others: tuple[str, ...]
@@ -238,7 +238,7 @@ class Aligned:
         others = layout.unread(self.table.blocks[0].part)
         return replace(self, layout=layout, columns=layout.printed, others=others, own=own)
 
-    def locate(self, row: int, system: str | None = None) -> tuple[Part, int]:
+    def locate(self, row: int, system: str | None = None) -> tuple[InputPart, int]:
         """The part of a row and its number there, from 1, for a system or the first one."""
         own = self.pairs[system] if system else self._first
         return self.table.locate(int(own.paired[row]))
@@ -250,7 +250,7 @@ class Aligned:
 
 
 def read(
-    parts: Sequence[Part],
+    parts: Sequence[InputPart],
     layouts: Sequence[ColumnLayout],
     systems: Sequence[str] = (),
     unit: str | None = None,
@@ -273,7 +273,7 @@ def read(
 
 
 def _aligned(
-    rows: Table, layout: ColumnLayout, pairs: Mapping[str, SystemRows], id: Ids | None
+    rows: CheckedTable, layout: ColumnLayout, pairs: Mapping[str, SystemRows], id: Ids | None
 ) -> Aligned:
     """The columns of the rows that all systems have; InputError where two systems of a long table
     do not agree.
@@ -307,7 +307,7 @@ class PredictionTable:
     parameter that names each.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[InputPart]
     roles: Sequence[Role]
     columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
@@ -321,7 +321,7 @@ class PredictionTable:
         return cls(folders.parts(data), **chosen)
 
     @cached_property
-    def mappings(self) -> dict[Part, RoleMapping]:
+    def mappings(self) -> dict[InputPart, RoleMapping]:
         """The columns of each part by role, those of other uses apart; raises ParameterError for
         an unknown role.
         """
@@ -344,11 +344,11 @@ class PredictionTable:
         """
         return layouts(self.parts, self.layout)
 
-    def layout(self, part: Part) -> ColumnLayout:
+    def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""
         return self.by_system(part, self.roles)
 
-    def by_system(self, part: Part, roles: Sequence[Role]) -> ColumnLayout:
+    def by_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
         """The columns of a part by role, for the roles that each system has on its own, in a long
         or a wide table.
 
@@ -370,13 +370,13 @@ class PredictionTable:
             predictions += _of_each(role, [*wide], columns, part)
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
-    def wide(self, part: Part, role: str) -> dict[str, str]:
+    def wide(self, part: InputPart, role: str) -> dict[str, str]:
         """System -> its column of a role, where each has one and none is that of all."""
         if role in self.mappings[part].candidates:
             return {}
         return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
 
-    def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:
+    def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
         free = [
             name for name in part.columns if name not in self.attributes and name not in self.beside
@@ -399,7 +399,7 @@ class PredictionTable:
 
 
 def _of_each(
-    role: Role, systems: Sequence[str], columns: Mapping[str, str], part: Part
+    role: Role, systems: Sequence[str], columns: Mapping[str, str], part: InputPart
 ) -> list[RoleColumn]:
     """The columns of a further role of systems, if every system has one. systems: those of a wide
     table.
@@ -410,7 +410,9 @@ def _of_each(
     return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
 
 
-def layouts(parts: Sequence[Part], layout: Callable[[Part], ColumnLayout]) -> list[ColumnLayout]:
+def layouts(
+    parts: Sequence[InputPart], layout: Callable[[InputPart], ColumnLayout]
+) -> list[ColumnLayout]:
     """The columns of each part. Raises InputError if parts have different columns, or name
     different systems.
     """
@@ -437,7 +439,7 @@ def role_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[Role
 
 
 def _paired_systems(
-    rows: Table, layout: ColumnLayout, wanted: Sequence[str], id: Ids | None
+    rows: CheckedTable, layout: ColumnLayout, wanted: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
     """The systems that are wanted: of a wide table columns, with one row per unit already; else
     joined on the id.
@@ -449,14 +451,16 @@ def _paired_systems(
     every, code = _systems(rows, layout)
     names = kept_systems(every, wanted, layout, rows.blocks[0].part)
     each = [np.flatnonzero(code == every.index(name)) for name in names]
-    pairs = each if id is None else _joined(rows, layout, id, dict(zip(names, each, strict=True)))
+    pairs = (
+        each if id is None else _paired_by_id(rows, layout, id, dict(zip(names, each, strict=True)))
+    )
     return {
         name: SystemRows(0, read, order)
         for name, read, order in zip(names, each, pairs, strict=True)
     }
 
 
-def _once(rows: Table, id: Ids) -> Ints:
+def _once(rows: CheckedTable, id: Ids) -> Ints:
     """The rows in the order of their ids; raises InputError for an id that comes again."""
     pairing = paired(id.rank, np.zeros(len(rows), np.int64), 1)
     if pairing.again is not None:
@@ -464,7 +468,9 @@ def _once(rows: Table, id: Ids) -> Ints:
     return pairing.rows[:, 0]
 
 
-def _joined(rows: Table, layout: ColumnLayout, id: Ids, systems: Mapping[str, Ints]) -> list[Ints]:
+def _paired_by_id(
+    rows: CheckedTable, layout: ColumnLayout, id: Ids, systems: Mapping[str, Ints]
+) -> list[Ints]:
     """For each system its rows of the ids that all systems have, ordered by id, then by part.
 
     Raises InputError if systems share an id and hold it in different parts, such as folds.
@@ -488,7 +494,7 @@ def _joined(rows: Table, layout: ColumnLayout, id: Ids, systems: Mapping[str, In
 
 
 def _refuse_other_parts(
-    rows: Table,
+    rows: CheckedTable,
     id: Ids,
     parts: Sequence[Coded],
     systems: Mapping[str, Ints],
@@ -508,7 +514,7 @@ def _refuse_other_parts(
                 )
 
 
-def _columns(rows: Table, layout: ColumnLayout) -> dict[str, Coded | Floats]:
+def _columns(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
     """The columns that name no row: doubles, or texts, of which an empty one is a value of its
     own.
     """
@@ -528,7 +534,7 @@ def _taken(values: Coded | Floats, rows: Ints, id: object) -> Coded | Floats:
     return values.take(rows) if isinstance(values, Coded) else values[rows]
 
 
-def _systems(rows: Table, layout: ColumnLayout) -> tuple[list[str], Ints]:
+def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]:
     """The systems' names in order and each row's system: a column, or for several files without one
     their names.
     """
@@ -540,12 +546,12 @@ def _systems(rows: Table, layout: ColumnLayout) -> tuple[list[str], Ints]:
     return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])
 
 
-def stem(part: Part) -> str:
+def stem(part: InputPart) -> str:
     return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 
 def kept_systems(
-    names: Sequence[str], systems: Sequence[str], layout: ColumnLayout, part: Part
+    names: Sequence[str], systems: Sequence[str], layout: ColumnLayout, part: InputPart
 ) -> list[str]:
     """The requested systems. Raises if one does not exist or if nothing pairs their rows."""
     kept = roles_of.kept_systems(names, systems)
@@ -578,7 +584,7 @@ def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]
 
     Raises InputError if the file can no longer be read.
     """
-    by_part = defaultdict[Part, list[int]](list)
+    by_part = defaultdict[InputPart, list[int]](list)
     places = [rows.locate(row) for row in wanted]
     for part, number in places:
         by_part[part].append(number)
@@ -586,7 +592,9 @@ def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]
     return [cells[part].get(number, {}) for part, number in places]
 
 
-def _cells(part: Part, others: Sequence[str], numbers: Sequence[int]) -> dict[int, dict[str, str]]:
+def _cells(
+    part: InputPart, others: Sequence[str], numbers: Sequence[int]
+) -> dict[int, dict[str, str]]:
     """The cells of rows of a part, by the number of the row."""
     there = [name for name in others if name in part.columns]
     if not there:

@@ -19,9 +19,9 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
-from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Precision, RoleColumn, Rule
-from evalkit.reading.tables.table import Coded, Ids, Table
+from evalkit.reading.tables.parts import InputPart, Source
+from evalkit.reading.tables.rules import ColumnRule, Field, Precision, RoleColumn
+from evalkit.reading.tables.table import CheckedTable, Coded, Ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +33,11 @@ NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of classes and their names
 Locate = Callable[
-    [int], tuple[Part, int]
+    [int], tuple[InputPart, int]
 ]  # the part that a row came from, and its number there, from 1
-FEATURE = Rule("hold finite numbers or nothing")
+FEATURE = ColumnRule("hold finite numbers or nothing")
 FORECAST = "set task='number' for a forecast"
-TWO = Rule("hold two classes, or numbers that the score forecasts", FORECAST)
+TWO = ColumnRule("hold two classes, or numbers that the score forecasts", FORECAST)
 # what a name says that is no fold
 TRAINING, TEST, DEVELOPMENT, YES_NO = (
     "training",
@@ -49,8 +49,8 @@ MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
-DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders")
-TIME = Rule("hold numbers or ISO dates as times")
+DATE = ColumnRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders")
+TIME = ColumnRule("hold numbers or ISO dates as times")
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Examples:
 
 
 def predictions(
-    parts: Sequence[Part], p: reports.Validation, reading: Reading = USUAL.reading
+    parts: Sequence[InputPart], p: reports.ValidationParameters, reading: Reading = USUAL.reading
 ) -> Examples:
     """Rows of label, score and fold, with id, group, time and system if there are such columns.
 
@@ -253,7 +253,9 @@ def predictions(
     return _without_copies(_without_development(examples))
 
 
-def _refuse_too_long(parts: Sequence[Part], p: reports.Validation, reading: Reading) -> None:
+def _refuse_too_long(
+    parts: Sequence[InputPart], p: reports.ValidationParameters, reading: Reading
+) -> None:
     """Raise InputError for more rows than can be held in memory."""
     held = replace(reading, rows=reading.held)
     with backends.needed(parts, backends.budget_of(p, held)) as engine:
@@ -271,7 +273,7 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
-def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
+def layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     """The columns of a part of predictions by role. Raises one InputError for all that are missing
     or ambiguous.
     """
@@ -294,7 +296,7 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     return aligned.ColumnLayout((*shared, RoleColumn("score", fields["score"], 0)), within=within)
 
 
-def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
+def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
     """Raise InputError if every id has several rows, and a column of another name seems to count
     the repeats.
     """
@@ -425,7 +427,7 @@ class _FeatureColumns:
         return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
-def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
+def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Examples:
     """Features and a target, sampled if there are many rows.
 
     A column whose values are all numbers is numeric, else text. Empty cells are missing. Columns
@@ -459,7 +461,9 @@ def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     return e.sample(p.most_rows, p.seed)
 
 
-def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_FeatureColumns]:
+def columns_of(
+    parts: Sequence[InputPart], p: reports.ValidationParameters
+) -> list[_FeatureColumns]:
     """The columns of each part. Raises InputError for a part without target or features, or with
     other columns.
     """
@@ -472,7 +476,7 @@ def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_FeatureCol
     return columns
 
 
-def _columns(part: Part, p: reports.Validation) -> _FeatureColumns:
+def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumns:
     """The columns of one part; raises InputError if it has no target or no feature."""
     chosen = dict(p.columns)
     if p.target is not None:
@@ -575,7 +579,7 @@ def _numbered(code: Ints, names: Sequence[str]) -> Target:
 
 
 def _examples(
-    rows: aligned.Aligned | Table,
+    rows: aligned.Aligned | CheckedTable,
     text: Mapping[str, Coded],
     target: Target,
     columns: Mapping[str, str],

@@ -13,11 +13,11 @@ from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import ListRows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 
 
 @dataclass(frozen=True)
-class Account:
+class ListAccount:
     """How one system's rows and the queries were used: the number of everything left out or
     unusual.
 
@@ -48,8 +48,8 @@ class Account:
         noted = ("own", "own_early", "respelled")
         return {name: n for name, n in vars(self).items() if name not in noted}
 
-    def __add__(self, other: "Account") -> "Account":
-        return Account(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: "ListAccount") -> "ListAccount":
+        return ListAccount(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 # Items --------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class ListedItems:
 def _hashed(rows: ListRows) -> NDArray[np.uint64]:
     """A hash of the item of each row; a block that stands for several systems is hashed once."""
     numbers = {id(block): ids.hashed(block) for block in rows.item}
-    return ids.joined([numbers[id(block)] for block in rows.item])
+    return ids.concatenated([numbers[id(block)] for block in rows.item])
 
 
 def own_documents(rows: ListRows) -> Bools:
@@ -374,7 +374,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return {role: name for role, name in columns.items() if role not in OWN}
 
 
-def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, rules.Field]:
+def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.Field]:
     """The columns of a part by role; a feature has its name as role. Raises InputError if there is
     no item column.
     """
@@ -390,7 +390,7 @@ def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, rules.Field]
     return fields | {name: rules.Field(name, FEATURES) for name in features}
 
 
-def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:
+def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) -> Stock | None:
     """The items of a table, None if no table is given.
 
     Raises ParameterError for a parameter that names one of its columns if there is no table,
@@ -422,7 +422,7 @@ def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stoc
     )
 
 
-def _once(item: np.ndarray, rows: table.Table) -> None:
+def _once(item: np.ndarray, rows: table.CheckedTable) -> None:
     """Raise InputError for the first item that a row names again."""
     _, first = np.unique(item.astype(str), return_index=True)
     if len(first) < len(item):

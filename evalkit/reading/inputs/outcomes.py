@@ -195,7 +195,7 @@ class Predicted(PredictionTable):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
-    def layout(self, part: parts.Part) -> ColumnLayout:
+    def layout(self, part: parts.InputPart) -> ColumnLayout:
         if self.kind == "binary":
             return self.by_system(part, BINARY)
         scores = _scores(part)
@@ -216,7 +216,7 @@ class Predicted(PredictionTable):
             own = [RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0), *own]
         return ColumnLayout((*shared, *own))
 
-    def _with_decisions(self, part: parts.Part, layout: ColumnLayout) -> ColumnLayout:
+    def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be
         filled in, or the only one of each system, if every system has one.
         """
@@ -280,12 +280,12 @@ def read(data: Any, **chosen: Any) -> Outcomes:
 # Which columns ------------------------------------------------------------------------------------
 
 
-def _scores(part: parts.Part) -> list[str]:
+def _scores(part: parts.InputPart) -> list[str]:
     """The columns p_<class> or p_<label>."""
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
 
-def _both_columns(part: parts.Part, scores: Sequence[str], used: Collection[str]) -> None:
+def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
     """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have
     another role.
     """
@@ -320,7 +320,7 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(
-    rows: Aligned, positive: str | None, part: parts.Part, named: str | None = None
+    rows: Aligned, positive: str | None, part: parts.InputPart, named: str | None = None
 ) -> Outcomes:
     """The outcomes of two classes. named: the column of decisions that the user names."""
     labels = rows.shared["label"]
@@ -456,7 +456,7 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
     )
 
 
-def _multi_class(rows: Aligned, part: parts.Part) -> Outcomes:
+def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     labels = rows.shared["label"]
     first = rows.own[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
@@ -587,7 +587,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
 
 
 def refuse_two_classes(
-    actual: Floats, forecasts: Collection[Floats], columns: Mapping[str, str], part: parts.Part
+    actual: Floats, forecasts: Collection[Floats], columns: Mapping[str, str], part: parts.InputPart
 ) -> None:
     """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them.
 
@@ -602,7 +602,7 @@ def refuse_two_classes(
     raise roles_of.refused(part.name, "two_classes", column=label, forecasts=forecast, way=way)
 
 
-def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.Part) -> str:
+def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart) -> str:
     """The command that reads the probabilities of two classes."""
     roles = {"label": label}
     if len(forecasts) == 1:

@@ -21,7 +21,7 @@ from evalkit.reading.tables import (
     trec,
 )
 from evalkit.reading.tables.columns import RoleMapping, refused
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import Field, Precision, Role
 from evalkit.system import PACKED
 
@@ -52,7 +52,7 @@ class ListPart(NamedTuple):
     """
 
     kind: str
-    part: Part
+    part: InputPart
     fields: dict[str, Field]
     scores: Mapping[str | None, str]
     name: str = ""
@@ -87,7 +87,7 @@ class ListRows:
     ranked: list[Any] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
     attributes: list[Any] = field(default_factory=list)
-    stretches: list[tuple[Part, int]] = field(default_factory=list)
+    stretches: list[tuple[InputPart, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
@@ -181,18 +181,20 @@ class ListOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankingInput:
     """A ranking input before it is read: the parts of the runs, the judgements and the table of
     queries, if given.
     """
 
-    run: Sequence[Part]
-    judged: Sequence[Part] | None = None
-    queries: Sequence[Part] | None = None
+    run: Sequence[InputPart]
+    judged: Sequence[InputPart] | None = None
+    queries: Sequence[InputPart] | None = None
     options: ListOptions = ListOptions()
 
     @classmethod
-    def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
+    def of(
+        cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any
+    ) -> "RankingInput":
         """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of
         `ListOptions`.
         """
@@ -238,7 +240,7 @@ class Ranked:
         columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
         return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
 
-    def _run(self, part: Part, name: str) -> ListPart:
+    def _run(self, part: InputPart, name: str) -> ListPart:
         """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
@@ -260,7 +262,7 @@ class Ranked:
             fields |= self.options.attribute_fields
         return ListPart(RUN, part, fields, scores, name)
 
-    def _mapping(self, part: Part) -> RoleMapping:
+    def _mapping(self, part: InputPart) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         # these are the query always
@@ -271,7 +273,7 @@ class Ranked:
         )
 
     def _resolved(
-        self, part: Part, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
+        self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
         """Role -> column; order: the roles of which one must order the lists, if the table is
         long.
@@ -284,7 +286,7 @@ class Ranked:
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         return mapping.resolved(needed, per_system="score")
 
-    def _judgements(self, part: Part) -> ListPart:
+    def _judgements(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         wanted = (*LISTED, "grade")
@@ -296,7 +298,7 @@ class Ranked:
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
-    def _query_table(self, part: Part) -> ListPart:
+    def _query_table(self, part: InputPart) -> ListPart:
         chosen = self._given(part, ["query"])
         if chosen.get("query") not in part.columns:
             chosen = {}
@@ -305,7 +307,7 @@ class Ranked:
         fields = {"query": Field(mapping.resolved(["query"])["query"])}
         return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
-    def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
+    def _given(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
         given = self.options.columns
         return {} if part.layout else {role: given[role] for role in roles if role in given}
@@ -321,7 +323,9 @@ class Ranked:
         return rows
 
 
-def _refuse_attributes(part: Part, columns: Mapping[str, str], attributes: Sequence[str]) -> None:
+def _refuse_attributes(
+    part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
+) -> None:
     """Raise ParameterError for a segment or unit that is what the ranks are made of."""
     for role in ("system", "item", "score", "rank", "grade"):
         usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
@@ -331,7 +335,7 @@ def _refuse_attributes(part: Part, columns: Mapping[str, str], attributes: Seque
             raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
-def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
+def _wide(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
     """System -> score column, where each system has a column; empty for a long table."""
     if part.layout:
         return {}
@@ -342,7 +346,7 @@ def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[
     return roles_of.wide(part.columns, "score_", systems, part.name)
 
 
-def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> None:
+def _one_way(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
     """Raise InputError for a table that has a score or a system column, and scores of each system
     beside it.
     """
@@ -353,7 +357,7 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
         raise refused(part.name, "system_twice", system=roles["system"], scores=more[0])
 
 
-def says(part: Part, column: Any) -> Any:
+def says(part: InputPart, column: Any) -> Any:
     """The column that names the systems, or None; the tag of a TREC run counts only if there are
     several.
     """
@@ -363,7 +367,7 @@ def says(part: Part, column: Any) -> Any:
     return column
 
 
-def names(parts: Sequence[Part]) -> list[str]:
+def names(parts: Sequence[InputPart]) -> list[str]:
     """The system of each part that names none: its file's name without suffix, with folders if
     names are equal.
     """

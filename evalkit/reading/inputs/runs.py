@@ -16,9 +16,9 @@ from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import exact
-from evalkit.reading.inputs import lists as listed
-from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListRows, Ranked
+from evalkit.reading.inputs import lists as listing
+from evalkit.reading.inputs.lists import Collision, ListAccount, ListedItems, Retrieved
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListRows, RankingInput
 from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
@@ -26,7 +26,7 @@ Made = TypeVar("Made")
 Ask = Callable[
     [Rankings], Sums
 ]  # one value a query; where shards are measured, hashable and fit to be pickled
-NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
+NOTHING = ListAccount(0, 0, 0, 0, 0, 0, 0)
 TOP = 10  # rows of a list whose items are compared with those that are judged
 SAMPLED = 500  # queries whose items are compared first
 EARLY = 5  # a query in one of so many parts of its list, the first, stands early
@@ -47,7 +47,7 @@ class Runs:
     """
 
     systems: tuple[str, ...]
-    accounts: Mapping[str, Account]
+    accounts: Mapping[str, ListAccount]
     attributes: Mapping[str, np.ndarray]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -96,7 +96,7 @@ class Measured:
     shared: bool
     judgements: int
     unlisted: int
-    accounts: Mapping[str, Account]
+    accounts: Mapping[str, ListAccount]
     values: dict[tuple[str, int], Sums]
 
 
@@ -108,10 +108,10 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     for each system) or TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with
     file, column, row and value, for invalid values.
     """
-    return of(Ranked.of(preds, qrels, **chosen))
+    return of(RankingInput.of(preds, qrels, **chosen))
 
 
-def of(ranked: Ranked) -> Runs:
+def of(ranked: RankingInput) -> Runs:
     """The rankings of an input, as `read`."""
     run = ranked.rows(RUN)
     judged = run if ranked.graded else ranked.rows(JUDGED)
@@ -119,7 +119,7 @@ def of(ranked: Ranked) -> Runs:
     return built(Build(run, judged, beside, ranked.options), partial(_whole, ranked=ranked))
 
 
-def _whole(build: "Build", ranked: Ranked) -> Runs:
+def _whole(build: "Build", ranked: RankingInput) -> Runs:
     """All lists in memory."""
     names = build.systems()
     lists = build.built(names)
@@ -132,7 +132,7 @@ def _whole(build: "Build", ranked: Ranked) -> Runs:
 
 def gathered(
     shards: Sequence[Measured],
-    ranked: Ranked,
+    ranked: RankingInput,
     asks: Sequence[Ask],
     columns: Mapping[str, str],
     sources: Sequence[Source],
@@ -157,7 +157,7 @@ def gathered(
     return Runs(
         systems=tuple(accounts),
         accounts=accounts,
-        attributes=_joined_attributes(shards, ranked.options.attributes, order),
+        attributes=_concatenated_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -166,11 +166,11 @@ def gathered(
         unlisted=sum(shard.unlisted for shard in shards),
         query=query,
         top_grade=top,
-        values=_joined_values(shards, asks, order),
+        values=_concatenated_values(shards, asks, order),
     )
 
 
-def _joined_attributes(
+def _concatenated_attributes(
     shards: Sequence[Measured], names: Sequence[str], order: Ints
 ) -> dict[str, np.ndarray]:
     """The attributes of the queries of all shards."""
@@ -179,7 +179,7 @@ def _joined_attributes(
     }
 
 
-def _joined_values(
+def _concatenated_values(
     shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
 ) -> dict[tuple[str, Ask], Sums]:
     """The values of all shards, taken from them one by one, as two copies of all need not fit."""
@@ -194,7 +194,10 @@ def _joined_values(
 
 
 def _check(
-    accounts: Mapping[str, Account], shards: Sequence[Measured], judged: str, ranked: Ranked
+    accounts: Mapping[str, ListAccount],
+    shards: Sequence[Measured],
+    judged: str,
+    ranked: RankingInput,
 ) -> None:
     """Raise InputError for a system or a table of queries that shares no query with the
     judgements.
@@ -306,7 +309,7 @@ class Build:
 
     @cached_property
     def _judgements(self) -> Judgements:
-        grade = ids.joined(self.judged.grade)
+        grade = ids.concatenated(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
         key = ids.pair(self._queries.judged, len(self._queries.names), self._items.judged)
         ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
@@ -316,7 +319,7 @@ class Build:
         negative = ~ordered.same & (grade < 0)
         counts = ~ordered.same & (grade >= 0)
         if self.options.leave_out:
-            counts &= ~listed.own_documents(self.judged)[rows]
+            counts &= ~listing.own_documents(self.judged)[rows]
         return Judgements(rows[counts], grade[counts], int(negative.sum()))
 
     def _refuse_contradictions(self, rows: Ints, grade: Floats, again: Ints) -> None:
@@ -341,7 +344,7 @@ class Build:
 
     def _pair(self, rows: ListRows, query: Ints, row: int) -> str:
         """The query and item of a row, for errors. query: the places of the rows' queries."""
-        item = listed.texts(rows.item, np.array([row]))[0].as_py()
+        item = listing.texts(rows.item, np.array([row]))[0].as_py()
         return f"query {self._queries.names[query[row]]!r} and item {item!r}"
 
     @cached_property
@@ -356,7 +359,7 @@ class Build:
         """
         query = self._queries.judged
         if self.judged is self.run:
-            query = query[~np.isnan(ids.joined(self.judged.grade))]
+            query = query[~np.isnan(ids.concatenated(self.judged.grade))]
         return np.flatnonzero(np.bincount(query, minlength=len(self._queries.names)))
 
     @cached_property
@@ -415,7 +418,7 @@ class Build:
         return roles_of.kept_systems(names, self.options.systems)
 
     def measured(
-        self, systems: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()
+        self, systems: Mapping[str, tuple[Rankings, ListAccount]], asks: Sequence[Ask] = ()
     ) -> Measured:
         """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
@@ -438,7 +441,7 @@ class Build:
             },
         )
 
-    def _first_of_idle(self, accounts: Mapping[str, Account]) -> dict[str, str]:
+    def _first_of_idle(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
         """A query of each system none of whose queries is judged."""
         first = {}
         for name, account in accounts.items():
@@ -450,16 +453,16 @@ class Build:
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
         """The items of the first rows of each list of these systems."""
-        depth = listed.depth(len(names) * len(self._population))
+        depth = listing.depth(len(names) * len(self._population))
         if not depth:
             return None
         place = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])[
             :, None
         ]
         lists = (place * len(self._queries.names) + self._population).ravel()
-        length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
-        rows = self._ranked.rows[listed.stretches(self._ends[lists], length)]
-        return Retrieved(partial(listed.texts, self.run.item, rows), length, names, depth)
+        length = np.minimum(self._offsets[lists + 1] - self._offsets[lists], depth)
+        rows = self._ranked.rows[listing.stretches(self._offsets[lists], length)]
+        return Retrieved(partial(listing.texts, self.run.item, rows), length, names, depth)
 
     @cached_property
     def _unlisted(self) -> int:
@@ -469,21 +472,23 @@ class Build:
 
         if self.options.stock is None:
             return 0
-        items = listed.texts(self.judged.item, self._judgements.rows)
+        items = listing.texts(self.judged.item, self._judgements.rows)
         known = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
         return len(items) - int(pc.sum(known).as_py() or 0)
 
     @cached_property
     def _order(self) -> RankOrder:
         """The order of all rows."""
-        return RankOrder(*ids.by_rank(self._list, ids.joined(self.run.score), self._items.places))
+        return RankOrder(
+            *ids.by_rank(self._list, ids.concatenated(self.run.score), self._items.places)
+        )
 
     @cached_property
     def _remaining(self) -> Bools | slice:
         """The places of the order whose rows are not left out."""
         if not self.options.leave_out:
             return slice(None)
-        remaining: Bools = ~listed.own_documents(self.run)[self._order.rows]
+        remaining: Bools = ~listing.own_documents(self.run)[self._order.rows]
         return remaining
 
     @cached_property
@@ -499,7 +504,7 @@ class Build:
         return RankOrder(self._order.rows[self._remaining], tied[self._remaining])
 
     @cached_property
-    def _ends(self) -> Ints:
+    def _offsets(self) -> Ints:
         """Where each list begins among the ranked rows, and where the last one ends."""
         lists = len(self._systems.names) * len(self._queries.names)
         sizes = np.bincount(self._list[self._ranked.rows], minlength=lists)
@@ -513,9 +518,9 @@ class Build:
         if self.options.leave_out:
             return OwnDocuments(np.zeros(0, np.int64), np.zeros(0, np.bool_))
         order = self._ranked.rows
-        place = np.flatnonzero(listed.own_documents(self.run)[order])
+        place = np.flatnonzero(listing.own_documents(self.run)[order])
         lists = self._list[order[place]]
-        is_early = (place - self._ends[lists]) * EARLY < np.diff(self._ends)[lists]
+        is_early = (place - self._offsets[lists]) * EARLY < np.diff(self._offsets)[lists]
         return OwnDocuments(lists, is_early)
 
     @cached_property
@@ -537,30 +542,33 @@ class Build:
         if not len(rows) or not len(judged):
             return np.zeros(0, np.int64)
         lists = self._list[rows]
-        run, judgements = listed.texts(self.run.item, rows), listed.texts(self.judged.item, judged)
-        is_near = listed.is_respelled(
+        run, judgements = (
+            listing.texts(self.run.item, rows),
+            listing.texts(self.judged.item, judged),
+        )
+        is_near = listing.is_respelled(
             run, lists % queries, judgements, self._queries.judged[judged]
         )
-        return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._ends) - 1))
+        return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._offsets) - 1))
 
     def _unjudged_top(self, wanted: Bools) -> Ints:
         """The rows without a judgement among the first of each list of the wanted queries."""
-        lists = len(self._ends) - 1
+        lists = len(self._offsets) - 1
         is_wanted = np.tile(wanted, lists // max(len(wanted), 1))
-        depth = np.minimum(np.diff(self._ends), TOP) * is_wanted
-        rows = self._ranked.rows[listed.stretches(self._ends[:-1], depth)]
+        depth = np.minimum(np.diff(self._offsets), TOP) * is_wanted
+        rows = self._ranked.rows[listing.stretches(self._offsets[:-1], depth)]
         return rows[~np.isin(rows, self._judged[0])]
 
     def built(
         self, names: Sequence[str], top: float | None = None
-    ) -> dict[str, tuple[Rankings, Account]]:
+    ) -> dict[str, tuple[Rankings, ListAccount]]:
         """Rankings and account of each system; top: the best grade of the scale, if it is not that
         of these rows.
         """
         row, grade = self._judged
         position = self._positions()
-        grades = listed.in_order(row, grade, self._order.rows, self._levels)[self._remaining]
-        lists = Lists(grades, self._ranked.tied, self._ends, position)
+        grades = listing.in_order(row, grade, self._order.rows, self._levels)[self._remaining]
+        lists = Lists(grades, self._ranked.tied, self._offsets, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         query = self._queries.names[self._population]
@@ -578,11 +586,11 @@ class Build:
         """
         if not any(block.any() for block in self.run.ranked):
             return None
-        is_ranked = ids.joined(self.run.ranked)
+        is_ranked = ids.concatenated(self.run.ranked)
         self._one_kind(is_ranked)
         rows, tied = self._ranked
-        score = ids.joined(self.run.score)
-        return listed.positions(is_ranked[rows], score[rows], tied, self._ends)
+        score = ids.concatenated(self.run.score)
+        return listing.positions(is_ranked[rows], score[rows], tied, self._offsets)
 
     def _one_kind(self, ranked: Bools) -> None:
         """Raise InputError if a list has rows with scores and rows with ranks."""
@@ -597,7 +605,7 @@ class Build:
         """All grades of each query of the population, best first."""
         query = self._queries.judged[self._judgements.rows]
         count = np.bincount(query, minlength=len(self._queries.names))[self._population]
-        grade = listed.best_first(query, self._judgements.grade, self._levels)
+        grade = listing.best_first(query, self._judgements.grade, self._levels)
         return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     @cached_property
@@ -617,17 +625,17 @@ class Build:
         position = None if lists.position is None else lists.position[rows]
         return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
 
-    def _account(self, name: str, lists: Lists, judged: Lists) -> Account:
+    def _account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
         """How the rows of a system were used: its lists of all queries, and those of the judged
         ones.
         """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)
         count = lists.length
-        late, gaps = listed.gaps(judged)
+        late, gaps = listing.gaps(judged)
         own = self._own
         is_mine = np.isin(own.lists // queries, codes) & self._is_judged[own.lists % queries]
-        return Account(
+        return ListAccount(
             rows=len(lists.grade),
             used=len(judged.grade),
             unjudged_query=len(lists.grade) - len(judged.grade),

@@ -21,7 +21,7 @@ from evalkit.names import usual
 from evalkit.reading.engines import backends, base
 from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Selection, Source
+from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import at
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def counted(values: Floats) -> str:
 class FoundCell(NamedTuple):
     """A cell of a part. row: from 1; 0 if rows have no number."""
 
-    part: Part
+    part: InputPart
     row: int
     text: str
 
@@ -287,11 +287,11 @@ class UnitColumn:
 class UnitTable:
     """All parts of a table in an engine, which is queried once for the contents of the columns."""
 
-    parts: Sequence[Part]
+    parts: Sequence[InputPart]
     engine: base.Engine
 
     @classmethod
-    def of(cls, parts: Sequence[Part], engine: base.Engine | None = None) -> "UnitTable":
+    def of(cls, parts: Sequence[InputPart], engine: base.Engine | None = None) -> "UnitTable":
         """The parts in an engine; None: they fit into memory."""
         return cls(parts, engine or backends.AtHand.opened())
 
@@ -308,7 +308,7 @@ class UnitTable:
     @property
     def logged(self) -> bool:
         """True for evaluation logs."""
-        return isinstance(self.parts[0], logs.Log)
+        return isinstance(self.parts[0], logs.EvaluationLog)
 
     def sources(self) -> tuple[Source, ...]:
         """The parts with their rows. Raises InputError if a file has changed since reading
@@ -378,7 +378,7 @@ class UnitTable:
         """For each part a selection with `text <column>` and `number <column>`."""
         return [self._selection(part, f"frame{i}") for i, part in enumerate(self.parts)]
 
-    def _selection(self, part: Part, frame: str) -> Selection:
+    def _selection(self, part: InputPart, frame: str) -> Selection:
         dialect = self.engine.dialect
         texts = {f"text {name}": name for name in self.names}
         numbers = {

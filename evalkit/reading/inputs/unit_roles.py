@@ -23,7 +23,7 @@ from evalkit.reading.inputs.unit_columns import (
 )
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 from evalkit.reading.tables.rules import at
 
 if TYPE_CHECKING:
@@ -492,7 +492,7 @@ def refuse_files(roles: UnitRoles, largest: int) -> None:
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
 
 
-def _table_name(part: Part) -> str:
+def _table_name(part: InputPart) -> str:
     return part.name if part.unnamed else formats.table(part.path).name
 
 

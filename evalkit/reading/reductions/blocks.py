@@ -19,7 +19,7 @@ from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
 from evalkit.reading.tables import table as tables
-from evalkit.reading.tables.parts import Part, Selection, Source
+from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, split
 from evalkit.system import progress
 
@@ -33,7 +33,7 @@ ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
 class TablePart:
     """A part, its columns by role, its selection, and its system if no column names it."""
 
-    part: Part
+    part: InputPart
     layout: aligned.ColumnLayout
     chosen: Selection
     system: str
@@ -363,7 +363,7 @@ def refuse_first(engine: Engine, piece: TablePart) -> None:
 
 
 def pieces_of(
-    engine: Engine, parts: Sequence[Part], layouts: Sequence[aligned.ColumnLayout]
+    engine: Engine, parts: Sequence[InputPart], layouts: Sequence[aligned.ColumnLayout]
 ) -> list[TablePart]:
     """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
@@ -428,7 +428,7 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: the input changed while it was read")
 
 
-def laid(
+def blocks_of(
     engine: Engine,
     pieces: Sequence[TablePart],
     systems: Sequence[str] = (),

@@ -60,9 +60,9 @@ class Predictions:
             (size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows
         ):
             size[row["system"]] += row["n"]
-        table = blocks.laid(engine, pieces, predicted.systems, segments, unit, sizes=sizes).grouped(
-            segments, unit
-        )
+        table = blocks.blocks_of(
+            engine, pieces, predicted.systems, segments, unit, sizes=sizes
+        ).grouped(segments, unit)
         weight = table.schema.shared.get("weight")
         if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
             raise outcomes.no_weight(pieces[0].part.name, weight.column)
@@ -74,7 +74,7 @@ class Predictions:
         return self.table.pieces[0].part.name
 
     @cached_property
-    def wanted(self) -> list[tuple[blocks.TablePart, Row]]:
+    def requested(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
         each = (
             (piece, row)
@@ -89,7 +89,7 @@ class Predictions:
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
-        own = [row for _, row in self.wanted if self.table.wide or row["system"] == system]
+        own = [row for _, row in self.requested if self.table.wide or row["system"] == system]
         key = self._key(system, role)
         return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
 
@@ -149,8 +149,8 @@ class Predictions:
         if self.scale is None:
             return 1.0
         most, n = (
-            max(row[f"max {WEIGHT}"] for _, row in self.wanted),
-            sum(row["n"] for _, row in self.wanted),
+            max(row[f"max {WEIGHT}"] for _, row in self.requested),
+            sum(row["n"] for _, row in self.requested),
         )
         return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
 
@@ -231,7 +231,7 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     outcomes.refuse_confidence(sure, t.others, found.where)
     positive, negative = outcomes.two_labels(_labels(found), predicted.positive, found.where)
     hits = sorted(
-        {row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive}
+        {row["label"] for _, row in found.requested if label.plain(row["label"]) == positive}
     )
     hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
@@ -245,9 +245,9 @@ def _labels(found: Predictions) -> outcomes.LabelTexts:
     """The labels of the requested systems."""
     field = found.table.schema.shared["label"]
     rows = Counter[str]()
-    for _, row in found.wanted:
+    for _, row in found.requested:
         rows[field.plain(row["label"])] += row["n"]
-    texts = sorted({row["label"] for _, row in found.wanted})
+    texts = sorted({row["label"] for _, row in found.requested})
     return _label_texts(found.table, "label", texts, rows)
 
 
@@ -288,7 +288,7 @@ def of_width(reading: Reading, columns: int) -> Reading:
 
 def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
     t = found.table
-    texts = {"label": sorted({row["label"] for _, row in found.wanted})}
+    texts = {"label": sorted({row["label"] for _, row in found.requested})}
     answers = outcomes.LabelTexts("", {}, lambda _: ("", ""))
     if "predicted" in t.schema.own:
         texts["predicted"] = list(t.texts("predicted"))

@@ -18,7 +18,15 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import rows, runs
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListPart, ListRows, Ranked
+from evalkit.reading.inputs.rows import (
+    BESIDE,
+    JUDGED,
+    RUN,
+    ListOptions,
+    ListPart,
+    ListRows,
+    RankingInput,
+)
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
 from evalkit.reading.tables.columns import kept_systems, refused
 from evalkit.reading.tables.parts import Selection
@@ -224,7 +232,7 @@ class _SelectedPart(NamedTuple):
     says: bool
 
 
-def read(ranked: Ranked, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
+def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
     """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of
     `asks`.
     """
@@ -250,7 +258,7 @@ def _fits(count: int, budget: backends.Budget) -> bool:
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 
-def measured(engine: base.Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
+def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:
     """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the
     engine.
 

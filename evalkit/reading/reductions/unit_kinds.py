@@ -13,7 +13,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
-from evalkit.parameters.reports import TASKS, Significance
+from evalkit.parameters.reports import TASKS, SignificanceParameters
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs.unit_columns import NAMES, UnitTable, uses_of
 from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
@@ -21,7 +21,7 @@ from evalkit.reading.reductions import unit_readers, units
 from evalkit.reading.reductions.unit_readers import COUNTED, Trials
 from evalkit.reading.reductions.units import VALUE, UnitValues
 from evalkit.reading.tables import columns, formats, logs, rules, sources, trec
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 
 # Kinds of tables ----------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ OF_VALUES = ("unit", "value", "metric", *COUNTED)
 OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
 
 
-def is_output(part: Part) -> bool:
+def is_output(part: InputPart) -> bool:
     """True if the first line of a file is a measure of trec_eval, a query and a value."""
     if type(part) not in (formats.Csv, formats.Trec):
         return False
@@ -55,19 +55,19 @@ def is_output(part: Part) -> bool:
     return len(first) == 3 and bool(MEASURE.fullmatch(first[0]))
 
 
-def is_report(part: Part) -> bool:
+def is_report(part: InputPart) -> bool:
     """True for the JSON of an earlier report."""
     return part.nested and {"schema", "report", "versions"} <= {*part.columns}
 
 
-def is_ranking(part: Part, chosen: Mapping[str, str]) -> bool:
+def is_ranking(part: InputPart, chosen: Mapping[str, str]) -> bool:
     """True if rows are ranked items of a query. chosen: role -> column, as the user names them."""
     roles = _roles_of_predictions(part, chosen)
     ranked = {"query", "item"} <= roles and roles & {"score", "rank"}
     return bool(ranked) and "value" not in chosen
 
 
-def is_of_trials(part: Part, p: Significance) -> bool:
+def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
     """True for a table of repeated trials, such as task_id, trial, reward, that does not name
     systems.
     """
@@ -78,18 +78,18 @@ def is_of_trials(part: Part, p: Significance) -> bool:
     return len(values) == 1 and any("attempt" in names for names in uses)
 
 
-def _roles_of_predictions(part: Part, chosen: Mapping[str, str]) -> set[str]:
+def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str]:
     """The roles of predictions that columns have."""
     named = {role: name for role, name in chosen.items() if role not in OF_VALUES}
     return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolved()}
 
 
-def _names_systems(p: Significance, table: UnitTable) -> bool:
+def _names_systems(p: SignificanceParameters, table: UnitTable) -> bool:
     """True if a column names the system."""
     return bool(p.columns.get("system") or FreeColumns.of(table).system())
 
 
-def kind_of(p: Significance, table: UnitTable) -> str:
+def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
     """The name of a kind, by the first part, its columns, and parameters about them.
 
     A table with a column of systems is long, unless `systems` names columns of it.
@@ -121,11 +121,14 @@ class UnitInput:
 
     name: str
     table: UnitTable
-    p: Significance
+    p: SignificanceParameters
 
     @classmethod
     def of(
-        cls, parts: Sequence[Part], p: Significance, engine: base.Engine | None = None
+        cls,
+        parts: Sequence[InputPart],
+        p: SignificanceParameters,
+        engine: base.Engine | None = None,
     ) -> "UnitInput":
         """The parts, and their kind by the first header. Raises for invalid values of this kind of
         input.
@@ -240,7 +243,7 @@ class UnitInput:
         return data.measured(metrics), metrics
 
 
-def _unit(p: Significance, free: FreeColumns) -> str | None:
+def _unit(p: SignificanceParameters, free: FreeColumns) -> str | None:
     """The column of clusters: that of tasks where the claim is on such tasks, else the one that
     `unit` names.
     """
@@ -283,7 +286,7 @@ def _is_loss(metric: Metric) -> bool:
 
 
 @contextmanager
-def opened(p: Significance, reading: Reading) -> Iterator[UnitInput]:
+def opened(p: SignificanceParameters, reading: Reading) -> Iterator[UnitInput]:
     """The input of the parameters; its engine, if it has more rows than are kept, is closed at the
     end of the block.
     """
@@ -297,7 +300,10 @@ def opened(p: Significance, reading: Reading) -> Iterator[UnitInput]:
 
 
 def check_named(
-    parts: Sequence[Part], roles: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()
+    parts: Sequence[InputPart],
+    roles: Mapping[str, str],
+    unit: str | None,
+    systems: Sequence[str] = (),
 ) -> None:
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
     named = {name: f"columns: {role}" for role, name in roles.items()}

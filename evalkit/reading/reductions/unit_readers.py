@@ -35,7 +35,7 @@ from evalkit.reading.reductions.units import (
 )
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, at
 from evalkit.system import unpacked
 
@@ -59,13 +59,13 @@ def read_losses(
     reading: Reading,
 ) -> UnitValues:
     """The losses of each row by the probabilities of systems, whose rows are joined on the id."""
-    laid = _laid(table, named, unit)
-    rows = _scored_rows(laid, unit, reading)
-    keys = [(SCORE, system) for system in laid.systems]
+    predictions = _predictions(table, named, unit)
+    rows = _scored_rows(predictions, unit, reading)
+    keys = [(SCORE, system) for system in predictions.systems]
     scores = UnitValues.of_table(rows, keys, unit or ROW)
     label = rows["label"].to_numpy()
     scored = {system: Rows(label, scores.values[SCORE, system].numerator) for _, system in keys}
-    columns = dict(laid.columns)
+    columns = dict(predictions.columns)
     if unit:
         columns["unit"] = unit
     return replace(
@@ -76,30 +76,30 @@ def read_losses(
         },
         draws={},
         columns=columns,
-        sources=laid.sources(),
-        alone=laid.rows - len(rows) * len(keys),
+        sources=predictions.sources(),
+        alone=predictions.rows - len(rows) * len(keys),
     )
 
 
-def _laid(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
+def _predictions(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
     """The rows of the systems, to be read in blocks."""
     layouts = [_layout(part, named, unit) for part in table.parts]
     tables.same_columns(table.parts, [layout.fields for layout in layouts])
     pieces = blocks.pieces_of(table.engine, table.parts, layouts)
-    return blocks.laid(table.engine, pieces, unit=unit)
+    return blocks.blocks_of(table.engine, pieces, unit=unit)
 
 
-def _scored_rows(laid: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
+def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
     """The rows that every system has; InputError if there are too many, or one has no unit."""
     import pyarrow.compute as pc
 
-    systems, identified = len(laid.systems), laid.schema.id is not None
-    refuse_too_many(laid.name, laid.rows // systems, systems + 1, reading.kept)
-    rows = laid.total(ScoredRows(identified)).joined([ID], reading.listed)
-    laid.check(len(rows), None if identified else 0)
+    systems, identified = len(predictions.systems), predictions.schema.id is not None
+    refuse_too_many(predictions.name, predictions.rows // systems, systems + 1, reading.max_values)
+    rows = predictions.total(ScoredRows(identified)).concatenated([ID], reading.max_listed)
+    predictions.check(len(rows), None if identified else 0)
     if unit and len(lacking := rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))):
         first = pc.min(lacking[ID]).as_py() if identified else None
-        raise laid.no_unit(unit, len(lacking), first)
+        raise predictions.no_unit(unit, len(lacking), first)
     return rows if identified else _numbered(rows)
 
 
@@ -112,7 +112,7 @@ def _numbered(rows: "pa.Table") -> "pa.Table":
     return rows.select(columns).append_column(ID, numbers)
 
 
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> ColumnLayout:
+def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> ColumnLayout:
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
@@ -164,7 +164,7 @@ class RunOutput:
     source: Source
 
     @classmethod
-    def of(cls, part: Part) -> "RunOutput":
+    def of(cls, part: InputPart) -> "RunOutput":
         """The lines of a file.
 
         Raises InputError with the line if one has not three fields, its value is no number, or
@@ -196,7 +196,7 @@ class OutputLine(NamedTuple):
     query: str
     value: str
 
-    def number(self, part: Part) -> float:
+    def number(self, part: InputPart) -> float:
         """The value; raises InputError if it is no number."""
         try:
             return float(self.value)
@@ -205,7 +205,7 @@ class OutputLine(NamedTuple):
             raise InputError(f"{part.name}: the value must be a number, {got}") from None
 
 
-def output_lines(part: Part) -> Iterator[OutputLine]:
+def output_lines(part: InputPart) -> Iterator[OutputLine]:
     """The lines that are not blank; raises InputError for one that has not three fields."""
     with unpacked(part.path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
@@ -219,7 +219,7 @@ def output_lines(part: Part) -> Iterator[OutputLine]:
 
 
 def read_output(
-    parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]
+    parts: Sequence[InputPart], systems: Sequence[str], metrics: Sequence[str]
 ) -> UnitValues:
     """One value per query of each run, one file per run; the row `all` is left out and counted.
 
@@ -259,7 +259,7 @@ def _by_query(runs: Mapping[str, RunOutput]) -> "pd.DataFrame":
     return table.unstack(level=0).swaplevel(axis=1)
 
 
-def _runs(parts: Sequence[Part]) -> dict[str, RunOutput]:
+def _runs(parts: Sequence[InputPart]) -> dict[str, RunOutput]:
     """The runs by name; raises InputError if two files have the same."""
     runs: dict[str, RunOutput] = {}
     for part in parts:
@@ -276,7 +276,7 @@ def _runs(parts: Sequence[Part]) -> dict[str, RunOutput]:
 # An earlier report --------------------------------------------------------------------------------
 
 
-def read_report(parts: Sequence[Part]) -> UnitValues:
+def read_report(parts: Sequence[InputPart]) -> UnitValues:
     """The differences of the headline pair, unit by unit, from a report that evalkit wrote."""
     part = parts[0]
     if len(parts) > 1:
@@ -299,7 +299,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
 
 
 def _refuse_rows(
-    part: Part, estimates: Mapping[Key, Mapping[str, Any]], unit: str, count: int
+    part: InputPart, estimates: Mapping[Key, Mapping[str, Any]], unit: str, count: int
 ) -> None:
     """Raise InputError if the report has several differences of a unit."""
     units = min(int(estimate["n"]) for estimate in estimates.values())
@@ -324,7 +324,7 @@ def _directions(report: Mapping[str, Any]) -> dict[str, str]:
     return {name: lookup.recorded(metric, name, parameters) for name, metric in metrics.items()}
 
 
-def _differences(part: Part, report: Mapping[str, Any]) -> "pd.Series[float]":
+def _differences(part: InputPart, report: Mapping[str, Any]) -> "pd.Series[float]":
     """The differences by unit; raises InputError if the report has none."""
     import pandas as pd
 
@@ -370,7 +370,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     if label:
         columns["system"] = label
         fields["system"] = rules.Field(label, rules.NAME)
-    rows = tables.Table([tables.block(part, fields) for part in table.parts])
+    rows = tables.CheckedTable([tables.block(part, fields) for part in table.parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)
     return Trials(
@@ -382,7 +382,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     )
 
 
-def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -> None:
+def _refuse_uncountable(rows: tables.CheckedTable, successes: Floats, trials: Floats) -> None:
     """Raise InputError for counts that are not whole, more successes than trials, no trial, or too
     many to count.
     """
@@ -394,7 +394,7 @@ def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -
         raise refused(part.name, "uncountable", row=row, **counts)
 
 
-def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
+def _trial_names(rows: tables.CheckedTable, label: str | None) -> tuple[str, ...]:
     """The system of each row; raises InputError if a column names one twice."""
     if label is None:
         names = tuple(f"row {number}" for number in range(1, len(rows) + 1))

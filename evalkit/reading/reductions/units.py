@@ -72,7 +72,7 @@ class UnitValues:
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
-    accounts: Mapping[str, lists.Account] = field(default_factory=dict)
+    accounts: Mapping[str, lists.ListAccount] = field(default_factory=dict)
     draws: Mapping[Key, Draws] = field(default_factory=dict)
     source: str = ""
     tasks: np.ndarray | None = None
@@ -256,7 +256,7 @@ class UnitBlocks:
     def __add__(self, other: "UnitBlocks") -> "UnitBlocks":
         return UnitBlocks(self.tables + other.tables, self.rows + other.rows)
 
-    def joined(self, order: Sequence[str], limit: int) -> "pa.Table":
+    def concatenated(self, order: Sequence[str], limit: int) -> "pa.Table":
         """All units, in the order of these columns if there are at most `limit`, otherwise in any
         order.
 
@@ -309,7 +309,7 @@ class UnitPivot:
 
         units = unit_rows(list(keys.values()))
         cell = self._cell(block, units)
-        rows = np.bincount(cell, minlength=len(units.first) * self._cells)
+        rows = np.bincount(cell, minlength=len(units.first) * self._combinations)
         empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
         counts = RowCounts.of(rows, empty)
         columns = {name: column.take(units.first) for name, column in keys.items()}
@@ -320,7 +320,7 @@ class UnitPivot:
         return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
 
     @property
-    def _cells(self) -> int:
+    def _combinations(self) -> int:
         """The number of texts that name a value, through all columns."""
         return int(np.prod([len(texts) for texts in self.names.values()]))
 
@@ -336,7 +336,9 @@ class UnitPivot:
 
     def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
         """The draws of each value that is kept, for all units."""
-        columns = [drawn_of(cell, column, units * self._cells) for column in self._numbers(block)]
+        columns = [
+            drawn_of(cell, column, units * self._combinations) for column in self._numbers(block)
+        ]
         for number in self.chosen:
             cells = slice(number * units, (number + 1) * units)
             for draws in columns:
@@ -416,10 +418,10 @@ def read_table(
     if not roles.stated:
         unit_roles.refuse_other_units(roles)
     keys = _keys(roles, metrics, systems)
-    blocks = _blocks(roles, keys, reading.kept)
+    blocks = _blocks(roles, keys, reading.max_values)
     if not roles.stated and not roles.system:
         unit_roles.refuse_files(roles, blocks.rows.largest)
-    units = blocks.joined((CLUSTER, ID), reading.listed)
+    units = blocks.concatenated((CLUSTER, ID), reading.max_listed)
     values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
         unit_roles.refuse_summaries(roles, tables.whole(units[ID]), values.numbers)

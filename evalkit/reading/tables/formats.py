@@ -472,7 +472,7 @@ def _in_folders(path: Path, header: str | None, top: Path) -> File:
     name.
     """
     part, more = _part(path, header), partitions(path, top)
-    if isinstance(part, logs.Log):
+    if isinstance(part, logs.EvaluationLog):
         return part
     return (
         replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more)

@@ -23,7 +23,7 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, Part, Selection, stamp
+from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, InputPart, Selection, stamp
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
@@ -33,7 +33,7 @@ NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Frame(Part):
+class Frame(InputPart):
     """A data frame as an Arrow table.
 
     halves: columns that were float16 and are kept as float32, because DuckDB has no float16. mixed:
@@ -133,7 +133,7 @@ def is_spark_frame(data: Any) -> bool:
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
-def part_of(data: Any) -> Part:
+def part_of(data: Any) -> InputPart:
     """The part of a frame, columns or arrays; of an iterator of batches or an Arrow reader, in a
     file.
 
@@ -212,7 +212,7 @@ class Batches(formats.Parquet):
     folder: _Folder
     unnamed: ClassVar[bool] = True
 
-    fingerprint = Part.fingerprint
+    fingerprint = InputPart.fingerprint
 
 
 def _is_pandas(data: Any) -> bool:

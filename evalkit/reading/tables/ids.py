@@ -202,7 +202,7 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
     return names, code
 
 
-def joined(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The blocks in sequence; a single one is not copied."""
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 

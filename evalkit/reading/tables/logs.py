@@ -21,7 +21,7 @@ from typing import Any
 from evalkit.arrays import InputError
 from evalkit.findings import kinds
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.parts import File, Frames, Part, stamp
+from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
 from evalkit.system import plain, unpacked
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
@@ -110,7 +110,7 @@ class Content:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Log(File):
+class EvaluationLog(File):
     """A log. system: what its model is called in the report. tasks: whether questions are named
     with their task.
 
@@ -157,14 +157,14 @@ class Log(File):
         return frame, {frame: self.table}
 
 
-def compared(parts: Sequence[Part]) -> list[Part]:
+def compared(parts: Sequence[InputPart]) -> list[InputPart]:
     """Logs with the same columns and a name for each system; other parts, which they cannot stand
     beside, as they are.
 
     A model with several logs of a task is one system per folder, or where these have one name too
     per file. Raises InputError where no log has a score; beside others one without is left out.
     """
-    every = [part for part in parts if isinstance(part, Log)]
+    every = [part for part in parts if isinstance(part, EvaluationLog)]
     if len(every) < len(parts):
         return list(parts)
     logs = [log for log in every if log.content.scored]
@@ -181,19 +181,19 @@ def compared(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
+def stated(parts: Sequence[InputPart]) -> dict[tuple[str, str, str], Stated]:
     """What logs state, by system, task and metric."""
-    logs = [part for part in parts if isinstance(part, Log)]
+    logs = [part for part in parts if isinstance(part, EvaluationLog)]
     return {
         (log.system, log.content.task, of.metric): of for log in logs for of in log.content.stated
     }
 
 
-def findings(parts: Sequence[Part]) -> Iterator[kinds.Finding]:
+def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
     """What is left out of logs, what comes in them more than once, and which systems are called
     after their logs.
     """
-    logs = [part for part in parts if isinstance(part, Log)]
+    logs = [part for part in parts if isinstance(part, EvaluationLog)]
     unscored = [f"all of {name}, which has no score" for name in (logs[0].unscored if logs else ())]
     left = [*unscored, *_counted(logs, lambda content: content.left)]
     twice = _counted(logs, lambda content: content.twice)
@@ -205,7 +205,9 @@ def findings(parts: Sequence[Part]) -> Iterator[kinds.Finding]:
         yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
 
 
-def _counted(logs: Sequence[Log], counts: Callable[[Content], Mapping[str, int]]) -> list[str]:
+def _counted(
+    logs: Sequence[EvaluationLog], counts: Callable[[Content], Mapping[str, int]]
+) -> list[str]:
     return [
         f"{what} in {log.name}: {n:,}"
         for log in logs
@@ -215,7 +217,7 @@ def _counted(logs: Sequence[Log], counts: Callable[[Content], Mapping[str, int]]
 
 
 FORMS: Sequence[
-    Callable[[Log], str]
+    Callable[[EvaluationLog], str]
 ] = (  # what a system can be called after, the first that tells its logs apart
     lambda log: log.content.model,
     lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
@@ -225,7 +227,7 @@ FORMS: Sequence[
 )
 
 
-def _systems(logs: Sequence[Log]) -> list[str]:
+def _systems(logs: Sequence[EvaluationLog]) -> list[str]:
     """The name of each log's system: its model, with the folder or the file of models that have
     several logs a task.
     """
@@ -255,7 +257,7 @@ UNREADABLE = (
 )
 
 
-def opened(path: Path, where: str) -> Log | None:
+def opened(path: Path, where: str) -> EvaluationLog | None:
     """The log in a file, None where it holds none; raises InputError with one line for a log that
     cannot be read.
     """
@@ -269,7 +271,7 @@ def opened(path: Path, where: str) -> Log | None:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
         raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
     columns = (*COLUMNS, *content.groups)
-    return Log(
+    return EvaluationLog(
         name=where,
         columns=columns,
         content=content,

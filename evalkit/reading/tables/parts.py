@@ -57,7 +57,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Part(ABC):
+class InputPart(ABC):
     """One file, frame or table before it is read.
 
     path: the path of a file, or for a table the path after which a system is called. folders: the
@@ -231,13 +231,13 @@ class Part(ABC):
 INDEX = re.compile(r"__index_level_\d+__")  # a column that is the index of a pandas frame
 
 
-def names(parts: Sequence[Part]) -> str:
+def names(parts: Sequence[InputPart]) -> str:
     """The input for errors: its first parts."""
     return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class File(Part):
+class File(InputPart):
     """A file. stamp: its size and time when reading began."""
 
     stamp: tuple[int, int]
@@ -256,7 +256,7 @@ class Selection:
     source: its FROM clause; empty if the part was loaded first, which has rejected invalid values.
     """
 
-    part: Part
+    part: InputPart
     query: str
     source: str
     types: Mapping[str, str]

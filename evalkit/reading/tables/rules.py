@@ -14,7 +14,7 @@ from evalkit.reading.tables import duck
 from evalkit.reading.tables.columns import facts
 
 if TYPE_CHECKING:
-    from evalkit.reading.tables.parts import Part
+    from evalkit.reading.tables.parts import InputPart
 
 LONGEST = 1000  # bytes of a name; a page repeats names often
 HIGHEST = 2**53  # above it a double does not hold every whole number
@@ -26,7 +26,7 @@ class BrokenRule(InputError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class ColumnRule:
     """A rule that the reader of a column checks itself. text: the part of the error after "must".
     hint: the advice at the end of the error.
     """
@@ -48,7 +48,7 @@ class Rule:
         )
 
     def of(
-        self, locate: "Callable[[int], tuple[Part, int]]", column: str, row: int, got: str
+        self, locate: "Callable[[int], tuple[InputPart, int]]", column: str, row: int, got: str
     ) -> InputError:
         """The error for a row of all parts, which `locate` finds in its own part."""
         part, number = locate(row)
@@ -56,7 +56,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValueRule(Rule):
+class ValueRule(ColumnRule):
     """A rule for the values of a column. breaks: numbers, or Arrow text -> True if invalid.
 
     sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real}
@@ -247,7 +247,7 @@ class Field:
         """True if it is read as doubles."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def checked(self, values: Any, part: "Part | None", before: int | None = 0) -> Any:
+    def checked(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
         """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one
         is empty.
 
@@ -320,7 +320,7 @@ WORDS = {
 STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's name too
 
 
-def of(part: "Part", column: str) -> Precision:
+def of(part: "InputPart", column: str) -> Precision:
     """The precision of a column's numbers: float16, float32, or float64, which whole numbers and
     text have as well.
     """

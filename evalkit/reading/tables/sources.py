@@ -19,7 +19,7 @@ from evalkit import limits, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import InputPart
 
 # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
 MARK = re.compile(r"_[^.]*")
@@ -162,7 +162,7 @@ SYSTEM = "system"  # the column of a mapping's names
 
 def parts(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
-) -> list[Part]:
+) -> list[InputPart]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame,
     batches, or a list.
 
@@ -182,7 +182,7 @@ def parts(
 
 def given(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
-) -> list[Part] | None:
+) -> list[InputPart] | None:
     """The parts of an input, None if it is None."""
     return None if data is None else parts(data, header, reading)
 
@@ -196,7 +196,7 @@ def _items(data: Any) -> list[Any]:
     )
 
 
-def headers(data: Any, header: str | None = None) -> list[Part]:
+def headers(data: Any, header: str | None = None) -> list[InputPart]:
     """The parts of an input whose columns are known without reading rows; [] for other inputs.
 
     Other inputs are JSON Lines, anything but files, and more than `MANY` files.
@@ -216,9 +216,9 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) -> list[Part]:
+def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) -> list[InputPart]:
     """The parts of what is no list; top: the folder that all paths share."""
-    if isinstance(data, Part):
+    if isinstance(data, InputPart):
         return [data]
     if frames.is_table(data):
         return [frames.part_of(data)]
@@ -230,7 +230,7 @@ def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) ->
     return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
 
 
-def of_system(part: Part, name: str) -> Part:
+def of_system(part: InputPart, name: str) -> InputPart:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
     return replace(part, columns=names, folders={**part.folders, SYSTEM: name})

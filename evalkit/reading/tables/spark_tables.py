@@ -21,7 +21,7 @@ from evalkit.limits import USUAL
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
-from evalkit.reading.tables.parts import ByRole, Frames, Part, Selection
+from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Selection
 
 NAME, PREFIX = "Spark data frame", "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
@@ -29,7 +29,7 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SparkTable(Part):
+class SparkTable(InputPart):
     """A Spark data frame that is not read yet, and the type of each of its columns, such as string
     or decimal(10,2).
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import kept as hashes
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.parts import Part, Source, names
+from evalkit.reading.tables.parts import InputPart, Source, names
 from evalkit.reading.tables.rules import Field, Fields, split
 
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
@@ -240,14 +240,14 @@ class CheckedPart:
     doubles.
     """
 
-    part: Part
+    part: InputPart
     fields: Fields
     columns: dict[str, Any]
     rows: int
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CheckedTable:
     """The rows of several parts, in sequence."""
 
     blocks: Sequence[CheckedPart]
@@ -260,7 +260,7 @@ class Table:
         """The parts with their rows. Raises InputError if a file changed during reading."""
         return tuple(block.part.fingerprint(block.rows) for block in self.blocks)
 
-    def locate(self, row: int) -> tuple[Part, int]:
+    def locate(self, row: int) -> tuple[InputPart, int]:
         """The part of a row (from 0) and its number there, from 1."""
         return located(((block.part, block.rows) for block in self.blocks), row)
 
@@ -269,7 +269,7 @@ class Table:
         part, number = self.locate(row)
         return part.place(number)
 
-    def released(self, role: str, read: Callable[["Table", str], Column]) -> Column:
+    def released(self, role: str, read: Callable[["CheckedTable", str], Column]) -> Column:
         """A column, which the table then no longer holds. read: makes it from the table and the
         role.
         """
@@ -318,17 +318,17 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
     raise IndexError(row)
 
 
-def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
+def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
     """The columns of each part. Raises InputError as `block` does."""
-    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
+    return CheckedTable([block(part, own) for part, own in zip(parts, fields, strict=True)])
 
 
-def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
+def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
     """The error for an input with more units than can be held in memory."""
     return refused(names(parts), "not_held", most=most, what=what)
 
 
-def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
+def same_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
     first, here = parts[0], fields[0]
     for part, own in zip(parts[1:], fields[1:], strict=True):
@@ -340,11 +340,11 @@ def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
             )
 
 
-def _lacks(part: Part, column: Field, other: Part) -> str:
+def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
-def block(part: Part, fields: Fields) -> CheckedPart:
+def block(part: InputPart, fields: Fields) -> CheckedPart:
     """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a
     rule.
     """
