@@ -96,25 +96,6 @@ SPREAD = (
 )
 DECLARED: tuple[Declared, ...] = (
     *(
-        Declared(
-            f"threshold of {rule}", f"value: {metric}", OPTIMISTIC, measured.CHOICE_INCLUDED, least
-        )
-        for rule, least in (
-            ("best F1, 30%", 0.89),
-            ("least cost", 0.88),
-            ("best F1, weights", 0.83),
-        )
-        for metric in ("accuracy", "mcc")
-    ),
-    *(
-        Declared(world, f"value: {metric}", OPTIMISTIC, measured.CHOICE_INCLUDED, least)
-        for world, metric, least in (
-            ("large: threshold of best F1, n", "mcc", 0.89),
-            ("large: threshold, weights", "accuracy", 0.89),
-            ("large: threshold, weights", "mcc", 0.88),
-        )
-    ),
-    *(
         Declared(world, f"value: {number}", FEW_ROWS, measured.HEAVY, least)
         for world in ("lognormal errors", "errors of Student's t")
         for number, least in (("rmse", 0.79), ("r2", 0.88))
