@@ -17,9 +17,8 @@ from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
-from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, Ranked
-from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import columns as roles_of, sources
@@ -217,18 +216,12 @@ def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
+    metrics = experiment.metrics_of(parts, p)
     if not small(parts):
-        experiment.check_metrics(parts, p)
         return Inspection(what)
     if not p.metrics:
-        numbers = [
-            column.name
-            for column in unit_roles.FreeColumns.of(UnitTable.of(parts)).of_kind("numbers")
-            if not column.no_value
-        ]
-        what += f", which metrics= must name to compare: {', '.join(numbers)}"
-        p = replace(p, metrics=tuple(numbers))
-    experiment.check_metrics(parts, p)
+        what += f", of which metrics= names what to compare: {', '.join(metrics)}"
+        p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     return Inspection(
         what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user")

@@ -6,16 +6,20 @@ all systems share (label, weight, attributes) and which each system has of its o
 probabilities). Rows that some system lacks are counted.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
+from evalkit.reading.matching.proposal import Proposal, rating
+from evalkit.reading.matching.samples import SampledTable, without_bookkeeping
 from evalkit.reading.tables import (
     columns as roles_of,
     duck,
@@ -98,7 +102,7 @@ NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
 LISTED = "text id"  # the role, while they are read, of ids that join no rows
-SYSTEM = "system"  # the name of a single system that no column or file names
+PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,8 @@ class Layout:
 
     own: system -> role -> column, for a wide table; under None the columns that belong to the
     system of the row. within: shared roles within which an id is unique; an id may have a row in
-    each of several folds. listed: ids that do not join rows.
+    each of several folds. listed: ids that do not join rows. by_content: the cells of columns, and
+    not their names alone, say their roles.
     """
 
     shared: Mapping[str, Field]
@@ -117,6 +122,7 @@ class Layout:
     system: str | None = None
     within: tuple[str, ...] = ()
     listed: str | None = None
+    by_content: bool = False
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -159,6 +165,16 @@ class Layout:
         return replace(self, own=own)
 
     @property
+    def only_system(self) -> str:
+        """What a single system is called that no column and no file names: its column."""
+        columns = {role: field.column for role, field in self.own[None].items()}
+        if "predicted" in columns and "score" not in columns:
+            return columns["predicted"]
+        first, *others = columns.values()
+        letters = takewhile(lambda same: len({*same}) == 1, zip(first, *others, strict=False))
+        return "".join(same[0] for same in letters).rstrip(" _-.(") or PROBABILITIES
+
+    @property
     def wide(self) -> bool:
         """True if each system has columns of its own."""
         return None not in self.own
@@ -171,7 +187,9 @@ def key(role: str, field: Field) -> str:
 
 def own_key(system: str | None, role: str, field: Field) -> str:
     """The role of a system's own column during reading."""
-    return f"own {system}\n{role}" if field.is_number else f"text {role}"
+    if field.is_number or system is not None:
+        return f"own {system}\n{role}"
+    return f"text {role}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,12 +382,70 @@ class PredictionTable:
         """True if the rows surely fit into memory, without counting them."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
+    @property
+    def is_named(self) -> bool:
+        """True if the names of the columns alone say which are the predictions."""
+        mapping = self.mappings[self.parts[0]]
+        own = next(role.name for role in self.roles if role.own)
+        needed = [role.name for role in self.roles if role.required and not role.own]
+        predicted = own in mapping.columns or bool(self.wide(self.parts[0], own))
+        return bool(mapping.absent) or (predicted and {*needed} <= mapping.columns.keys())
+
+    @cached_property
+    def proposal(self) -> Proposal | None:
+        """How the first part is read by the cells of its columns; None if names alone say it, or if
+        no column or several could have a role.
+        """
+        if self.is_named:
+            return None
+        proposal = self.propose(self.sample)
+        return proposal if proposal.is_complete else None
+
+    @cached_property
+    def sample(self) -> SampledTable:
+        """The first rows of the first part."""
+        uses = [*self.attributes, *self.beside]
+        return SampledTable.of(self.parts[0], self.columns, self.systems, uses)
+
+    def propose(self, table: SampledTable) -> Proposal:
+        """The proposal of the report."""
+        return rating(table)
+
     @cached_property
     def layouts(self) -> list[Layout]:
         """The columns of each part by role. Raises one InputError for all that are missing or
         ambiguous.
         """
-        return layouts(self.parts, self.layout)
+        proposal = self.proposal
+        if proposal is None:
+            return layouts(self.parts, self.layout)
+        return layouts(self.parts, lambda part: self.proposed(part, proposal))
+
+    def proposed(self, part: Part, proposal: Proposal) -> Layout:
+        """The columns of a part as the cells of the first one suggest."""
+        predictions = {
+            system: {role: self.field_of(role, column) for role, column in columns.items()}
+            for system, columns in proposal.predictions.items()
+        }
+        used = [field.column for fields in predictions.values() for field in fields.values()]
+        shared = {role: name for role, name in proposal.columns.items() if name not in used}
+        lacking = {*shared.values(), *used} - {*part.columns}
+        if lacking:
+            raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
+        return Layout(
+            self.shared(self.roles, shared),
+            predictions,
+            id=shared.get("id"),
+            system=shared.get("system"),
+            by_content=True,
+        )
+
+    def field_of(self, role: str, column: str) -> Field:
+        """A column of predictions with the rules of its role; of classes each has a role."""
+        declared = {known.name: known for known in self.roles}.get(role)
+        if declared is None:
+            return Field(column, NUMBER)
+        return Field(column, declared.rules, declared.plain)
 
     def layout(self, part: Part) -> Layout:
         """The columns of a part by role."""
@@ -398,7 +474,9 @@ class PredictionTable:
 
     def wide(self, part: Part, role: str) -> dict[str, str]:
         """System -> its column of a role, where each has one."""
-        return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
+        return roles_of.wide(
+            without_bookkeeping(part.columns, self.systems), f"{role}_", self.systems, part.name
+        )
 
     def _refuse_both(self, part: Part, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
@@ -461,6 +539,8 @@ def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Fi
     )
     return {role.name: Field(columns[role.name], role.rules, role.plain) for role in shared}
 
+
+DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of a file
 
 # Joining the systems ------------------------------------------------------------------------------
 
@@ -587,12 +667,26 @@ def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
     if layout.system:
         column = rows.coded("system")
         return [*column.names], column.code
-    stems = [stem(block.part) if len(rows.blocks) > 1 else SYSTEM for block in rows.blocks]
+    stems = system_names([block.part for block in rows.blocks], layout)
     names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
     return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])
 
 
+def system_names(parts: Sequence[Part], layout: Layout) -> list[str]:
+    """The system of each part of a table that names none: its column, or of several files their
+    names. Files without ids that differ by a date alone hold rows of one system.
+    """
+    if len(parts) == 1:
+        return [layout.only_system]
+    stems = [stem(part) for part in parts]
+    undated = [DATE.sub("", stem) for stem in stems]
+    if len({*undated}) == len({*stems}) or (layout.id is None and all(undated)):
+        return [name or stem for name, stem in zip(undated, stems, strict=True)]
+    return stems
+
+
 def stem(part: Part) -> str:
+    """The name of a part without its suffix."""
     return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 

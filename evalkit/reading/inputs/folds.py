@@ -18,6 +18,8 @@ from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
+from evalkit.reading.matching.proposal import Predictions, validation
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Precision, ValueRule
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("id", "group", "time", "fold")
+NEEDED = ("label", "score", "fold")
 ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
@@ -275,9 +278,14 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
     or ambiguous.
     """
     roles = ("system", "label", "score", *SIDES, "repeat")
-    columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(
-        ("label", "score", "fold")
-    )
+    mapping = roles_of.match(part.columns, roles, chosen, part.name)
+    predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
+    proposal = validation(SampledTable.of(part, chosen)) if mapping.lacking(NEEDED) else None
+    if proposal is not None and proposal.is_complete:
+        columns = dict(proposal.columns)
+        predictions = proposal.predictions
+    else:
+        columns = mapping.resolved(NEEDED)
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     paired = "system" in columns and "id" in columns
@@ -285,7 +293,10 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> aligned.Layout:
     return aligned.Layout(
         {role: Field(columns[role]) for role in sides}
         | {"label": Field(columns["label"], rules.MEASURED)},
-        {None: {"score": Field(columns["score"], rules.MEASURED)}},
+        {
+            system: {"score": Field(fields["score"], rules.MEASURED)}
+            for system, fields in predictions.items()
+        },
         id=columns["id"] if paired else None,
         listed=None if paired else columns.get("id"),
         system=columns.get("system"),

@@ -21,6 +21,8 @@ from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, unit_columns
 from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
+from evalkit.reading.matching.proposal import FREE, Proposal, classification
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role
@@ -33,18 +35,12 @@ ROLES = (
     SYSTEM,
     LABEL,
     Role.declared("score", own=True, required=True),
-    Role.declared("predicted"),
+    Role.declared("predicted", plain=canonical),
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
 DECISIONS = usual("decisions")["columns"]
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
-# Pairs of labels of which everybody knows the positive one.
-FREE = {
-    frozenset(("0", "1")): "1",
-    frozenset(("-1", "1")): "1",
-    frozenset(("false", "true")): "true",
-}
 
 
 # What rows are, and what systems say of them ------------------------------------------------------
@@ -108,9 +104,11 @@ class Outcomes:
         """The column of a class; nothing if a system has but one."""
         if self.kind != "multi-class":
             return ""
-        roles = (role for role in self.rows.own[system] if role.startswith("p "))
+        fields = self.rows.layout.own[None]
         return next(
-            f"p_{role[2:]}" for role in roles if canonical(role[2:]) == self.names[place[0]]
+            field.column
+            for role, field in fields.items()
+            if role.startswith("p ") and canonical(role[2:]) == self.names[place[0]]
         )
 
     @property
@@ -178,6 +176,8 @@ class Predicted(PredictionTable):
         """The kind of outcomes in the columns: binary, multi-class or multi-label."""
         if self.asked is not None:
             return self.asked
+        if self.proposal is not None:
+            return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolved()
         scores = _scores(part)
@@ -187,6 +187,32 @@ class Predicted(PredictionTable):
         if "score" in roles or self.wide(part, "score"):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
+
+    @property
+    def is_named(self) -> bool:
+        part = self.parts[0]
+        mapping = self.mappings[part]
+        scores = _scores(part)
+        if self.asked == "multi-label" or {f"y_{name[2:]}" for name in scores} & {*part.columns}:
+            return True
+        if len(scores) > 1 and self.asked != "binary":
+            return bool(mapping.absent) or "label" in mapping.columns
+        return super().is_named or "predicted" in self.columns
+
+    def propose(self, table: SampledTable) -> Proposal:
+        proposal = classification(table, self.asked)
+        if self.asked in (None, proposal.kind):
+            return proposal
+        return replace(proposal, lacking=[*proposal.lacking, "kind"])
+
+    @property
+    def decides(self) -> bool:
+        """True if the scores of two classes are decisions, 0 and 1, and nothing else."""
+        if self.proposal is None or self.kind != "binary":
+            return False
+        columns = {column.name: column for column in self.sample.columns}
+        predictions = [own["score"] for own in self.proposal.predictions.values()]
+        return all(columns[name].labels <= {"0", "1"} for name in predictions)
 
     def layout(self, part: parts.Part) -> Layout:
         if self.kind == "binary":

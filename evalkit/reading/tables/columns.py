@@ -330,6 +330,12 @@ def one_way(
         raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
 
 
+def unlike(where: str, first: str, lacking: Sequence[str]) -> InputError:
+    """The error for a part that lacks columns of the first one."""
+    names = listed(map(repr, lacking))
+    return InputError(f"{where}: must have the columns of {first}, it lacks {names}")
+
+
 def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
     """The error for roles without a column.
 

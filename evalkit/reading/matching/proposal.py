@@ -1,0 +1,409 @@
+"""Proposals: how a report could read the columns of a part, from their names and first cells.
+
+One proposal serves the reader of the report, `evalkit inspect` and the refusals. Names that a
+report declares decide first, then usual names whose cells fit, then the only column that can have
+a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evalkit.arrays import ParameterError
+from evalkit.parameters.kinds import written
+from evalkit.reading.matching.samples import (
+    ANSWERS,
+    WORDS,
+    ColumnSample,
+    SampledTable,
+    differing,
+)
+
+# Pairs of labels of which everybody knows the positive one.
+FREE = {
+    frozenset(("0", "1")): "1",
+    frozenset(("-1", "1")): "1",
+    frozenset(("false", "true")): "true",
+    frozenset(("no", "yes")): "yes",
+    frozenset(("No", "Yes")): "Yes",
+    frozenset(("NO", "YES")): "YES",
+}
+TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
+CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+MOST_GRADES = 4  # the highest of the grades that are recognised without a name
+Predictions = Mapping[str | None, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How a report could read a part.
+
+    columns: role -> column. predictions: system -> role -> its column; a single system has no name.
+    unclear: role -> the columns that fit equally well. lacking: the roles for which no column fits.
+    kind: of the outcomes, for classes. metrics: columns of what users did, the deciding one first.
+    """
+
+    report: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    predictions: Predictions = field(default_factory=dict)
+    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lacking: Sequence[str] = ()
+    kind: str = ""
+    metrics: Sequence[str] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every role that the report needs has one column."""
+        return not self.unclear and not self.lacking
+
+    @property
+    def options(self) -> list[dict[str, str]]:
+        """The parameters of a command that reads the part, of each command that does: one if
+        nothing is unclear, else one for each column that fits; none if a role lacks a column.
+        """
+        if self.lacking:
+            return []
+        for role, columns in self.unclear.items():
+            if role == "systems":
+                return [{"systems": written(columns)}]
+            return [{"columns": written({role: column})} for column in columns]
+        return [{}]
+
+
+@dataclass
+class Roles:
+    """The roles of a table while they are found one after the other. table: the columns without
+    one.
+    """
+
+    table: SampledTable
+    columns: dict[str, str] = field(default_factory=dict)
+    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
+
+    def take(self, role: str, candidates: Sequence[ColumnSample]) -> ColumnSample | None:
+        """Give a role to the only candidate; note where there is none, or are several."""
+        if len(candidates) == 1:
+            self.columns[role] = candidates[0].name
+            self.table = self.table.without(candidates)
+            return candidates[0]
+        if candidates:
+            self.unclear[role] = [column.name for column in candidates]
+        else:
+            self.lacking.append(role)
+        return None
+
+    def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
+        """Give a role that no report needs to the only candidate, or note that several fit."""
+        if candidates:
+            self.take(role, candidates)
+
+    def take_shared(self) -> None:
+        """The columns that name rows and their systems, and weigh the rows."""
+        self.take_if_any("system", self.table.named("system"))
+        names_systems = "system" in self.columns or "id" in self.table.chosen
+        self.take_if_any(
+            "id", [one for one in self.table.exact("id") if one.is_distinct or names_systems]
+        )
+        self.take_if_any("weight", self.table.named("weight"))
+
+    def proposal(self, report: str, predictions: Predictions, kind: str = "") -> Proposal:
+        """The roles as a proposal."""
+        chosen = chosen_systems(predictions, self.table.systems, self.table.part.name)
+        return Proposal(report, self.columns, chosen, self.unclear, self.lacking, kind)
+
+
+def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str) -> Predictions:
+    """The predictions of the systems that the user names; ParameterError if there is none of a
+    name.
+    """
+    if not systems or None in predictions or not predictions:
+        return predictions
+    unknown = [name for name in systems if name not in predictions]
+    if unknown:
+        names = written([*map(str, predictions)])
+        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {names}")
+    return {name: predictions[name] for name in systems}
+
+
+# Answers ------------------------------------------------------------------------------------------
+
+
+def completed(table: SampledTable) -> list[ColumnSample]:
+    """The columns whose name another one completes to that of a prediction, such as churn beside
+    churn_probability.
+    """
+    return [
+        column
+        for column in table.columns
+        if not column.says_prediction and any(map(column.is_completed_by, table.columns))
+    ]
+
+
+def label_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold labels: by name, else by what others predict."""
+    candidates = [one for one in table.columns if one.holds_labels and not one.is_bookkeeping]
+    if by_name := table.named("label"):
+        return by_name
+    if by_completion := [one for one in completed(table) if one in candidates]:
+        return by_completion
+    if len(decisions := table.named("predicted")) == 1:
+        others = [one for one in candidates if one is not decisions[0]]
+        same = [one for one in others if one.labels == decisions[0].labels]
+        if same:
+            return same
+    if scored := [one for one in candidates if class_columns(table, one)]:
+        return scored
+    if any(one.says_prediction and one.is_share for one in table.numeric):
+        return [one for one in candidates if len(one.labels) == 2]
+    return []
+
+
+def actual_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold actual values: by name, else by the only forecast."""
+    if by_name := table.named("actual"):
+        return by_name
+    if by_completion := [one for one in completed(table) if one.numbers is not None]:
+        return by_completion
+    if len(forecasts := table.named("forecast")) == 1:
+        others = [one for one in table.numeric if one is not forecasts[0]]
+        return [one for one in others if is_forecast(one, forecasts[0])]
+    return []
+
+
+# Predictions --------------------------------------------------------------------------------------
+
+
+def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
+    """Class -> its column of probabilities, which share a beginning and an end and sum to 1; empty
+    without them.
+    """
+    others = {one.name.lower(): one for one in table.columns if one is not label}
+    classes = sorted(label.labels)
+    if len(classes) < 2:
+        return {}
+    first = classes[0].lower()
+    for name in others:
+        before, found, after = name.partition(first)
+        columns = {one: others.get(f"{before}{one.lower()}{after}") for one in classes}
+        named = {one: column for one, column in columns.items() if column is not None}
+        if found and len(named) == len(classes) and sum_to_one([*named.values()]):
+            return {one: column.name for one, column in named.items()}
+    return {}
+
+
+def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
+    """True if numbers of 0 to 1 sum to 1 in almost every row."""
+    numbers = [one.numbers for one in columns if one.numbers is not None]
+    if len(numbers) < len(columns) or any(one.finite.min() < 0 for one in columns):
+        return False
+    return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
+
+
+def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
+    """True if the middle of a column of numbers lies within the range of the actual ones."""
+    if not (len(actual.finite) and len(column.finite)):
+        return False
+    return bool(actual.finite.min() <= np.median(column.finite) <= actual.finite.max())
+
+
+def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
+    """True if numbers near the actual ones are correlated with them, or constant with the name of a
+    prediction.
+    """
+    if actual.numbers is None or column.numbers is None or not is_near(actual, column):
+        return False
+    pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
+    first, second = actual.numbers[pairs], column.numbers[pairs]
+    if len(first) < 2 or first.std() == 0 or second.std() == 0:
+        return column.says_prediction
+    return bool(np.corrcoef(first, second)[0, 1] >= CORRELATED)
+
+
+def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
+    """System -> column of the columns whose names begin, or end, with the same word of a
+    prediction; empty unless there are two.
+    """
+    for place in (0, -1):
+        groups: dict[str, list[str]] = {}
+        for column in columns:
+            words = column.plain.split("_")
+            if len(words) > 1 and words[place] in WORDS:
+                groups.setdefault(words[place], []).append(column.name)
+        for names in groups.values():
+            systems = differing(names)
+            if len(names) > 1 and len({*systems}) == len(names):
+                return dict(zip(systems, names, strict=True))
+    return {}
+
+
+def predictions_of(
+    roles: Roles, role: str, fitting: Sequence[ColumnSample], *, answer_is_named: bool
+) -> Predictions:
+    """The predictions of the systems that names tell apart, or of one.
+
+    fitting: columns that may be predictions by their cells; all of them are where the answer is
+    named and no name says prediction.
+    """
+    table = roles.table
+    if role in table.chosen:
+        return {None: {role: table.chosen[role]}}
+    if table.systems and {*table.systems} <= {one.name for one in table.columns}:
+        return {name: {role: name} for name in table.systems}
+    named = [one for one in table.named(role) if one in fitting or not one.is_bookkeeping]
+    worded = [one for one in table.numeric if one.says_prediction]
+    one_a_row = "system" in roles.columns
+    if not one_a_row and (systems := by_affix(worded)):
+        return {name: {role: column} for name, column in systems.items()}
+    candidates = named or [one for one in worded if one in fitting] or worded
+    if not candidates and answer_is_named:
+        candidates = [*fitting]
+        if len(candidates) > 1 and not one_a_row:
+            names = [one.name for one in candidates]
+            return {
+                system: {role: name} for system, name in zip(differing(names), names, strict=True)
+            }
+    column = roles.take(role, candidates)
+    return {} if column is None else {None: {role: column.name}}
+
+
+# Reports ------------------------------------------------------------------------------------------
+
+
+def classification(table: SampledTable, kind: str | None = None) -> Proposal:
+    """The labels, and scores, probabilities of classes, or predicted classes. kind: as the user
+    wants it.
+    """
+    roles = Roles(table)
+    roles.take_shared()
+    answer_is_named = bool(roles.table.named("label"))
+    label = roles.take("label", label_candidates(roles.table))
+    if label is None:
+        return roles.proposal("classification", {})
+    decisions = decision_candidates(roles.table, label)
+    classes = class_columns(roles.table, label)
+    positive = FREE.get(label.labels)
+    if classes and positive and kind != "multi-class":
+        return roles.proposal("classification", {None: {"score": classes[positive]}}, "binary")
+    if classes:
+        columns = {f"p {name}": column for name, column in classes.items()}
+        if len(decisions) == 1:
+            columns = {"predicted": decisions[0].name, **columns}
+        return roles.proposal("classification", {None: columns}, "multi-class")
+    roles.table = roles.table.without(decisions)
+    shares = [one for one in roles.table.numeric if one.is_share]
+    # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
+    scores = [one for one in shares if not decisions or one.finite.min() < 0.5]
+    if decisions and not scores:
+        return decided(roles, label, decisions)
+    predictions = predictions_of(roles, "score", scores, answer_is_named=answer_is_named)
+    return roles.proposal("classification", predictions, "binary")
+
+
+def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
+    """The columns that hold predicted classes: labels, under the name of a prediction."""
+    named = table.named("predicted")
+    candidates = [one for one in table.columns if one in named or one.says_prediction]
+    return [one for one in candidates if one.labels and one.labels <= label.labels]
+
+
+def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]) -> Proposal:
+    """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
+    is_flag = label.labels <= {"0", "1"}
+    role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
+    systems = by_affix(decisions)
+    if systems:
+        return roles.proposal(
+            "classification", {name: {role: column} for name, column in systems.items()}, kind
+        )
+    column = roles.take(role, decisions)
+    predictions: Predictions = {} if column is None else {None: {role: column.name}}
+    return roles.proposal("classification", predictions, kind)
+
+
+def rating(table: SampledTable) -> Proposal:
+    """The actual values and the forecasts."""
+    roles = Roles(table)
+    roles.take_shared()
+    answer_is_named = bool(roles.table.named("actual"))
+    actual = roles.take("actual", actual_candidates(roles.table))
+    if actual is None:
+        return roles.proposal("rating", {})
+    near = [one for one in roles.table.numeric if is_near(actual, one)]
+    fitting = [one for one in near if is_forecast(actual, one)]
+    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
+    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
+    is_guess = {one.name for one in fitting} == columns and not any(
+        one.says_prediction for one in fitting
+    )
+    if is_guess and len(near) > len(fitting) and not roles.table.systems:
+        roles.unclear["systems"] = [one.name for one in fitting]
+    return roles.proposal("rating", predictions)
+
+
+def validation(table: SampledTable) -> Proposal:
+    """The label or the actual values, the scores and the folds."""
+    roles = Roles(table)
+    roles.take("fold", roles.table.named("fold"))
+    for role in ("group", "time", "repeat"):
+        roles.take_if_any(role, roles.table.exact(role))
+    chosen = dict(table.chosen)
+    if "label" in chosen:
+        chosen["actual"] = chosen["label"]
+    rest = replace(roles.table, chosen=chosen)
+    outcomes = classification(rest)
+    predictions = outcomes.predictions
+    if not (outcomes.is_complete and outcomes.kind == "binary"):
+        outcomes = rating(rest)
+        forecasts = outcomes.predictions.items()
+        predictions = {name: {"score": columns["forecast"]} for name, columns in forecasts}
+    columns = {**roles.columns, **outcomes.columns}
+    if "actual" in columns:
+        columns["label"] = columns.pop("actual")
+    columns.pop("weight", None)
+    return Proposal(
+        "validation",
+        columns,
+        predictions,
+        {**roles.unclear, **outcomes.unclear},
+        [*roles.lacking, *outcomes.lacking],
+    )
+
+
+def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
+    """Queries and their items with grades, ordered by the scores of systems or by a rank. graded:
+    the table holds the judgements too.
+    """
+    roles = Roles(table)
+    roles.take_if_any("system", roles.table.named("system"))
+    query = roles.take("query", roles.table.named("query"))
+    item = roles.take("item", roles.table.named("item"))
+    if query is None or item is None:
+        return roles.proposal("ranking", {})
+    rank = roles.table.named("rank")
+    if graded:
+        grades = roles.table.named("grade")
+        rest = [one for one in roles.table.numeric if one not in rank]
+        low = [one for one in rest if one.is_whole and one.finite.min() >= 0]
+        roles.take("grade", grades or [one for one in low if one.finite.max() <= MOST_GRADES])
+    roles.table = roles.table.without(rank)
+    scores = [] if rank else roles.table.numeric
+    predictions = predictions_of(roles, "score", scores, answer_is_named=True)
+    if not predictions and "score" in roles.lacking and len(rank) == 1:
+        roles.lacking.remove("score")
+        predictions = {None: {"rank": rank[0].name}}
+    return roles.proposal("ranking", predictions)
+
+
+def users(table: SampledTable) -> Proposal:
+    """The users of an A/B test and their arms; what they did is no answer to a prediction."""
+    roles = Roles(table)
+    roles.take("arm", roles.table.named("arm"))
+    roles.take_if_any("user", roles.table.named("user"))
+    if any(one.plain in ANSWERS for one in table.columns):
+        roles.lacking.append("users")
+    numbers = [one for one in roles.table.columns if one.measures_users]
+    flags = [one.name for one in numbers if one.labels <= {"0", "1", "false", "true"}]
+    names = [*flags[:1], *(one.name for one in numbers)]
+    return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
