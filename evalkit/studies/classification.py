@@ -6,7 +6,7 @@ blocks.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -73,6 +73,8 @@ def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
         unit=p.unit,
     )
     kind = KINDS[predicted.kind]
+    if predicted.decides and not p.metrics:
+        p = replace(p, metrics=binary.AT)
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
     if not predicted.fits(limits.reading):

@@ -168,8 +168,9 @@ class Layout:
     def only_system(self) -> str:
         """What a single system is called that no column and no file names: its column."""
         columns = {role: field.column for role, field in self.own[None].items()}
-        if "predicted" in columns and "score" not in columns:
-            return columns["predicted"]
+        for role in ("score", "forecast", "predicted"):
+            if role in columns:
+                return columns[role]
         first, *others = columns.values()
         letters = takewhile(lambda same: len({*same}) == 1, zip(first, *others, strict=False))
         return "".join(same[0] for same in letters).rstrip(" _-.(") or PROBABILITIES

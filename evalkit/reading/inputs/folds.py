@@ -17,7 +17,8 @@ from evalkit.limits import USUAL, Reading
 from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import aligned, outcomes, unit_columns
+from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Predictions, validation
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
@@ -309,7 +310,7 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
     the repeats.
     """
     names = [
-        name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]
+        name for name in part.columns if column_names.key(name) in column_names.USES["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
@@ -360,7 +361,7 @@ def set_of(name: str) -> str:
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
     """
-    return unit_columns.SETS.get("".join(filter(str.isalnum, name.lower())), "")
+    return column_names.SETS.get("".join(filter(str.isalnum, name.lower())), "")
 
 
 def _without_development(e: Examples) -> Examples:

@@ -19,9 +19,10 @@ from evalkit.metrics.rows import By, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs import aligned, unit_columns
+from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import NONE, Aligned, Layout, PredictionTable
-from evalkit.reading.matching.proposal import FREE, Proposal, classification
+from evalkit.reading.matching import column_names
+from evalkit.reading.matching.proposal import Proposal, classification
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
@@ -40,6 +41,12 @@ ROLES = (
 )
 NAMES = tuple(role.name for role in ROLES)
 DECISIONS = usual("decisions")["columns"]
+# Pairs of labels of which everybody knows the positive one.
+FREE = {
+    frozenset(("0", "1")): "1",
+    frozenset(("-1", "1")): "1",
+    frozenset(("false", "true")): "true",
+}
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
 
@@ -206,6 +213,15 @@ class Predicted(PredictionTable):
         return replace(proposal, lacking=[*proposal.lacking, "kind"])
 
     @property
+    def positive_label(self) -> str | None:
+        """The positive label: as the user names it, or that of the class whose column is the
+        score.
+        """
+        if self.positive is None and self.proposal is not None:
+            return self.proposal.positive
+        return self.positive
+
+    @property
     def decides(self) -> bool:
         """True if the scores of two classes are decisions, 0 and 1, and nothing else."""
         if self.proposal is None or self.kind != "binary":
@@ -259,23 +275,23 @@ class Predicted(PredictionTable):
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
         rows = aligned.read(self.parts, decided, self.systems, self.unit)
-        return _binary(rows, self.positive, first, self.columns.get("predicted"))
+        return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
 
 def decisions_beside(columns: Sequence[str], layout: Layout, system: str | None) -> list[str]:
     """The columns without another role that are named as decisions: of the system, or of the only
     one.
     """
-    names = {f"{name}_{unit_columns.key(system or '')}" for name in DECISIONS}
+    names = {f"{name}_{column_names.key(system or '')}" for name in DECISIONS}
     if len(layout.own) == 1:
         names |= {*DECISIONS}
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and unit_columns.key(name) in names]
+    return [name for name in columns if name not in used and column_names.key(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns whose name says that they hold decisions."""
-    return tuple(name for name in columns if unit_columns.key(name) in DECISIONS)
+    return tuple(name for name in columns if column_names.key(name) in DECISIONS)
 
 
 def check_positive(positive: str | None, kind: str) -> None:

@@ -254,8 +254,8 @@ class Ranked:
             several = {str(system): own for system, own in proposal.predictions.items() if system}
             wide = {system: own["score"] for system, own in several.items()}
             columns = {**proposal.columns, **proposal.predictions.get(None, {})}
-        if part.unnamed and not wide and "score" in columns:
-            name = columns["score"]
+        if part.unnamed and len(self.run) == 1 and not wide:
+            name = columns.get("score") or columns["rank"]
         _refuse_attributes(part, columns, self.beside)
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
         named = list(LISTED)

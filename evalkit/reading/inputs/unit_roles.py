@@ -16,11 +16,11 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
     NAMES,
-    USES,
     UnitColumn,
     UnitTable,
     refuse_bookkeeping,
 )
+from evalkit.reading.matching.column_names import USES
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import Part, at

@@ -20,15 +20,7 @@ from evalkit.reading.matching.samples import (
     differing,
 )
 
-# Pairs of labels of which everybody knows the positive one.
-FREE = {
-    frozenset(("0", "1")): "1",
-    frozenset(("-1", "1")): "1",
-    frozenset(("false", "true")): "true",
-    frozenset(("no", "yes")): "yes",
-    frozenset(("No", "Yes")): "Yes",
-    frozenset(("NO", "YES")): "YES",
-}
+POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
@@ -41,7 +33,8 @@ class Proposal:
 
     columns: role -> column. predictions: system -> role -> its column; a single system has no name.
     unclear: role -> the columns that fit equally well. lacking: the roles for which no column fits.
-    kind: of the outcomes, for classes. metrics: columns of what users did, the deciding one first.
+    kind: of the outcomes, for classes. positive: the class whose column is the score. metrics:
+    columns of what users did, the deciding one first.
     """
 
     report: str
@@ -50,6 +43,7 @@ class Proposal:
     unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
     lacking: Sequence[str] = ()
     kind: str = ""
+    positive: str | None = None
     metrics: Sequence[str] = ()
 
     @property
@@ -201,6 +195,12 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
 
 
+def are_distinct(*columns: ColumnSample) -> bool:
+    """True if no two rows have the same cells in all of these columns."""
+    rows = [*zip(*(column.cells for column in columns), strict=True)]
+    return len({*rows}) == len(rows)
+
+
 def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
     """True if the middle of a column of numbers lies within the range of the actual ones."""
     if not (len(actual.finite) and len(column.finite)):
@@ -283,9 +283,10 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
         return roles.proposal("classification", {})
     decisions = decision_candidates(roles.table, label)
     classes = class_columns(roles.table, label)
-    positive = FREE.get(label.labels)
-    if classes and positive and kind != "multi-class":
-        return roles.proposal("classification", {None: {"score": classes[positive]}}, "binary")
+    positive = [one for one in classes if one.lower() in POSITIVE]
+    if len(classes) == 2 and positive and kind != "multi-class":
+        scores: Predictions = {None: {"score": classes[positive[0]]}}
+        return replace(roles.proposal("classification", scores, "binary"), positive=positive[0])
     if classes:
         columns = {f"p {name}": column for name, column in classes.items()}
         if len(decisions) == 1:
@@ -294,10 +295,10 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     roles.table = roles.table.without(decisions)
     shares = [one for one in roles.table.numeric if one.is_share]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
-    scores = [one for one in shares if not decisions or one.finite.min() < 0.5]
-    if decisions and not scores:
+    probabilities = [one for one in shares if not decisions or one.finite.min() < 0.5]
+    if decisions and not probabilities:
         return decided(roles, label, decisions)
-    predictions = predictions_of(roles, "score", scores, answer_is_named=answer_is_named)
+    predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
     return roles.proposal("classification", predictions, "binary")
 
 
@@ -376,11 +377,14 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     the table holds the judgements too.
     """
     roles = Roles(table)
-    roles.take_if_any("system", roles.table.named("system"))
+    systems = roles.table.named("system")
     query = roles.take("query", roles.table.named("query"))
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
         return roles.proposal("ranking", {})
+    if not are_distinct(query, item):
+        systems = systems or [one for one in roles.table.texts if are_distinct(one, query, item)]
+    roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:
         grades = roles.table.named("grade")

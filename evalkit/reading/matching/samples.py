@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.names import usual
-from evalkit.reading.inputs.unit_columns import NAMES, is_like, key, uses_of
+from evalkit.reading.matching.column_names import NAMES, is_like, key, uses_of
 from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
@@ -223,6 +223,11 @@ class SampledTable:
                 first, *rest = candidates
                 return [first, *(one for one in rest if not one.is_like(first))]
         return []
+
+    @property
+    def texts(self) -> list[ColumnSample]:
+        """The columns of texts of which each comes several times."""
+        return [one for one in self.columns if one.numbers is None and one.holds_labels]
 
     @property
     def numeric(self) -> list[ColumnSample]:

@@ -233,7 +233,7 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     ends = {name: found.ends(name, "score") for name in t.systems}
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
     outcomes.refuse_confidence(sure, t.others, found.where)
-    positive, negative = _labels(found, predicted.positive)
+    positive, negative = _labels(found, predicted.positive_label)
     hits = sorted(
         {row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive}
     )
