@@ -149,6 +149,8 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     )
     about = "the report that they are for; default: every one that fits"
     parser.add_argument("--report", metavar="NOTEBOOK", help=about)
+    about = "say what the files hold, and why the other reports refuse them"
+    parser.add_argument("--why", action="store_true", help=about)
     _add_parameters(parser)
 
 

@@ -15,6 +15,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters.reports import Classification, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.matching import commands
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
 from evalkit.studies import binary, classes, labels, row_study
@@ -46,7 +47,7 @@ KINDS = {
 }
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the
     classes.

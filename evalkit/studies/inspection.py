@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.numbers import counted
@@ -19,6 +20,8 @@ from evalkit.online import logs
 from evalkit.parameters import reports
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, Ranked
+from evalkit.reading.matching import commands, proposal
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import columns as roles_of, sources
@@ -44,7 +47,7 @@ class Inspection:
         return [name for name in names if name not in used]
 
 
-@sources.naming_files
+@commands.advising
 def check_headers(p: reports.Parameters) -> None:
     """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that
     parameters name.
@@ -52,21 +55,93 @@ def check_headers(p: reports.Parameters) -> None:
     KINDS[type(p)](p, sources.headers)
 
 
-@sources.naming_files
+@commands.advising
 def inspect(p: reports.Parameters) -> Inspection:
     """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
 
 
-def parameter_of(p: reports.Parameters, columns: Sequence[str]) -> str:
-    """The parameter that takes a table with these columns: preds; for interleaving log or users.
+def parameter_of(p: reports.Parameters, part: Part) -> str:
+    """The parameter that takes a table: preds; for interleaving log or users.
 
     It is users if the table has arms and no teams, or if metrics of users are named.
     """
     if not isinstance(p, reports.Interleaving):
         return "preds"
-    roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
-    return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
+    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolved()
+    has_arms = {"arm"} & {*p.columns, *named, *proposal.users(SampledTable.of(part, {})).columns}
+    is_log = "team" in {*p.columns, *named}
+    return "users" if p.metrics or (has_arms and not is_log) else "log"
+
+
+# The reports, those first whose input is the most special.
+BY_CLOSENESS = (*proposal.REPORTS, "significance")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a report reads files: the command, and what it makes of them, or why it refuses them."""
+
+    report: str
+    command: str
+    inspection: Inspection | None
+    refusal: str = ""
+
+
+def reading(
+    files: Sequence[str],
+    part: Part,
+    report: str,
+    parameters: Mapping[str, Any],
+    text: Mapping[str, str],
+) -> Reading:
+    """How a report reads files. part: their first part. text: the parameters as they were given."""
+    kind = reports.REPORTS[report]
+    data = parameter_of(kind.of(parameters), part)
+    command = commands.command(report, data, files, text)
+    try:
+        found = inspect(kind.of({data: [*files], **parameters}))
+    except InputError as error:
+        return Reading(report, command, None, str(error))
+    return Reading(report, command, found)
+
+
+def readings(
+    files: Sequence[str],
+    names: Sequence[str],
+    parameters: Mapping[str, Any],
+    text: Mapping[str, str],
+) -> list[Reading]:
+    """How these reports read files, those first that do, the closest first.
+
+    Where columns fit equally, there is a reading for each of them.
+    """
+    part = sources.parts([*files])[0]
+    proposed = [one for one in proposal.proposals(part) if one.report in names]
+    first = [one.report for one in proposed if one.is_complete]
+    others = [name for name in BY_CLOSENESS if name in names and name not in first]
+    read = [reading(files, part, name, parameters, text) for name in [*first, *others]]
+    unclear = [one for one in proposed if not one.is_complete]
+    chosen = [
+        reading(
+            files,
+            part,
+            one.report,
+            {**choice.parameters, **parameters},
+            {**choice.parameters, **text},
+        )
+        for one in unclear
+        for choice in one.choices
+    ]
+    direct = [one for one in read if one.inspection and one.report != "significance"]
+    by_choice = [one for one in chosen if one.inspection]
+    rest = [one for one in read if one not in direct]
+    return [
+        *direct,
+        *by_choice,
+        *(one for one in rest if one.inspection),
+        *(one for one in rest if not one.inspection),
+    ]
 
 
 def small(parts: Sequence[Part]) -> bool:

@@ -24,7 +24,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
-from evalkit.reading.matching import column_names
+from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     Ceiling,
@@ -56,7 +56,7 @@ UNJUDGED = (
 )
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 

@@ -5,8 +5,9 @@ report declares decide first, then usual names whose cells fit, then the only co
 a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,13 +19,33 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
+    plain,
 )
+from evalkit.reading.tables.parts import Part
 
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
+MOST_GUESSES = 3
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
 Predictions = Mapping[str | None, Mapping[str, str]]
+
+
+class Choice(NamedTuple):
+    """What a command says of the columns. columns: role -> column."""
+
+    columns: Mapping[str, str] = {}
+    systems: Sequence[str] = ()
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters as the command line takes them."""
+        named: dict[str, Mapping[str, str] | Sequence[str]] = {
+            "columns": self.columns,
+            "systems": self.systems,
+        }
+        return {name: written(value) for name, value in named.items() if value}
 
 
 @dataclass(frozen=True)
@@ -52,17 +73,19 @@ class Proposal:
         return not self.unclear and not self.lacking
 
     @property
-    def options(self) -> list[dict[str, str]]:
-        """The parameters of a command that reads the part, of each command that does: one if
-        nothing is unclear, else one for each column that fits; none if a role lacks a column.
+    def choices(self) -> list[Choice]:
+        """What a command must say, for each command that reads the part: nothing if nothing is
+        unclear, else one of the columns that fit; none if a role lacks a column.
         """
         if self.lacking:
             return []
-        for role, columns in self.unclear.items():
-            if role == "systems":
-                return [{"systems": written(columns)}]
-            return [{"columns": written({role: column})} for column in columns]
-        return [{}]
+        if "systems" in self.unclear:
+            return [Choice(systems=self.unclear["systems"])]
+        first = {role: columns[0] for role, columns in self.unclear.items()}
+        role = next(iter(first), "")
+        return [Choice({**first, role: column}) for column in self.unclear.get(role, ())] or [
+            Choice()
+        ]
 
 
 @dataclass
@@ -76,14 +99,21 @@ class Roles:
     unclear: dict[str, Sequence[str]] = field(default_factory=dict)
     lacking: list[str] = field(default_factory=list)
 
-    def take(self, role: str, candidates: Sequence[ColumnSample]) -> ColumnSample | None:
-        """Give a role to the only candidate; note where there is none, or are several."""
+    def take(
+        self,
+        role: str,
+        candidates: Sequence[ColumnSample],
+        guesses: Sequence[ColumnSample] = (),
+    ) -> ColumnSample | None:
+        """Give a role to the only candidate; note where there is none, or are several. guesses:
+        columns that the user may have meant if there is no candidate.
+        """
         if len(candidates) == 1:
             self.columns[role] = candidates[0].name
             self.table = self.table.without(candidates)
             return candidates[0]
-        if candidates:
-            self.unclear[role] = [column.name for column in candidates]
+        if possible := [*candidates] or [*guesses][:MOST_GUESSES]:
+            self.unclear[role] = [column.name for column in possible]
         else:
             self.lacking.append(role)
         return None
@@ -152,6 +182,13 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     if any(one.says_prediction and one.is_share for one in table.numeric):
         return [one for one in candidates if len(one.labels) == 2]
     return []
+
+
+def label_guesses(table: SampledTable) -> list[ColumnSample]:
+    """The columns that could hold labels beside a score, if nothing says that one does."""
+    if not table.named("score"):
+        return []
+    return [one for one in table.columns if one.holds_labels and not one.is_bookkeeping]
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
@@ -264,7 +301,7 @@ def predictions_of(
             return {
                 system: {role: name} for system, name in zip(differing(names), names, strict=True)
             }
-    column = roles.take(role, candidates)
+    column = roles.take(role, candidates, table.numeric)
     return {} if column is None else {None: {role: column.name}}
 
 
@@ -278,7 +315,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     roles = Roles(table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("label"))
-    label = roles.take("label", label_candidates(roles.table))
+    label = roles.take("label", label_candidates(roles.table), label_guesses(roles.table))
     if label is None:
         return roles.proposal("classification", {})
     decisions = decision_candidates(roles.table, label)
@@ -331,6 +368,8 @@ def rating(table: SampledTable) -> Proposal:
     actual = roles.take("actual", actual_candidates(roles.table))
     if actual is None:
         return roles.proposal("rating", {})
+    if actual.labels <= {"0", "1"}:
+        roles.lacking.append("actual")  # two classes are no numbers to forecast
     near = [one for one in roles.table.numeric if is_near(actual, one)]
     fitting = [one for one in near if is_forecast(actual, one)]
     predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
@@ -411,3 +450,27 @@ def users(table: SampledTable) -> Proposal:
     flags = [one.name for one in numbers if one.labels <= {"0", "1", "false", "true"}]
     names = [*flags[:1], *(one.name for one in numbers)]
     return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
+
+
+# The closest report first: where people, items or folds are named, the outcomes are theirs.
+REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
+    "interleaving": users,
+    "ranking": ranking,
+    "validation": validation,
+    "classification": classification,
+    "rating": rating,
+}
+
+
+def proposals(part: Part) -> list[Proposal]:
+    """The proposals of all reports that could read a part, the closest first; those with something
+    unclear last.
+    """
+    table = SampledTable.of(part, {})
+    found = [propose(table) for propose in REPORTS.values()]
+    complete = [one for one in found if one.is_complete]
+    ratings = [one.columns["actual"] for one in complete if one.report == "rating"]
+    if any(plain(name) in RATINGS for name in ratings) and not table.named("rank"):
+        complete.sort(key=lambda one: one.report == "ranking")
+    unclear = [one for one in found if not one.is_complete and not one.lacking]
+    return [*complete, *unclear]
