@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,7 +137,8 @@ def inspect(options: Any) -> int:
     """
     from evalkit.parameters.reports import REPORTS
 
-    names = [options.report] if options.report else list(REPORTS)
+    named = requests.ALIASES.get(options.report, options.report)
+    names = [named] if named else list(REPORTS)
     if unknown := [name for name in names if name not in REPORTS]:
         raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
     with requests.one_line():
@@ -157,17 +157,10 @@ def inspect(options: Any) -> int:
 
 def _readings(options: Any, names: list[str]) -> list[Any]:
     """How each report reads the files with the parameters that are given."""
-    from evalkit.parameters.kinds import WRITTEN
-    from evalkit.parameters.reports import REPORTS
     from evalkit.studies import inspection
 
     file = requests.settings(options.file)
-    known = {
-        name: replace(parameter, kind=WRITTEN)
-        for report in names
-        for name, parameter in REPORTS[report].options().items()
-    }
-    values = requests.parameters(options.parameters, file, known)
+    values = requests.parameters(options.parameters, file, requests.written_options())
     return inspection.readings(options.files, names, values, dict(options.parameters))
 
 

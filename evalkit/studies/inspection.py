@@ -8,7 +8,7 @@ metric is computed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from evalkit.arrays import InputError
@@ -80,30 +80,48 @@ BY_CLOSENESS = (*proposal.REPORTS, "significance")
 
 @dataclass(frozen=True)
 class Reading:
-    """How a report reads files: the command, and what it makes of them, or why it refuses them."""
+    """How a report reads files: the command, and what it makes of them, or why it refuses them.
+
+    choice: what the command must say because several columns fit equally.
+    """
 
     report: str
     command: str
     inspection: Inspection | None
     refusal: str = ""
+    choice: Mapping[str, str] = field(default_factory=dict)
 
 
-def reading(
-    files: Sequence[str],
-    part: Part,
-    report: str,
-    parameters: Mapping[str, Any],
-    text: Mapping[str, str],
-) -> Reading:
-    """How a report reads files. part: their first part. text: the parameters as they were given."""
-    kind = reports.REPORTS[report]
-    data = parameter_of(kind.of(parameters), part)
-    command = commands.command(report, data, files, text)
-    try:
-        found = inspect(kind.of({data: [*files], **parameters}))
-    except InputError as error:
-        return Reading(report, command, None, str(error))
-    return Reading(report, command, found)
+@dataclass(frozen=True)
+class Inspected:
+    """Files to be read as one input, with the parameters that were given.
+
+    parameters: as reports take them; text: as the command line takes them.
+    """
+
+    files: Sequence[str]
+    parameters: Mapping[str, Any]
+    text: Mapping[str, str]
+
+    @cached_property
+    def part(self) -> Part:
+        """The first part of the files."""
+        return sources.parts([*self.files])[0]
+
+    def reading(self, report: str, choice: Mapping[str, str]) -> Reading:
+        """How a report reads the files."""
+        kind = reports.REPORTS[report]
+        parameters = {**choice, **self.parameters}
+        known = {name: value for name, value in parameters.items() if name in kind.options()}
+        data = parameter_of(kind.of(known), self.part)
+        command = commands.command(report, data, self.files, {**choice, **self.text})
+        try:
+            if len(known) < len(parameters):
+                kind.of(parameters)
+            found = inspect(kind.of({data: [*self.files], **known}))
+        except InputError as error:
+            return Reading(report, command, None, str(error), choice)
+        return Reading(report, command, found, choice=choice)
 
 
 def readings(
@@ -112,36 +130,31 @@ def readings(
     parameters: Mapping[str, Any],
     text: Mapping[str, str],
 ) -> list[Reading]:
-    """How these reports read files, those first that do, the closest first.
+    """How these reports read files: the closest first, those that refuse them last.
 
-    Where columns fit equally, there is a reading for each of them.
+    Where columns fit equally, there is a reading for each choice among them; a table of values per
+    unit is what remains.
     """
-    part = sources.parts([*files])[0]
-    proposed = [one for one in proposal.proposals(part) if one.report in names]
-    first = [one.report for one in proposed if one.is_complete]
-    others = [name for name in BY_CLOSENESS if name in names and name not in first]
-    read = [reading(files, part, name, parameters, text) for name in [*first, *others]]
-    unclear = [one for one in proposed if not one.is_complete]
-    chosen = [
-        reading(
-            files,
-            part,
-            one.report,
-            {**choice.parameters, **parameters},
-            {**choice.parameters, **text},
-        )
-        for one in unclear
-        for choice in one.choices
-    ]
-    direct = [one for one in read if one.inspection and one.report != "significance"]
-    by_choice = [one for one in chosen if one.inspection]
-    rest = [one for one in read if one not in direct]
-    return [
-        *direct,
-        *by_choice,
-        *(one for one in rest if one.inspection),
-        *(one for one in rest if not one.inspection),
-    ]
+    inspected = Inspected(files, parameters, text)
+    proposed = [one for one in proposal.proposals(inspected.part) if one.report in names]
+    complete = [one.report for one in proposed if one.is_complete]
+    others = [name for name in BY_CLOSENESS if name in names and name not in complete]
+    found = [inspected.reading(name, {}) for name in [*complete, *others]]
+    for unclear in proposed[len(complete) :]:
+        found += [
+            inspected.reading(unclear.report, choice.parameters) for choice in unclear.choices
+        ]
+    chosen = [one for one in found if one.inspection or not one.choice]
+    return sorted(chosen, key=_order)
+
+
+def _order(reading: Reading) -> int:
+    """The place of a reading among others: read as it is, by a choice, as values, not at all."""
+    if reading.inspection is None:
+        return 3
+    if reading.report == "significance":
+        return 2
+    return 1 if reading.choice else 0
 
 
 def small(parts: Sequence[Part]) -> bool:

@@ -102,7 +102,7 @@ class ColumnSample:
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
         running = self.is_whole and self.is_distinct and len(self.cells) > FEW
-        return running or is_bookkeeping(self.name)
+        return running or (self.plain not in WORDS and is_bookkeeping(self.name))
 
     @property
     def says_prediction(self) -> bool:
