@@ -54,12 +54,14 @@ def commands(part: Part, report: str) -> list[str]:
     by the closest one.
     """
     found = proposals(part)
-    meant = [one for one in found if one.report == report and not one.is_complete] or found[:1]
+    meant = [
+        proposal for proposal in found if proposal.report == report and not proposal.is_complete
+    ] or found[:1]
     return [
-        of_part(part, one.report, choice.parameters)
-        for one in meant
-        for choice in one.choices
-        if reads(part, one, choice)
+        of_part(part, proposal.report, choice.parameters)
+        for proposal in meant
+        for choice in proposal.choices
+        if reads(part, proposal, choice)
     ]
 
 

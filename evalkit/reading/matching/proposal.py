@@ -91,7 +91,7 @@ class Proposal:
 @dataclass
 class Roles:
     """The roles of a table while they are found one after the other. table: the columns without
-    one.
+    column.
     """
 
     table: SampledTable
@@ -128,7 +128,8 @@ class Roles:
         self.take_if_any("system", self.table.named("system"))
         names_systems = "system" in self.columns or "id" in self.table.chosen
         self.take_if_any(
-            "id", [one for one in self.table.exact("id") if one.is_distinct or names_systems]
+            "id",
+            [column for column in self.table.exact("id") if column.is_distinct or names_systems],
         )
         self.take_if_any("weight", self.table.named("weight"))
 
@@ -167,20 +168,22 @@ def completed(table: SampledTable) -> list[ColumnSample]:
 
 def label_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold labels: by name, else by what others predict."""
-    candidates = [one for one in table.columns if one.holds_labels and not one.is_bookkeeping]
+    candidates = [
+        column for column in table.columns if column.holds_labels and not column.is_bookkeeping
+    ]
     if by_name := table.named("label"):
         return by_name
-    if by_completion := [one for one in completed(table) if one in candidates]:
+    if by_completion := [column for column in completed(table) if column in candidates]:
         return by_completion
     if len(decisions := table.named("predicted")) == 1:
-        others = [one for one in candidates if one is not decisions[0]]
-        same = [one for one in others if one.labels == decisions[0].labels]
+        others = [column for column in candidates if column is not decisions[0]]
+        same = [column for column in others if column.labels == decisions[0].labels]
         if same:
             return same
-    if scored := [one for one in candidates if class_columns(table, one)]:
+    if scored := [column for column in candidates if class_columns(table, column)]:
         return scored
-    if any(one.says_prediction and one.is_share for one in table.numeric):
-        return [one for one in candidates if len(one.labels) == 2]
+    if any(column.says_prediction and column.is_share for column in table.numeric):
+        return [column for column in candidates if column.is_flag]
     return []
 
 
@@ -188,18 +191,18 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     """The columns that could hold labels beside a score, if nothing says that one does."""
     if not table.named("score"):
         return []
-    return [one for one in table.columns if one.holds_labels and not one.is_bookkeeping]
+    return [column for column in table.columns if column.is_flag and not column.is_bookkeeping]
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold actual values: by name, else by the only forecast."""
     if by_name := table.named("actual"):
         return by_name
-    if by_completion := [one for one in completed(table) if one.numbers is not None]:
+    if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
     if len(forecasts := table.named("forecast")) == 1:
-        others = [one for one in table.numeric if one is not forecasts[0]]
-        return [one for one in others if is_forecast(one, forecasts[0])]
+        others = [column for column in table.numeric if column is not forecasts[0]]
+        return [column for column in others if is_forecast(column, forecasts[0])]
     return []
 
 
@@ -210,24 +213,24 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     """Class -> its column of probabilities, which share a beginning and an end and sum to 1; empty
     without them.
     """
-    others = {one.name.lower(): one for one in table.columns if one is not label}
+    others = {column.name.lower(): column for column in table.columns if column is not label}
     classes = sorted(label.labels)
     if len(classes) < 2:
         return {}
     first = classes[0].lower()
     for name in others:
         before, found, after = name.partition(first)
-        columns = {one: others.get(f"{before}{one.lower()}{after}") for one in classes}
-        named = {one: column for one, column in columns.items() if column is not None}
-        if found and len(named) == len(classes) and sum_to_one([*named.values()]):
-            return {one: column.name for one, column in named.items()}
+        names = {text: f"{before}{text.lower()}{after}" for text in classes}
+        columns = [others[column] for column in names.values() if column in others]
+        if found and len(columns) == len(classes) and sum_to_one(columns):
+            return {text: others[column].name for text, column in names.items()}
     return {}
 
 
 def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     """True if numbers of 0 to 1 sum to 1 in almost every row."""
-    numbers = [one.numbers for one in columns if one.numbers is not None]
-    if len(numbers) < len(columns) or any(one.finite.min() < 0 for one in columns):
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    if len(numbers) < len(columns) or any(column.finite.min() < 0 for column in columns):
         return False
     return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
 
@@ -278,7 +281,7 @@ def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
 def predictions_of(
     roles: Roles, role: str, fitting: Sequence[ColumnSample], *, answer_is_named: bool
 ) -> Predictions:
-    """The predictions of the systems that names tell apart, or of one.
+    """The predictions of the systems that names tell apart, or of column.
 
     fitting: columns that may be predictions by their cells; all of them are where the answer is
     named and no name says prediction.
@@ -286,22 +289,24 @@ def predictions_of(
     table = roles.table
     if role in table.chosen:
         return {None: {role: table.chosen[role]}}
-    if table.systems and {*table.systems} <= {one.name for one in table.columns}:
+    if table.systems and {*table.systems} <= {column.name for column in table.columns}:
         return {name: {role: name} for name in table.systems}
-    named = [one for one in table.named(role) if one in fitting or not one.is_bookkeeping]
-    worded = [one for one in table.numeric if one.says_prediction]
+    named = [
+        column for column in table.named(role) if column in fitting or not column.is_bookkeeping
+    ]
+    worded = [column for column in table.numeric if column.says_prediction]
     one_a_row = "system" in roles.columns
     if not one_a_row and (systems := by_affix(worded)):
         return {name: {role: column} for name, column in systems.items()}
-    candidates = named or [one for one in worded if one in fitting] or worded
+    candidates = named or [column for column in worded if column in fitting] or worded
     if not candidates and answer_is_named:
         candidates = [*fitting]
         if len(candidates) > 1 and not one_a_row:
-            names = [one.name for one in candidates]
+            names = [column.name for column in candidates]
             return {
                 system: {role: name} for system, name in zip(differing(names), names, strict=True)
             }
-    column = roles.take(role, candidates, table.numeric)
+    column = roles.take(role, candidates, fitting)
     return {} if column is None else {None: {role: column.name}}
 
 
@@ -320,7 +325,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
         return roles.proposal("classification", {})
     decisions = decision_candidates(roles.table, label)
     classes = class_columns(roles.table, label)
-    positive = [one for one in classes if one.lower() in POSITIVE]
+    positive = [column for column in classes if column.lower() in POSITIVE]
     if len(classes) == 2 and positive and kind != "multi-class":
         scores: Predictions = {None: {"score": classes[positive[0]]}}
         return replace(roles.proposal("classification", scores, "binary"), positive=positive[0])
@@ -330,9 +335,9 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
             columns = {"predicted": decisions[0].name, **columns}
         return roles.proposal("classification", {None: columns}, "multi-class")
     roles.table = roles.table.without(decisions)
-    shares = [one for one in roles.table.numeric if one.is_share]
+    shares = [column for column in roles.table.numeric if column.is_share]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
-    probabilities = [one for one in shares if not decisions or one.finite.min() < 0.5]
+    probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     if decisions and not probabilities:
         return decided(roles, label, decisions)
     predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
@@ -342,8 +347,8 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
     """The columns that hold predicted classes: labels, under the name of a prediction."""
     named = table.named("predicted")
-    candidates = [one for one in table.columns if one in named or one.says_prediction]
-    return [one for one in candidates if one.labels and one.labels <= label.labels]
+    candidates = [column for column in table.columns if column in named or column.says_prediction]
+    return [column for column in candidates if column.labels and column.labels <= label.labels]
 
 
 def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]) -> Proposal:
@@ -370,15 +375,15 @@ def rating(table: SampledTable) -> Proposal:
         return roles.proposal("rating", {})
     if actual.labels <= {"0", "1"}:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
-    near = [one for one in roles.table.numeric if is_near(actual, one)]
-    fitting = [one for one in near if is_forecast(actual, one)]
+    near = [column for column in roles.table.numeric if is_near(actual, column)]
+    fitting = [column for column in near if is_forecast(actual, column)]
     predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
     columns = {column for forecasts in predictions.values() for column in forecasts.values()}
-    is_guess = {one.name for one in fitting} == columns and not any(
-        one.says_prediction for one in fitting
+    is_guess = {column.name for column in fitting} == columns and not any(
+        column.says_prediction for column in fitting
     )
     if is_guess and len(near) > len(fitting) and not roles.table.systems:
-        roles.unclear["systems"] = [one.name for one in fitting]
+        roles.unclear["systems"] = [column.name for column in fitting]
     return roles.proposal("rating", predictions)
 
 
@@ -401,7 +406,8 @@ def validation(table: SampledTable) -> Proposal:
     columns = {**roles.columns, **outcomes.columns}
     if "actual" in columns:
         columns["label"] = columns.pop("actual")
-    columns.pop("weight", None)
+    for role in ("weight", "forecast"):
+        columns.pop(role, None)
     return Proposal(
         "validation",
         columns,
@@ -422,14 +428,18 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     if query is None or item is None:
         return roles.proposal("ranking", {})
     if not are_distinct(query, item):
-        systems = systems or [one for one in roles.table.texts if are_distinct(one, query, item)]
+        systems = systems or [
+            column for column in roles.table.texts if are_distinct(column, query, item)
+        ]
     roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:
         grades = roles.table.named("grade")
-        rest = [one for one in roles.table.numeric if one not in rank]
-        low = [one for one in rest if one.is_whole and one.finite.min() >= 0]
-        roles.take("grade", grades or [one for one in low if one.finite.max() <= MOST_GRADES])
+        rest = [column for column in roles.table.numeric if column not in rank]
+        low = [column for column in rest if column.is_whole and column.finite.min() >= 0]
+        roles.take(
+            "grade", grades or [column for column in low if column.finite.max() <= MOST_GRADES]
+        )
     roles.table = roles.table.without(rank)
     scores = [] if rank else roles.table.numeric
     predictions = predictions_of(roles, "score", scores, answer_is_named=True)
@@ -444,11 +454,11 @@ def users(table: SampledTable) -> Proposal:
     roles = Roles(table)
     roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
-    if any(one.plain in ANSWERS for one in table.columns):
+    if any(column.plain in ANSWERS for column in table.columns):
         roles.lacking.append("users")
-    numbers = [one for one in roles.table.columns if one.measures_users]
-    flags = [one.name for one in numbers if one.labels <= {"0", "1", "false", "true"}]
-    names = [*flags[:1], *(one.name for one in numbers)]
+    numbers = [column for column in roles.table.columns if column.measures_users]
+    flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
+    names = [*flags[:1], *(column.name for column in numbers)]
     return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
 
 
@@ -468,9 +478,9 @@ def proposals(part: Part) -> list[Proposal]:
     """
     table = SampledTable.of(part, {})
     found = [propose(table) for propose in REPORTS.values()]
-    complete = [one for one in found if one.is_complete]
-    ratings = [one.columns["actual"] for one in complete if one.report == "rating"]
+    complete = [proposal for proposal in found if proposal.is_complete]
+    ratings = [proposal.columns["actual"] for proposal in complete if proposal.report == "rating"]
     if any(plain(name) in RATINGS for name in ratings) and not table.named("rank"):
-        complete.sort(key=lambda one: one.report == "ranking")
-    unclear = [one for one in found if not one.is_complete and not one.lacking]
+        complete.sort(key=lambda proposal: proposal.report == "ranking")
+    unclear = [proposal for proposal in found if not proposal.is_complete and not proposal.lacking]
     return [*complete, *unclear]

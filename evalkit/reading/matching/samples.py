@@ -15,10 +15,13 @@ from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 
 MOST_CLASSES = 50
-FEW = 6  # arms of a test
+FEW = 6  # rows that may be numbered by chance
+TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *NAMES["tracked"])
+YES_NO = ({"0", "1"}, {"-1", "1"}, {"false", "true"}, {"no", "yes"}, {"No", "Yes"})
+ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
 BEFORE = frozenset(usual("bookkeeping")["before"])
 NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
@@ -28,23 +31,24 @@ NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "asi
 def plain(name: str) -> str:
     """A name in the form in which usual names are compared.
 
-    >>> plain("userId"), plain("query-id"), plain(".pred_class"), plain("item_id:token")
-    ('user_id', 'query_id', 'pred_class', 'item_id')
+    >>> [plain(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
+    ['user_id', 'gold_label', 'pred_class', 'item_id']
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name)
-    return re.sub(r"\W+", "_", key(untyped)).strip("_")
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
+    return re.sub(r"\W+", "_", key(parted)).strip("_")
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return TRUTH[text] if text in TRUTH else float(text)
     except ValueError:
         return np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSample:
-    """The first cells of a column, None where one is empty."""
+    """The first cells of a column, None where a cell is empty."""
 
     name: str
     cells: Sequence[str | None]
@@ -71,7 +75,7 @@ class ColumnSample:
 
     @cached_property
     def numbers(self) -> Floats | None:
-        """The cells as numbers, NaN where one is empty; None if they are no numbers."""
+        """The cells as numbers, NaN where a cell is empty; None if they are no numbers."""
         numbers = np.array([np.nan if cell is None else _number(cell) for cell in self.cells])
         read = np.isfinite(numbers).sum()
         return numbers if read and read >= READABLE * len(self.texts) else None
@@ -86,6 +90,11 @@ class ColumnSample:
     def is_whole(self) -> bool:
         """True for whole numbers alone."""
         return bool(len(self.finite)) and bool((self.finite == np.rint(self.finite)).all())
+
+    @property
+    def is_flag(self) -> bool:
+        """True if the cells say yes or no."""
+        return any(self.labels <= pair for pair in YES_NO)
 
     @property
     def is_share(self) -> bool:
@@ -195,46 +204,50 @@ class SampledTable:
     ) -> "SampledTable":
         """The columns of a part but those with another use."""
         columns = [ColumnSample(name, cells) for name, cells in part.head.items()]
-        return cls(part, [one for one in columns if one.name not in used], chosen, systems)
+        return cls(part, [column for column in columns if column.name not in used], chosen, systems)
 
     def without(self, columns: Sequence[ColumnSample]) -> "SampledTable":
         """The table without some columns."""
-        return replace(self, columns=[one for one in self.columns if one not in columns])
+        return replace(self, columns=[column for column in self.columns if column not in columns])
 
     def exact(self, role: str) -> list[ColumnSample]:
         """The column that the user names for a role, else the one of its name."""
         name = self.chosen.get(role, role)
-        return [one for one in self.columns if one.name == name]
+        return [column for column in self.columns if column.name == name]
 
     def named(self, role: str) -> list[ColumnSample]:
         """The columns whose names are the surest for a role and whose cells fit it.
 
-        Several fit equally; columns that say the same of each row count as one.
+        Several fit equally; columns that say the same of each row count as column.
         """
         if role in self.chosen:
             return self.exact(role)
         about = facts("roles")[role]
         others = {*self.chosen.values()}
-        free = [one for one in self.columns if one.name not in others]
-        fitting = [one for one in free if FITS[about.get("fits", "text")](one)]
+        free = [column for column in self.columns if column.name not in others]
+        fitting = [column for column in free if FITS[about.get("fits", "text")](column)]
         for names in ([role], about["names"], about.get("usual", "").split()):
-            candidates = [one for one in fitting if one.plain in names]
+            candidates = [column for column in fitting if column.plain in names]
             if candidates:
                 first, *rest = candidates
-                return [first, *(one for one in rest if not one.is_like(first))]
+                return [first, *(column for column in rest if not column.is_like(first))]
+        if role in ("label", "actual"):
+            return [column for column in fitting if column.words & ANSWER_WORDS]
         return []
 
     @property
     def texts(self) -> list[ColumnSample]:
         """The columns of texts of which each comes several times."""
-        return [one for one in self.columns if one.numbers is None and one.holds_labels]
+        return [column for column in self.columns if column.numbers is None and column.holds_labels]
 
     @property
     def numeric(self) -> list[ColumnSample]:
         """The columns of numbers that may be predictions."""
-        numbers = [one for one in self.columns if one.numbers is not None]
+        numbers = [column for column in self.columns if column.numbers is not None]
         others = {*self.chosen.values()}
-        return [one for one in numbers if not one.is_bookkeeping and one.name not in others]
+        return [
+            column for column in numbers if not column.is_bookkeeping and column.name not in others
+        ]
 
 
 SEPARATOR = re.compile(r"([_\-. :/]+)")
