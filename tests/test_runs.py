@@ -283,7 +283,7 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)
     assert np.array_equal(one.ideal.grade, other.ideal.grade)
     assert a.accounts == b.accounts
-    with pytest.raises(InputError, match="must appear once in system 'system', got them again"):
+    with pytest.raises(InputError, match="must appear once in system 'score', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
     with pytest.raises(
         InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"
