@@ -160,6 +160,11 @@ def _ranks(column: ColumnSample) -> bool:
     return column.is_whole and bool(column.finite.min() >= 1)
 
 
+def _repeats(column: ColumnSample) -> bool:
+    """A few rows may all differ."""
+    return len({*column.texts}) < len(column.cells) or len(column.cells) <= FEW
+
+
 def _grades(column: ColumnSample) -> bool:
     """Grades may be empty, which are unjudged items."""
     return column.numbers is not None and len(column.labels) <= MOST_CLASSES
@@ -177,7 +182,7 @@ FITS: Mapping[str, Callable[[ColumnSample], bool]] = {
     "labels": lambda column: column.holds_labels,
     "number": lambda column: column.numbers is not None,
     "rank": _ranks,
-    "repeated": lambda column: len({*column.texts}) < len(column.cells),
+    "repeated": _repeats,
     "text": lambda column: bool(column.texts),
 }
 
