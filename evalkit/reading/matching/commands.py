@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import written
@@ -49,20 +49,29 @@ def reads(part: InputPart, proposal: Proposal, choice: Choice) -> bool:
     return REPORTS[proposal.report](table).is_complete
 
 
-def commands(part: InputPart, report: str) -> list[str]:
-    """The commands that read a part: by the report that was asked for if something is unclear, else
-    by the closest one.
+class Advice(NamedTuple):
+    """Commands that read a part, and which of its columns fit equally well, "" if none do."""
+
+    commands: Sequence[str] = ()
+    doubt: str = ""
+
+
+def advice(part: InputPart, report: str) -> Advice:
+    """How a part is read: by the report that was asked for if something is unclear, else by the
+    closest one.
     """
     found = proposals(part)
     meant = [
         proposal for proposal in found if proposal.report == report and not proposal.is_complete
     ] or found[:1]
-    return [
-        of_part(part, proposal.report, choice.parameters)
-        for proposal in meant
-        for choice in proposal.choices
-        if reads(part, proposal, choice)
-    ]
+    for proposal in meant:
+        ways = [
+            of_part(part, proposal.report, choice.parameters)
+            for choice in proposal.choices
+            if reads(part, proposal, choice)
+        ]
+        return Advice(ways, proposal.doubt if proposal.report == report else "")
+    return Advice()
 
 
 def of_part(part: InputPart, report: str, parameters: Mapping[str, str]) -> str:
@@ -84,11 +93,12 @@ def advising(make: Callable[..., Made]) -> Callable[..., Made]:
         try:
             return make(p, *others)
         except MissingColumn as error:
-            report = type(p).__name__.lower()
-            ways = [way for part in first_parts(p) for way in commands(part, report)]
-            if not ways:
-                raise
-            raise InputError(f"{error.problem}; {' or '.join(ways)}") from None
+            for part in first_parts(p):
+                found = advice(part, type(p).__name__.lower())
+                if found.commands:
+                    problem = f"{part.name}: {found.doubt}" if found.doubt else error.problem
+                    raise InputError(f"{problem}; {' or '.join(found.commands)}") from None
+            raise
 
     return advised
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import ParameterError
+from evalkit.names import control_of
 from evalkit.parameters.kinds import written
 from evalkit.reading.matching.samples import (
     ANSWERS,
@@ -71,6 +72,15 @@ class Proposal:
     def is_complete(self) -> bool:
         """True if every role that the report needs has one column."""
         return not self.unclear and not self.lacking
+
+    @property
+    def doubt(self) -> str:
+        """Which columns fit equally well, as a refusal says it; "" if none do."""
+        return "; ".join(
+            f"columns {' and '.join(map(repr, columns))} could both be the {role}"
+            for role, columns in self.unclear.items()
+            if len(columns) > 1 and role != "systems"
+        )
 
     @property
     def choices(self) -> list[Choice]:
@@ -452,9 +462,10 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
 def users(table: SampledTable) -> Proposal:
     """The users of an A/B test and their arms; what they did is no answer to a prediction."""
     roles = Roles(table)
-    roles.take("arm", roles.table.named("arm"))
+    arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
-    if any(column.plain in ANSWERS for column in table.columns):
+    is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
+    if not is_test or any(column.plain in ANSWERS for column in table.columns):
         roles.lacking.append("users")
     numbers = [column for column in roles.table.columns if column.measures_users]
     flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]

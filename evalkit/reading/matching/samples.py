@@ -15,7 +15,7 @@ from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import InputPart
 
 MOST_CLASSES = 50
-FEW = 6  # rows that may be numbered by chance
+FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
@@ -177,6 +177,7 @@ def without_bookkeeping(names: Sequence[str], systems: Sequence[str] = ()) -> li
 
 # What the cells of a role must be
 FITS: Mapping[str, Callable[[ColumnSample], bool]] = {
+    "arms": lambda column: 2 <= len(column.labels) <= FEW,
     "few": lambda column: 2 <= len(column.labels) <= MOST_CLASSES,
     "grade": _grades,
     "labels": lambda column: column.holds_labels,
