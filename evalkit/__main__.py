@@ -149,6 +149,8 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     )
     about = "the report that they are for; default: every one that fits"
     parser.add_argument("--report", metavar="NOTEBOOK", help=about)
+    about = "say what the files hold, and why the other reports refuse them"
+    parser.add_argument("--why", action="store_true", help=about)
     _add_parameters(parser)
 
 
@@ -156,7 +158,10 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     about = "show this message, after NOTEBOOK also its parameters, and exit"
     parser.add_argument("-h", "--help", action=_Help, nargs=0, help=about)
     parser.add_argument(
-        "notebook", nargs="+", metavar="NOTEBOOK", help=f"{NAMED}; several make one report each"
+        "notebook",
+        nargs="*",
+        metavar="NOTEBOOK",
+        help=f"{NAMED}; several make one report each, none the one that reads preds best",
     )
     _add_parameters(parser)
     _add_written(parser, "the notebook's name")
@@ -245,6 +250,8 @@ def _by(module: str, name: str) -> Command:
 
 def _report(options: argparse.Namespace) -> int:
     requests.quiet()
+    if not options.notebook:
+        options.notebook = [requests.closest(options)]
     if options.each is not None or len(options.notebook) > 1:
         from evalkit.commands import batch
 

@@ -308,7 +308,7 @@ def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkey
     path = tmp_path / "x.parquet"
     pd.DataFrame({"label": [0, 1, 2] * 100_001, "score": 0.5}).to_parquet(path)
     monkeypatch.setattr(InputPart, "load", lambda *_: pytest.fail("rows were read"))
-    assert command.main(["inspect", str(path)]) == 0
+    assert command.main(["inspect", "--why", str(path)]) == 0
     printed = capsys.readouterr().out
     assert (
         "values: not read, as there are more than 300,000 rows; the report checks them" in printed
@@ -332,14 +332,13 @@ def test_a_misspelt_argument_of_an_own_metric_is_told(
 
 def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text("id,y_true,y_pred,y_proba\n1,1,1,.6\n2,0,0,.2\n3,1,0,.3\n")
+    path.write_text("id,y_true,y_pred,odds\n1,b,b,6\n2,a,a,2\n3,b,a,3\n")
     with pytest.raises(
         ParameterError, match=r"the input is read as multi-class .*, columns='score=NAME'"
     ):
         ek.classification(path, metrics="roc_auc")
-    assert ek.classification(path, metrics="roc_auc", columns="score=y_proba").estimates[
-        "value"
-    ].tolist() == [1.0]
+    study = ek.classification(path, metrics="roc_auc", columns="score=odds", positive="b")
+    assert study.estimates["value"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("a.feather")
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
-    assert read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
+    assert read_forecasts("a.feather").score["forecast"].tolist() == [1.5, 2.5, 3.0]
     assert (
         read_forecasts("out", attributes=["lang"]).rows.shared["attribute lang"].texts.tolist()
         == ["de"] * 3

@@ -43,9 +43,7 @@ def table():
 
 def same(a, b):
     assert np.array_equal(a.query, b.query)
-    assert np.array_equal(
-        a.rankings["system"].retrieved.grade, b.rankings["system"].retrieved.grade
-    )
+    assert np.array_equal(a.rankings["score"].retrieved.grade, b.rankings["score"].retrieved.grade)
 
 
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
@@ -63,7 +61,7 @@ def test_batches_of_any_size_are_measured_shard_by_shard(table):
         [LastRank()],
         backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )
-    assert found.measure("system", LastRank()).numerator.sum() == len(table)
+    assert found.measure("score", LastRank()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == (
         "record batches",
         20_000,

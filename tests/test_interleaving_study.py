@@ -485,9 +485,26 @@ def test_less_can_be_better_and_three_arms_are_one_family():
     assert (comparisons["adjusted"] >= comparisons["p"]).all()
 
 
-def test_a_table_of_users_needs_metrics():
+def test_a_table_of_users_without_numbers_needs_metrics():
     with pytest.raises(ParameterError, match="metrics: name the columns of users to compare"):
-        interleaving.read(users=users(), **SMALL)
+        interleaving.read(users=users()[["user", "arm"]], **SMALL)
+
+
+def test_the_first_flag_decides_and_what_was_before_is_no_metric_where_none_is_named():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(
+        {
+            "user": range(200),
+            "arm": ["a", "b"] * 100,
+            "spent": rng.gamma(2, 5, 200),
+            "bought": rng.integers(0, 2, 200),
+            "age": rng.integers(20, 60, 200),
+            "pre_spent": rng.gamma(2, 5, 200),
+        }
+    )
+    study = interleaving.read(users=table, **SMALL).users
+    assert [chosen.label for chosen in study.settings.metrics] == ["bought", "spent"]
+    assert "EK722" in [finding.kind.code for finding in experiment_page.of_users(study)]
 
 
 def test_the_difference_of_shares_that_would_show_is_that_of_their_test():

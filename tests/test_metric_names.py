@@ -152,7 +152,7 @@ def test_values_that_cannot_be_computed_leave_the_definitions():
     frame = pd.DataFrame({"id": range(6), "label": list("abcabc"), "predicted": list("abbabc")})
     with pytest.raises(ParameterError, match=r"'auc' has several meanings.* roc_auc_ovr") as error:
         ek.classification(frame, metrics="auc")
-    assert "=" not in str(error.value)
+    assert " = " not in str(error.value)
 
 
 # ---- other parameters ----------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def test_classes_from_columns_of_probabilities():
     data = outcomes.read(frame)
     assert data.kind == "multi-class"
     assert data.names == ("a", "b")
-    assert data.predicted["system"].tolist() == [1, 0]
+    assert data.predicted["p"].tolist() == [1, 0]
     assert data.actual.tolist() == [1, 0]
 
 
@@ -131,7 +131,7 @@ def test_classes_from_predicted_labels_in_their_order():
     frame = pd.DataFrame({"label": [10, 2, 2], "predicted": [2.0, 2.0, 10.0]})
     data = outcomes.read(frame)
     assert data.names == ("2", "10")
-    assert data.predicted["system"].tolist() == [0, 0, 1]
+    assert data.predicted["predicted"].tolist() == [0, 0, 1]
     assert not data.score
 
 

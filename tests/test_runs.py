@@ -174,7 +174,7 @@ def test_ids_stay_different():
     qrels = pd.DataFrame(
         {"query": "q", "item": ["7", "18446744073709551618", "NA", "é"], "grade": [1, 1, 1, 1]}
     )
-    r = runs.read(run, qrels).rankings["system"]
+    r = runs.read(run, qrels).rankings["score"]
     np.testing.assert_array_equal(
         r.retrieved.grade, [np.nan, 1, np.nan, 1, 1, np.nan, np.nan, np.nan, 1]
     )
@@ -192,7 +192,7 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
     items = ["B", "a", "é", "Z", "10", "9", "z", "\U0001f600", "\uffee"]
     run = pd.DataFrame({"query": "q", "item": items, "score": 0.0})
     qrels = pd.DataFrame({"query": "q", "item": items, "grade": range(len(items))})
-    order = [items[int(g)] for g in runs.read(run, qrels).rankings["system"].retrieved.grade]
+    order = [items[int(g)] for g in runs.read(run, qrels).rankings["score"].retrieved.grade]
     assert order == sorted(items, key=str.encode, reverse=True)
 
 
@@ -203,13 +203,13 @@ def test_population_and_account():
     )
     data = runs.read(run, qrels)
     assert list(data.query) == ["q1", "q2", "q3"]
-    account = data.accounts["system"]
+    account = data.accounts["score"]
     expected = runs.ListAccount(
         rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1
     )
     assert account == expected
     assert account.rows == account.used + account.unjudged_query
-    np.testing.assert_array_equal(rankings.precision(data.rankings["system"], 1), [0, np.nan, 0])
+    np.testing.assert_array_equal(rankings.precision(data.rankings["score"], 1), [0, np.nan, 0])
 
 
 def test_grades_below_zero_are_not_judged_and_counted():
@@ -217,8 +217,8 @@ def test_grades_below_zero_are_not_judged_and_counted():
     run = pd.DataFrame({"query": "q", "item": ["b", "a"], "score": [2, 1]})
     data = runs.read(run, qrels)
     assert data.negative == 2
-    np.testing.assert_array_equal(data.rankings["system"].retrieved.grade, [np.nan, 2])
-    assert data.rankings["system"].ideal.grade.tolist() == [2]
+    np.testing.assert_array_equal(data.rankings["score"].retrieved.grade, [np.nan, 2])
+    assert data.rankings["score"].ideal.grade.tolist() == [2]
 
 
 def test_an_empty_grade_is_no_judgement(here):
@@ -279,11 +279,11 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     a = runs.read(run, judged)
     monkeypatch.setattr(ids, "hashed", lambda texts: np.zeros(len(texts), np.uint64))
     b = runs.read(run, judged)
-    one, other = a.rankings["system"], b.rankings["system"]
+    one, other = a.rankings["score"], b.rankings["score"]
     assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)
     assert np.array_equal(one.ideal.grade, other.ideal.grade)
     assert a.accounts == b.accounts
-    with pytest.raises(InputError, match="must appear once in system 'system', got them again"):
+    with pytest.raises(InputError, match="must appear once in system 'score', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
     with pytest.raises(
         InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"

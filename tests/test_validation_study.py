@@ -502,7 +502,7 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
         }
     )
     study = validation.read(frame, metrics="roc_auc")
-    assert np.isnan(study.fold_values("system")[0])
+    assert np.isnan(study.fold_values("score")[0])
     assert "base rate" in [one.name for one in study.audited]
     assert validation_page.by_fold(study).text.count("–") >= 1
 

@@ -83,7 +83,7 @@ def find(name: Any, structure: str) -> Chosen:
     if len(found) == 1:
         return found[0]
     definitions = {chosen.label: chosen.metric.formula for chosen in found}
-    raise SeveralMeanings(name, definitions)
+    raise SeveralMeanings(name, definitions, _reading_of(structure) if structure in READ_AS else "")
 
 
 class Spelling(NamedTuple):
@@ -170,10 +170,14 @@ def _unknown(name: str, structure: str) -> str:
     for other in TABLES:
         letters = [spelled.letters for spelled in _spellings(name)]
         if any(one in _rows(other) for one in letters):
-            kinds = f"{HEADS[other]}, the input is read as {HEADS[structure]}".lower()
-            return f"{message}; it is a metric of {kinds}{READ_AS.get(structure, '')}"
+            return f"{message}; it is a metric of {HEADS[other].lower()}{_reading_of(structure)}"
     near = misspelled(name, [*known, *chain(*(metric.aliases for metric in known.values()))])
     return f"{message}; did you mean {near!r}?" if near else message
+
+
+def _reading_of(structure: str) -> str:
+    """How the input is read, and how to have it read otherwise, as the end of a message."""
+    return f", the input is read as {HEADS[structure].lower()}{READ_AS.get(structure, '')}"
 
 
 def misspelled(name: str, known: Iterable[str]) -> str | None:

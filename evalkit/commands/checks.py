@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,25 +132,36 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
 
 
 def inspect(options: Any) -> int:
-    """Print the contents of files and how each report reads them; return 2 if the named report
-    rejects them.
+    """Print the command of the closest report, and of each other one that reads the files; return 2
+    if none does.
     """
-    from evalkit.arrays import InputError
     from evalkit.parameters.reports import REPORTS
 
-    with requests.one_line():
-        print(_table(options.files))
-    names = [options.report] if options.report else list(REPORTS)
+    named = requests.ALIASES.get(options.report, options.report)
+    names = [named] if named else list(REPORTS)
     if unknown := [name for name in names if name not in REPORTS]:
         raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
-    refused = 0
-    for name in names:
-        try:
-            print(f"{name}: {_fits(name, options)}")
-        except InputError as error:
-            refused += 1
-            print(f"{name}: refused: {error}")
-    return requests.REFUSED if refused == len(names) else requests.DONE
+    with requests.one_line():
+        found = _readings(options, names)
+        about = _table(options.files)
+    read = [one for one in found if one.inspection]
+    for one in read:
+        print(f"{one.command}  # {one.report}: {_described(one.inspection, options.files)}")
+    if options.why or not read:
+        print(about)
+        for one in found:
+            if not one.inspection:
+                print(f"{one.report}: refused: {one.refusal}")
+    return requests.DONE if read else requests.REFUSED
+
+
+def _readings(options: Any, names: list[str]) -> list[Any]:
+    """How each report reads the files with the parameters that are given."""
+    from evalkit.studies import inspection
+
+    file = requests.settings(options.file)
+    values = requests.parameters(options.parameters, file, requests.written_options())
+    return inspection.readings(options.files, names, values, dict(options.parameters))
 
 
 def _table(files: list[str]) -> str:
@@ -173,25 +183,17 @@ def _table(files: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _fits(name: str, options: Any) -> str:
+def _described(found: Any, files: list[str]) -> str:
     """What a report makes of the files, in one line."""
-    from evalkit.parameters.kinds import WRITTEN
-    from evalkit.parameters.reports import REPORTS
     from evalkit.reading.tables import sources
-    from evalkit.studies import inspection
 
-    report = REPORTS[name]
-    known = {name: replace(parameter, kind=WRITTEN) for name, parameter in report.options().items()}
-    values = requests.parameters(options.parameters, requests.settings(options.file), known)
-    columns = sources.parts(list(options.files))[0].columns
-    given = {inspection.parameter_of(report.of(values), columns): list(options.files), **values}
-    of = inspection.inspect(report.of(given))
-    others = of.others(columns) if of.columns else []
-    parts = [f"{of.what}, {of.size or 'values not read'}"]
-    parts += [f"columns {_pairs(of.columns)}"] if of.columns else []
-    parts += [f"systems {', '.join(of.systems)}"] if of.systems else []
-    parts += [f"for unit and segments {', '.join(others)}"] if others else []
-    return "; ".join(parts)
+    columns = sources.parts(list(files))[0].columns
+    others = found.others(columns) if found.columns else []
+    sentences = [f"{found.what}, {found.size or 'values not read'}"]
+    sentences += [f"columns {_pairs(found.columns)}"] if found.columns else []
+    sentences += [f"systems {', '.join(found.systems)}"] if found.systems else []
+    sentences += [f"for unit and segments {', '.join(others)}"] if others else []
+    return "; ".join(sentences)
 
 
 def _pairs(columns: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalkit.parameters.reports import Parameters
 
 LARGEST = 10**6  # bytes of a file of settings
+ALIASES = {"ab": "interleaving", "evals": "significance"}  # what people look for
 
 
 class Refused(Exception):
@@ -45,6 +46,7 @@ def find(notebook: str, folder: Path) -> Path:
     """Return the path of a notebook from its path, or from its name in the folder of evalkit's own
     notebooks.
     """
+    notebook = ALIASES.get(notebook, notebook)
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)
     path = folder / f"{notebook}.ipynb"
@@ -276,11 +278,58 @@ def job(
     """
     notebook = load(path)
     pairs = [*options.parameters, *(more or {}).items()]
+    if report_of(path) is not None and path.stem == "interleaving":
+        pairs = [(_input_of_users(name, value), value) for name, value in pairs]
     values = parameters(pairs, file, declared(notebook, path))
     refuse_values(values, path)
     files = name_of(name, path.stem)
     refuse_folder(options.folder, path)
     return Job(notebook, values, options.folder, files, file.origin, report_of(path) is not None)
+
+
+def _input_of_users(name: str, value: str) -> str:
+    """The parameter of the interleaving report that takes what is called preds elsewhere: users or
+    log, by the columns.
+    """
+    if name != "preds":
+        return name
+    from evalkit.parameters.reports import InterleavingParameters
+    from evalkit.reading.tables import sources
+    from evalkit.studies import inspection
+
+    with one_line():
+        return inspection.parameter_of(InterleavingParameters(), sources.parts(value)[0])
+
+
+def closest(options: Any) -> str:
+    """The report that reads the file of `preds` best, where none is named; says so on stderr."""
+    from evalkit.studies import inspection
+
+    files = [value for name, value in options.parameters if name == "preds"]
+    if not files:
+        raise Refused("name a report, such as classification, or a file: -p preds FILE")
+    rest = {name: value for name, value in options.parameters if name != "preds"}
+    values = parameters([*rest.items()], settings(options.file), written_options())
+    with one_line():
+        readings = inspection.readings(files, inspection.BY_CLOSENESS, values, rest)
+    first = readings[0]
+    if first.inspection is None:
+        refusals = "; ".join(reading.refusal for reading in readings)
+        raise Refused(f"no report reads {files[0]}: {refusals}")
+    if first.choice:
+        ways = [reading.command for reading in readings if reading.choice]
+        raise Refused(f"{files[0]} can be read in several ways: {' or '.join(ways)}")
+    print(f"evalkit: no report was named, this is: {first.command}", file=sys.stderr)
+    return first.report
+
+
+def written_options() -> dict[str, Any]:
+    """The parameters of all reports, whose values are read when the report is known."""
+    from evalkit.parameters.kinds import WRITTEN
+    from evalkit.parameters.reports import REPORTS
+
+    every = [parameter for report in REPORTS.values() for parameter in report.options().items()]
+    return {name: replace(parameter, kind=WRITTEN) for name, parameter in every}
 
 
 def quiet() -> None:

@@ -19,6 +19,8 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
+from evalkit.reading.matching.proposal import users as proposal_of_users
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import InputPart, Selection, Source, names
@@ -427,6 +429,11 @@ def _fields(
         roles_of.match(part.columns, ["arm"], {}, part.name).candidates
     )
     mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
+    if needed == ["arm"] and mapping.lacking(needed):
+        proposal = proposal_of_users(SampledTable.of(part, here, used=[*attributes, *numbers]))
+        if proposal.is_complete:
+            here = {**proposal.columns, **here}
+            mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
     try:
         columns = mapping.resolved(needed)
     except InputError as error:

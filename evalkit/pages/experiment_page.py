@@ -9,7 +9,7 @@ from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, number, p_value, plural
+from evalkit.numbers import counted, listed, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
@@ -123,8 +123,17 @@ def of_users(study: Experiment) -> list[Finding]:
         baseline = f" Its name makes {study.settings.baseline} the baseline."
     facts = {"users": units.capitalize(), "sizes": counts(study.sizes), "columns": read}
     data.append(kinds.ARMS.note(study.users, **facts, baseline=baseline))
+    if "metrics" not in study.p.given:
+        data.append(metrics_taken(study))
     data += [*undirected(study), *design(study), *held(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
+
+
+def metrics_taken(study: Experiment) -> Finding:
+    """Which columns are compared as metrics where none was named."""
+    first, *others = (chosen.label for chosen in study.settings.metrics)
+    beside = f", beside {listed(others)}" if others else ""
+    return kinds.METRICS_OF_COLUMNS.note(1 + len(others), first=first, others=beside)
 
 
 def design(study: Experiment) -> Iterator[Finding]:

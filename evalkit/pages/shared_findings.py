@@ -18,6 +18,8 @@ from evalkit.studies import classes, diagnostics
 from evalkit.studies.ranking import by_system, hardly_judged, total
 from evalkit.studies.study import Study
 
+MOST_UNREAD = 10  # columns that a finding lists
+
 
 def columns_read(columns: Mapping[str, str]) -> str:
     """The column of each role, in words."""
@@ -67,8 +69,17 @@ def rows_read(rows) -> list[Finding]:
     return [
         read,
         *unmatched(rows.alone),
+        *unread(rows),
         *([kinds.FOLDS_UNREAD.note()] if "fold" in rows.others else []),
     ]
+
+
+def unread(rows) -> list[Finding]:
+    """The columns without a use, where the cells of columns say what they are used for."""
+    if not (rows.by_content and rows.others):
+        return []
+    names = listed(map(repr, rows.others[:MOST_UNREAD]))
+    return [kinds.UNUSED_COLUMNS.note(len(rows.others), "read", what="Not used", names=names)]
 
 
 def used(read: int, rows: int, systems: int) -> str:

@@ -67,18 +67,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class SeveralMeanings(ParameterError):
-    """A name of several metrics. definitions: of each of these, by the name that it has alone."""
+    """A name of several metrics. definitions: of each of these, by the name that it has alone.
+    hint: how to have another one, as the end of the message.
+    """
 
     def __init__(
-        self, name: str, definitions: Mapping[str, str], values: Mapping[str, str] | None = None
+        self,
+        name: str,
+        definitions: Mapping[str, str],
+        hint: str = "",
+        values: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.definitions = definitions
+        self.hint = hint
         meanings = "; ".join(
             f"{label} ({definition}){(values or {}).get(label, '')}"
             for label, definition in definitions.items()
         )
-        super().__init__(f"metrics: {name!r} has several meanings, choose one: {meanings}")
+        super().__init__(f"metrics: {name!r} has several meanings, choose one: {meanings}{hint}")
 
     def with_values(self, study_of: Callable[[tuple[str, ...]], Any]) -> "SeveralMeanings":
         """The same refusal with the value of each metric for each system, if they can be computed.
@@ -97,7 +104,7 @@ class SeveralMeanings(ParameterError):
             }
         except InputError:
             return self
-        return SeveralMeanings(self.name, self.definitions, values)
+        return SeveralMeanings(self.name, self.definitions, self.hint, values)
 
 
 # Text that stands for a value ---------------------------------------------------------------------

@@ -47,6 +47,8 @@ from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
+# what other libraries call an argument
+SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
 
 def option(kind: ParameterKind, text: str, default: Any = None, column: str = "") -> Any:
@@ -215,7 +217,7 @@ class Arrays:
             arguments[name].column: values for name, values in given.items() if name not in of_each
         }
         own = {
-            arguments[name].column: _by_system(name, values)
+            arguments[name].column: _by_system(name, values, given.get(next(iter(arguments)), ()))
             for name, values in given.items()
             if name in of_each
         }
@@ -227,8 +229,15 @@ class Arrays:
         return cls(shared | dict(more), own, positive)
 
 
-def _by_system(name: str, values: Any) -> Mapping[str | None, Any]:
-    return dict(named(name, values).items()) if isinstance(values, Mapping) else {None: values}
+def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
+    """System -> its values: of a dict, or of a frame whose columns are no classes of the labels."""
+    if isinstance(values, Mapping):
+        return dict(named(name, values).items())
+    columns = [*getattr(values, "columns", ())]
+    is_named = columns and all(isinstance(column, str) for column in columns)
+    if not is_named or getattr(label, "ndim", 1) > 1 or {*columns} & {str(one) for one in label}:
+        return {None: values}
+    return {column: values[column] for column in columns}
 
 
 def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callable[..., Made]]:
@@ -252,6 +261,11 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     def of(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
         def read(*data: Any, **arguments: Any) -> Made:
+            spelt = {name: SPELLINGS.get(name, name) for name in arguments}
+            if {*spelt.values()} <= {*signature.parameters} and len({*spelt.values()}) == len(
+                spelt
+            ):
+                arguments = {spelt[name]: value for name, value in arguments.items()}
             if unknown := next(
                 (name for name in arguments if name not in signature.parameters), None
             ):

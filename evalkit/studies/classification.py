@@ -6,7 +6,7 @@ blocks.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -15,6 +15,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters.reports import ClassificationParameters, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.matching import commands
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
 from evalkit.studies import binary, classes, labels, row_study
@@ -46,7 +47,7 @@ KINDS = {
 }
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the
     classes.
@@ -73,6 +74,8 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         unit=p.unit,
     )
     kind = KINDS[predicted.kind]
+    if predicted.decides and not p.metrics:
+        p = replace(p, metrics=binary.AT)
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
     if not predicted.fits(limits.reading):

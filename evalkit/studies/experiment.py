@@ -20,6 +20,8 @@ from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends, base
+from evalkit.reading.matching import proposal
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
@@ -410,8 +412,7 @@ def read(
     budget: backends.Budget,
 ) -> Experiment:
     """The study of a table of users."""
-    o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
-    check_metrics(data, o)
+    o = replace(o, metrics=metrics_of(data, o))
     with backends.needed(data, budget) as engine:
         table = users(data, o, shared.segments, shared.limits.held, engine)
     binary = {
@@ -433,15 +434,21 @@ def read(
     return study
 
 
-def check_metrics(data: list[InputPart], o: reports.InterleavingParameters) -> None:
-    """Raise ParameterError if no metrics of users are named, or one is of a column that is not
-    there.
+def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tuple[Any, ...]:
+    """The metrics of users that are named, or else what the columns of numbers measure.
+
+    Raises ParameterError if there is no such column, or a named one is not there.
     """
-    if not o.metrics:
+    if o.metrics:
+        study.check_columns(o.metrics, data)
+        return tuple(dict.fromkeys(o.metrics))
+    used = [name for name in (*o.segments, o.strata, o.before) if name]
+    metrics = proposal.users(SampledTable.of(data[0], o.columns, used=used)).metrics
+    if not metrics:
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )
-    study.check_columns(o.metrics, data)
+    return tuple(metrics)
 
 
 def _numbers(o: reports.InterleavingParameters) -> list[str]:

@@ -8,18 +8,20 @@ metric is computed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
+from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
-from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
-from evalkit.reading.inputs.unit_columns import UnitTable
+from evalkit.reading.matching import commands, proposal
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import columns as roles_of, sources
@@ -45,7 +47,7 @@ class Inspection:
         return [name for name in names if name not in used]
 
 
-@sources.naming_files
+@commands.advising
 def check_headers(p: reports.Parameters) -> None:
     """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that
     parameters name.
@@ -53,21 +55,106 @@ def check_headers(p: reports.Parameters) -> None:
     KINDS[type(p)](p, sources.headers)
 
 
-@sources.naming_files
+@commands.advising
 def inspect(p: reports.Parameters) -> Inspection:
     """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
 
 
-def parameter_of(p: reports.Parameters, columns: Sequence[str]) -> str:
-    """The parameter that takes a table with these columns: preds; for interleaving log or users.
+def parameter_of(p: reports.Parameters, part: InputPart) -> str:
+    """The parameter that takes a table: preds; for interleaving log or users.
 
     It is users if the table has arms and no teams, or if metrics of users are named.
     """
     if not isinstance(p, reports.InterleavingParameters):
         return "preds"
-    roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
-    return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
+    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolved()
+    has_arms = {"arm"} & {*p.columns, *named, *proposal.users(SampledTable.of(part, {})).columns}
+    is_log = "team" in {*p.columns, *named}
+    return "users" if p.metrics or (has_arms and not is_log) else "log"
+
+
+# The reports, those first whose input is the most special.
+BY_CLOSENESS = (*proposal.REPORTS, "significance")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a report reads files: the command, and what it makes of them, or why it refuses them.
+
+    choice: what the command must say because several columns fit equally.
+    """
+
+    report: str
+    command: str
+    inspection: Inspection | None
+    refusal: str = ""
+    choice: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """Files to be read as one input, with the parameters that were given.
+
+    parameters: as reports take them; text: as the command line takes them.
+    """
+
+    files: Sequence[str]
+    parameters: Mapping[str, Any]
+    text: Mapping[str, str]
+
+    @cached_property
+    def part(self) -> InputPart:
+        """The first part of the files."""
+        return sources.parts([*self.files])[0]
+
+    def reading(self, report: str, choice: Mapping[str, str]) -> Reading:
+        """How a report reads the files."""
+        kind = reports.REPORTS[report]
+        parameters = {**choice, **self.parameters}
+        known = {name: value for name, value in parameters.items() if name in kind.options()}
+        data = parameter_of(kind.of(known), self.part)
+        command = commands.command(report, data, self.files, {**choice, **self.text})
+        try:
+            if len(known) < len(parameters):
+                kind.of(parameters)
+            found = inspect(kind.of({data: [*self.files], **known}))
+        except InputError as error:
+            return Reading(report, command, None, str(error), choice)
+        return Reading(report, command, found, choice=choice)
+
+
+def readings(
+    files: Sequence[str],
+    names: Sequence[str],
+    parameters: Mapping[str, Any],
+    text: Mapping[str, str],
+) -> list[Reading]:
+    """How these reports read files: the closest first, those that refuse them last.
+
+    Where columns fit equally, there is a reading for each choice among them; a table of values per
+    unit is what remains.
+    """
+    inspected = Inspected(files, parameters, text)
+    proposed = [one for one in proposal.proposals(inspected.part) if one.report in names]
+    complete = [one.report for one in proposed if one.is_complete]
+    others = [name for name in BY_CLOSENESS if name in names and name not in complete]
+    found = [inspected.reading(name, {}) for name in [*complete, *others]]
+    for unclear in proposed[len(complete) :]:
+        found += [
+            inspected.reading(unclear.report, choice.parameters) for choice in unclear.choices
+        ]
+    chosen = [one for one in found if one.inspection or not one.choice]
+    return sorted(chosen, key=_order)
+
+
+def _order(reading: Reading) -> int:
+    """The place of a reading among others: read as it is, by a choice, as values, not at all."""
+    if reading.inspection is None:
+        return 3
+    if reading.report == "significance":
+        return 2
+    return 1 if reading.choice else 0
 
 
 def small(parts: Sequence[InputPart]) -> bool:
@@ -217,18 +304,12 @@ def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspect
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
+    metrics = experiment.metrics_of(parts, p)
     if not small(parts):
-        experiment.check_metrics(parts, p)
         return Inspection(what)
     if not p.metrics:
-        numbers = [
-            column.name
-            for column in unit_roles.FreeColumns.of(UnitTable.of(parts)).of_kind("numbers")
-            if not column.no_value
-        ]
-        what += f", which metrics= must name to compare: {', '.join(numbers)}"
-        p = replace(p, metrics=tuple(numbers))
-    experiment.check_metrics(parts, p)
+        what += f", of which metrics= names what to compare: {', '.join(metrics)}"
+        p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     return Inspection(
         what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user")

@@ -23,6 +23,7 @@ from evalkit.online.sessions import Sessions
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
+from evalkit.reading.matching import commands
 from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.table import Slice
@@ -380,7 +381,7 @@ class Online(Shown):
         )
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Online:
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system
     users prefer.

@@ -20,7 +20,7 @@ from evalkit.metrics.rows import Sums, both
 from evalkit.names import usual
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
-from evalkit.reading.inputs import unit_columns
+from evalkit.reading.matching import column_names
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import (
@@ -256,7 +256,7 @@ class Significance(shown.Shown, Study):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if unit_columns.key(self.unit_name) in usual("folds")["columns"]:
+        if column_names.key(self.unit_name) in usual("folds")["columns"]:
             return self.unit_name
         if self.unit is not None or self.data.id is None:
             return ""

@@ -21,9 +21,10 @@ from evalkit.names import usual
 from evalkit.numbers import unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import lists as listed, rows, unit_columns
+from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Ask, ListAccount, Runs
+from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
     Ceiling,
@@ -55,7 +56,7 @@ UNJUDGED = (
 )
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
@@ -245,7 +246,7 @@ class Ranking(Shown, Study):
         """True if the items of a query are those that a person chose, and none was judged as not
         relevant.
         """
-        noun = unit_noun(unit_columns.key(self.runs.columns.get("query", "")), "")
+        noun = unit_noun(column_names.key(self.runs.columns.get("query", "")), "")
         lowest = self.runs.measure(self.systems[0], LowestGrade()).numerator
         people = usual("interactions")["people"]
         return noun in people and float(np.nanmin(lowest, initial=np.inf)) > 0

@@ -26,6 +26,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.matching import commands
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
@@ -64,7 +65,7 @@ EQUAL = 60  # units of equal size, below which limits of a mean squared error ma
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 

@@ -33,7 +33,7 @@ from evalkit.studies.study import EVERY, Member, Settings, Study
 @dataclass(frozen=True, eq=False)
 class Account:
     """What was read: systems, columns by role, inputs, rows read, used and unmatched; columns that
-    were not read.
+    were not read. by_content: the cells of columns say their roles.
     """
 
     systems: tuple[str, ...]
@@ -43,6 +43,7 @@ class Account:
     used: int
     alone: int
     others: tuple[str, ...] = ()
+    by_content: bool = False
 
     def __len__(self) -> int:
         return self.used
@@ -62,7 +63,14 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
         "data": data,
     }
     account = Account(
-        rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others
+        rows.systems,
+        rows.columns,
+        rows.sources,
+        rows.read,
+        len(rows),
+        rows.alone,
+        rows.others,
+        rows.layout.by_content,
     )
     fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}
@@ -73,7 +81,10 @@ def of_blocks(
 ) -> dict[str, Any]:
     """What all studies of a table read by blocks share; rows: the rows that all systems have."""
     alone = t.rows - rows * len(t.systems) if t.paired else 0
-    account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
+    guessed = t.pieces[0].layout.by_content
+    account = Account(
+        t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others, guessed
+    )
     fields = {"settings": settings, "systems": t.systems, "attributes": {}, "p": p, "blocks": t}
     return fields | {"sources": account.sources, "account": account, "weighted": weighted}
 

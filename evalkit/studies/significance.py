@@ -21,10 +21,11 @@ from evalkit.metrics.draws import Draws
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
 from evalkit.parameters.reports import SUCH, TASKS, THESE
+from evalkit.reading.matching import commands
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.reductions.units import UnitValues
-from evalkit.reading.tables import logs, sources
+from evalkit.reading.tables import logs
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
@@ -39,7 +40,7 @@ LISTS = {name: ranking.SAMPLE[name] for name in ("preds", "qrels")}
 SAMPLE: dict[str, Any] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are
     statistically significant.

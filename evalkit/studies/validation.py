@@ -18,6 +18,7 @@ from evalkit.names import usual
 from evalkit.offline import fitting, splits
 from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
+from evalkit.reading.matching import commands
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.studies import resplits, study
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
@@ -34,7 +35,7 @@ METRICS = {
 }
 
 
-@sources.naming_files
+@commands.advising
 def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
     evaluation is sound.

@@ -6,16 +6,20 @@ columns all systems share (label, weight, attributes) and which each system has 
 forecast, probabilities). Rows that some system lacks are counted.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
+from evalkit.reading.matching.proposal import Proposal, rating
+from evalkit.reading.matching.samples import SampledTable, without_bookkeeping
 from evalkit.reading.tables import (
     columns as roles_of,
     duck,
@@ -83,7 +87,7 @@ ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
 NAMING = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
-SYSTEM = "system"  # the name of a single system that no column or file names
+PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,13 @@ class ColumnLayout:
 
     systems: those that have columns of their own, in a wide table; empty for a long one. within:
     shared roles within which an id is unique; an id may have a row in each of several folds.
+    by_content: the cells of columns, and not their names alone, say their roles.
     """
 
     columns: tuple[RoleColumn, ...]
     systems: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
+    by_content: bool = False
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -136,6 +142,17 @@ class ColumnLayout:
     def without(self, role: str) -> Self:
         """The layout without the columns of a role."""
         return replace(self, columns=tuple(c for c in self.columns if c.role != role))
+
+    @property
+    def only_system(self) -> str:
+        """What a single system is called that no column and no file names: its column."""
+        columns = {role: own[0].field.column for role, own in self.predictions.items()}
+        for role in ("score", "forecast", "predicted"):
+            if role in columns:
+                return columns[role]
+        first, *others = columns.values()
+        letters = takewhile(lambda same: len({*same}) == 1, zip(first, *others, strict=False))
+        return "".join(same[0] for same in letters).rstrip(" _-.(") or PROBABILITIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,12 +354,65 @@ class PredictionTable:
         """True if the rows surely fit into memory, without counting them."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
+    @property
+    def is_named(self) -> bool:
+        """True if the names of the columns alone say which are the predictions."""
+        mapping = self.mappings[self.parts[0]]
+        own = next(role.name for role in self.roles if role.own)
+        needed = [role.name for role in self.roles if role.required and not role.own]
+        predicted = own in mapping.columns or bool(self.wide(self.parts[0], own))
+        return bool(mapping.absent) or (predicted and {*needed} <= mapping.columns.keys())
+
+    @cached_property
+    def proposal(self) -> Proposal | None:
+        """How the first part is read by the cells of its columns; None if names alone say it, or if
+        no column or several could have a role.
+        """
+        if self.is_named:
+            return None
+        proposal = self.propose(self.sample)
+        return proposal if proposal.is_complete else None
+
+    @cached_property
+    def sample(self) -> SampledTable:
+        """The first rows of the first part."""
+        uses = [*self.attributes, *self.beside]
+        return SampledTable.of(self.parts[0], self.columns, self.systems, uses)
+
+    def propose(self, table: SampledTable) -> Proposal:
+        """The proposal of the report."""
+        return rating(table)
+
     @cached_property
     def layouts(self) -> list[ColumnLayout]:
         """The columns of each part by role. Raises one InputError for all that are missing or
         ambiguous.
         """
-        return layouts(self.parts, self.layout)
+        proposal = self.proposal
+        if proposal is None:
+            return layouts(self.parts, self.layout)
+        return layouts(self.parts, lambda part: self.proposed(part, proposal))
+
+    def proposed(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
+        """The columns of a part as the cells of the first one suggest."""
+        predictions = [
+            RoleColumn(role, self.field_of(role, column), i)
+            for i, columns in enumerate(proposal.predictions.values())
+            for role, column in columns.items()
+        ]
+        used = [column.field.column for column in predictions]
+        shared = {role: name for role, name in proposal.columns.items() if name not in used}
+        lacking = {*shared.values(), *used} - {*part.columns}
+        if lacking:
+            raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
+        systems = tuple(name for name in proposal.predictions if name is not None)
+        columns = (*self.shared(self.roles, shared), *predictions)
+        return ColumnLayout(columns, systems, by_content=True)
+
+    def field_of(self, role: str, column: str) -> Field:
+        """A column of predictions with the rules of its role; of classes each has a role."""
+        declared = {known.name: known for known in self.roles}.get(role)
+        return Field(column, NUMBER) if declared is None else declared.field(column)
 
     def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""
@@ -371,10 +441,10 @@ class PredictionTable:
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
     def wide(self, part: InputPart, role: str) -> dict[str, str]:
-        """System -> its column of a role, where each has one and none is that of all."""
-        if role in self.mappings[part].candidates:
-            return {}
-        return roles_of.wide(part.columns, f"{role}_", self.systems, part.name)
+        """System -> its column of a role, where each has one."""
+        return roles_of.wide(
+            without_bookkeeping(part.columns, self.systems), f"{role}_", self.systems, part.name
+        )
 
     def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
@@ -434,6 +504,8 @@ def role_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[Role
         if role.name in columns and not role.own
     ]
 
+
+DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of a file
 
 # Joining the systems ------------------------------------------------------------------------------
 
@@ -541,12 +613,26 @@ def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]
     if "system" in layout.fields:
         column = rows.coded("system")
         return [*column.names], column.code
-    stems = [stem(block.part) if len(rows.blocks) > 1 else SYSTEM for block in rows.blocks]
+    stems = system_names([block.part for block in rows.blocks], layout)
     names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
     return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])
 
 
+def system_names(parts: Sequence[InputPart], layout: ColumnLayout) -> list[str]:
+    """The system of each part of a table that names none: its column, or of several files their
+    names. Files without ids that differ by a date alone hold rows of one system.
+    """
+    if len(parts) == 1:
+        return [layout.only_system]
+    stems = [stem(part) for part in parts]
+    undated = [DATE.sub("", stem) for stem in stems]
+    if len({*undated}) == len({*stems}) or ("id" not in layout.fields and all(undated)):
+        return [name or stem for name, stem in zip(undated, stems, strict=True)]
+    return stems
+
+
 def stem(part: InputPart) -> str:
+    """The name of a part without its suffix."""
     return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 

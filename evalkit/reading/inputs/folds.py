@@ -17,7 +17,10 @@ from evalkit.limits import USUAL, Reading
 from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import aligned, outcomes, unit_columns
+from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.matching import column_names
+from evalkit.reading.matching.proposal import Predictions, validation
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import ColumnRule, Field, Precision, RoleColumn
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 SIDES = ("id", "group", "time", "fold")
 SHARED = ("system", "group", "time", "fold", "repeat", "label")  # roles of a row that all share
+NEEDED = ("label", "score", "fold")
 ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
@@ -278,22 +282,32 @@ def layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayou
     or ambiguous.
     """
     roles = ("system", "label", "score", *SIDES, "repeat")
-    columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(
-        ("label", "score", "fold")
-    )
+    mapping = roles_of.match(part.columns, roles, chosen, part.name)
+    predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
+    proposal = validation(SampledTable.of(part, chosen)) if mapping.lacking(NEEDED) else None
+    if proposal is not None and proposal.is_complete:
+        columns = dict(proposal.columns)
+        predictions = proposal.predictions
+    else:
+        columns = mapping.resolved(NEEDED)
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     is_paired = "system" in columns and "id" in columns
     fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
-    fields |= {role: Field(columns[role], rules.MEASURED) for role in ("label", "score")}
+    fields["label"] = Field(columns["label"], rules.MEASURED)
     shared = []
     if is_paired:
         shared.append(RoleColumn("id", Field(columns["id"])))
     elif "id" in columns:
         shared.append(RoleColumn(aligned.UNPAIRED_ID, fields["id"]))
     shared += [RoleColumn(role, fields[role]) for role in SHARED if role in columns]
+    scores = [
+        RoleColumn("score", Field(own["score"], rules.MEASURED), i)
+        for i, own in enumerate(predictions.values())
+    ]
+    systems = tuple(name for name in predictions if name is not None)
     within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
-    return aligned.ColumnLayout((*shared, RoleColumn("score", fields["score"], 0)), within=within)
+    return aligned.ColumnLayout((*shared, *scores), systems, within)
 
 
 def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
@@ -301,7 +315,7 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
     the repeats.
     """
     names = [
-        name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]
+        name for name in part.columns if column_names.key(name) in column_names.USES["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
@@ -352,7 +366,7 @@ def set_of(name: str) -> str:
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
     """
-    return unit_columns.SETS.get("".join(filter(str.isalnum, name.lower())), "")
+    return column_names.SETS.get("".join(filter(str.isalnum, name.lower())), "")
 
 
 def _without_development(e: Examples) -> Examples:

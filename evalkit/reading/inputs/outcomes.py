@@ -20,13 +20,16 @@ from evalkit.metrics.rows import By, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs import aligned, unit_columns
+from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import (
     NONE,
     Aligned,
     ColumnLayout,
     PredictionTable,
 )
+from evalkit.reading.matching import column_names
+from evalkit.reading.matching.proposal import Proposal, classification
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -45,13 +48,13 @@ ROLES = (
 )
 NAMES = tuple(role.name for role in ROLES)
 DECISIONS = usual("decisions")["columns"]
-BINARY = tuple(role for role in ROLES if role.name != "predicted")
 # Pairs of labels of which everybody knows the positive one.
 FREE = {
     frozenset(("0", "1")): "1",
     frozenset(("-1", "1")): "1",
     frozenset(("false", "true")): "true",
 }
+BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
 
 # What rows are, and what systems say of them ------------------------------------------------------
@@ -115,9 +118,10 @@ class Outcomes:
         """The column of a class; nothing if a system has but one."""
         if self.kind != "multi-class":
             return ""
-        roles = (role for role in self.rows.own[system] if role.startswith("p "))
         return next(
-            f"p_{role[2:]}" for role in roles if canonical(role[2:]) == self.names[place[0]]
+            column.field.column
+            for column in self.rows.layout.columns
+            if column.role.startswith("p ") and canonical(column.role[2:]) == self.names[place[0]]
         )
 
     @property
@@ -185,6 +189,8 @@ class Predicted(PredictionTable):
         """The kind of outcomes in the columns: binary, multi-class or multi-label."""
         if self.asked is not None:
             return self.asked
+        if self.proposal is not None:
+            return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolved()
         scores = _scores(part)
@@ -194,6 +200,41 @@ class Predicted(PredictionTable):
         if "score" in roles or self.wide(part, "score"):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
+
+    @property
+    def is_named(self) -> bool:
+        part = self.parts[0]
+        mapping = self.mappings[part]
+        scores = _scores(part)
+        if self.asked == "multi-label" or {f"y_{name[2:]}" for name in scores} & {*part.columns}:
+            return True
+        if len(scores) > 1 and self.asked != "binary":
+            return bool(mapping.absent) or "label" in mapping.columns
+        return super().is_named or "predicted" in self.columns
+
+    def propose(self, table: SampledTable) -> Proposal:
+        proposal = classification(table, self.asked)
+        if self.asked in (None, proposal.kind):
+            return proposal
+        return replace(proposal, lacking=[*proposal.lacking, "kind"])
+
+    @property
+    def positive_label(self) -> str | None:
+        """The positive label: as the user names it, or that of the class whose column is the
+        score.
+        """
+        if self.positive is None and self.proposal is not None:
+            return self.proposal.positive
+        return self.positive
+
+    @property
+    def decides(self) -> bool:
+        """True if the scores of two classes are decisions, 0 and 1, and nothing else."""
+        if self.proposal is None or self.kind != "binary":
+            return False
+        columns = {column.name: column for column in self.sample.columns}
+        predictions = [own["score"] for own in self.proposal.predictions.values()]
+        return all(columns[name].labels <= {"0", "1"} for name in predictions)
 
     def layout(self, part: parts.InputPart) -> ColumnLayout:
         if self.kind == "binary":
@@ -243,23 +284,23 @@ class Predicted(PredictionTable):
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
         rows = aligned.read(self.parts, decided, self.systems, self.unit)
-        return _binary(rows, self.positive, first, self.columns.get("predicted"))
+        return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
 
 def decisions_beside(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
     """The columns without another role that are named as decisions: of the system, or of the only
     one.
     """
-    names = {f"{name}_{unit_columns.key(system)}" for name in DECISIONS}
+    names = {f"{name}_{column_names.key(system)}" for name in DECISIONS}
     if len(layout.systems) < 2:
         names |= {*DECISIONS}
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and unit_columns.key(name) in names]
+    return [name for name in columns if name not in used and column_names.key(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns whose name says that they hold decisions."""
-    return tuple(name for name in columns if unit_columns.key(name) in DECISIONS)
+    return tuple(name for name in columns if column_names.key(name) in DECISIONS)
 
 
 def check_positive(positive: str | None, kind: str) -> None:

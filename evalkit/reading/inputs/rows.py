@@ -12,6 +12,8 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN, attributes
+from evalkit.reading.matching.proposal import Proposal, ranking
+from evalkit.reading.matching.samples import SampledTable, without_bookkeeping
 from evalkit.reading.tables import (
     columns as roles_of,
     formats,
@@ -245,8 +247,16 @@ class RankingInput:
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
         mapping = self._mapping(part)
-        wide = _wide(part, mapping.columns, self.options.systems)
-        columns = self._resolved(part, mapping, [] if wide else [ORDER])
+        proposal = self._proposal(part, mapping)
+        if proposal is None:
+            wide = _wide(part, mapping.columns, self.options.systems)
+            columns = self._resolved(part, mapping, [] if wide else [ORDER])
+        else:
+            several = {str(system): own for system, own in proposal.predictions.items() if system}
+            wide = {system: own["score"] for system, own in several.items()}
+            columns = {**proposal.columns, **proposal.predictions.get(None, {})}
+        if part.unnamed and len(self.run) == 1 and not wide:
+            name = columns.get("score") or columns["rank"]
         _refuse_attributes(part, columns, self.beside)
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
         named = list(LISTED)
@@ -261,6 +271,18 @@ class RankingInput:
         if self.queries is None:
             fields |= self.options.attribute_fields
         return ListPart(RUN, part, fields, scores, name)
+
+    def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
+        """How a run is read by the cells of its columns; None if names alone say it, or if no
+        column or several could have a role.
+        """
+        known = mapping.columns.keys()
+        is_ordered = known & {*ORDER} or _wide(part, mapping.columns, self.options.systems)
+        if part.layout or mapping.absent or (is_ordered and {*LISTED, *self.grade} <= known):
+            return None
+        table = SampledTable.of(part, self.options.columns, self.options.systems, self.beside)
+        proposal = ranking(table, graded=self.graded)
+        return proposal if proposal.is_complete else None
 
     def _mapping(self, part: InputPart) -> RoleMapping:
         """The columns by role; a column may be the query and the unit or a segment at once."""
@@ -343,7 +365,8 @@ def _wide(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> 
     named = bool(systems) and {*systems} <= {*part.columns}
     if "score" in roles and ("system" in roles or not named):
         return {}
-    return roles_of.wide(part.columns, "score_", systems, part.name)
+    names = without_bookkeeping(part.columns, systems)
+    return roles_of.wide(names, "score_", systems, part.name)
 
 
 def _one_way(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:

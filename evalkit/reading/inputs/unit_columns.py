@@ -9,7 +9,6 @@ column.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatch
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,8 +16,8 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
-from evalkit.names import usual
 from evalkit.reading.engines import backends, base
+from evalkit.reading.matching.column_names import NAMES, is_like, key, uses_of
 from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Selection, Source
@@ -27,12 +26,7 @@ from evalkit.reading.tables.rules import at
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NAMES = roles_of.facts("unit_names")
-# the usual names for each use of a column, the least ambiguous first
-USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
-PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 CELLS: Mapping[str, Sequence[str]] = NAMES["cells"]
-SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -44,50 +38,12 @@ LOOKS = (
     rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} "
     rf"*%?|[(\[][^()]*[)\]])* *$"
 )
-_ID = re.compile(
-    r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"
-)
 _REPEATS = frozenset(("draw", "split"))
 _NO_VALUE = _REPEATS | {"id", "place", "time_or_weight", "unit"}
 _METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 
 
-# What a name says ---------------------------------------------------------------------------------
-
-
-def key(name: str) -> str:
-    """A name in the form in which names are compared.
-
-    >>> key(" Question ID"), key("questionId")
-    ('question_id', 'question_id')
-    """
-    lower = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
-    return lower if lower.startswith(("unnamed", "column")) else re.sub(r"[ _-]+", "_", lower)
-
-
-def uses_of(name: str) -> frozenset[str]:
-    """All uses that a name suggests: the unit or its `id`, a system, a value, something aside.
-
-    >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
-    [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
-    """
-    plain = key(name)
-    uses = {use for use, names in USES.items() if plain in names}
-    uses |= {use for use, patterns in PATTERNS.items() if is_like(name, patterns)}
-    if _ID.fullmatch(plain):
-        uses.add("id")
-    return frozenset(uses)
-
-
-def is_like(name: str, patterns: Sequence[str]) -> bool:
-    """True if a name fits a pattern, in which a * stands for any text.
-
-    >>> is_like("zip code", ["zip_*"]), is_like("grid", ["*_id"])
-    (True, False)
-    """
-    plain = name.strip().lower()
-    forms = (plain, re.sub(r"[ _./-]+", "_", plain))
-    return any(fnmatch(form, pattern) for form in forms for pattern in patterns)
+# What a name measures -----------------------------------------------------------------------------
 
 
 def measure_of(name: str) -> str:

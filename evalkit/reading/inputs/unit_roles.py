@@ -16,11 +16,14 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
     NAMES,
-    USES,
     UnitColumn,
     UnitTable,
     refuse_bookkeeping,
 )
+from evalkit.reading.matching.column_names import USES
+from evalkit.reading.matching.commands import of_part
+from evalkit.reading.matching.proposal import classification, rating
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
@@ -470,6 +473,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     free: the columns but those of units.
     """
     where = columns.table.name
+    refuse_answers(columns.table.parts[0])
     if free.totals:
         for label in [column for column in columns.of_kind("text") if column.distinct][:1]:
             refuse_counts(free, label)
@@ -479,6 +483,26 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
         if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
             raise refused(where, "leaderboard", column=column.name)
     refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
+
+
+def refuse_answers(part: InputPart) -> None:
+    """Raise InputError for predictions beside what they predict: an answer is no value of a system,
+    and its predictions are no values per unit.
+    """
+    table = SampledTable.of(part, {})
+    for propose in (classification, rating):
+        found = propose(table)
+        if found.is_complete:
+            answer = found.columns.get("label") or found.columns["actual"]
+            names = [name for own in found.predictions.values() for name in own.values()]
+            raise refused(
+                part.name,
+                "answers",
+                answer=answer,
+                predictions=roles_of.listed(map(repr, names), 5),
+                way=of_part(part, found.report, {}),
+                systems=written(names),
+            )
 
 
 def refuse_files(roles: UnitRoles, largest: int) -> None:

@@ -366,9 +366,9 @@ def pieces_of(
     engine: Engine, parts: Sequence[InputPart], layouts: Sequence[aligned.ColumnLayout]
 ) -> list[TablePart]:
     """The parts, with the selection that the engine reads of each."""
-    pieces, several = [], len(parts) > 1
-    for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
-        name = aligned.stem(part) if several else aligned.SYSTEM
+    pieces = []
+    names = [""] * len(parts) if layouts[0].systems else aligned.system_names(parts, layouts[0])
+    for i, (part, layout, name) in enumerate(zip(parts, layouts, names, strict=True)):
         pieces.append(
             TablePart(
                 part,

@@ -229,7 +229,8 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     ends = {name: found.ends(name, "score") for name in t.systems}
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
     outcomes.refuse_confidence(sure, t.others, found.where)
-    positive, negative = outcomes.two_labels(_labels(found), predicted.positive, found.where)
+    labels = _labels(found)
+    positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
     hits = sorted(
         {row["label"] for _, row in found.requested if label.plain(row["label"]) == positive}
     )

@@ -15,8 +15,9 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, SignificanceParameters
 from evalkit.reading.engines import backends, base
-from evalkit.reading.inputs.unit_columns import NAMES, UnitTable, uses_of
+from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
+from evalkit.reading.matching.column_names import NAMES, uses_of
 from evalkit.reading.reductions import unit_readers, units
 from evalkit.reading.reductions.unit_readers import COUNTED, Trials
 from evalkit.reading.reductions.units import VALUE, UnitValues

@@ -97,6 +97,14 @@ def refuse_data(names: Iterable[str], where: str) -> None:
         raise refused(where, "data_first", no_header=NO_HEADER, names=listed(map(repr, names)))
 
 
+class MissingColumn(InputError):
+    """A role without a column, or with several possible ones. problem: the error without advice."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}{advice}")
+        self.problem = problem
+
+
 class Why(StrEnum):
     """What a column has its role by, the surest first."""
 
@@ -182,8 +190,8 @@ class RoleMapping:
         reasons += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
         chosen = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
-            advice = f"say which: columns={written(chosen)!r}"
-            return InputError(f"{self.where}: {'; '.join(reasons)}; {advice}")
+            advice = f"; say which: columns={written(chosen)!r}"
+            return MissingColumn(f"{self.where}: {'; '.join(reasons)}", advice)
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
         reasons.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
         chosen |= {role: _near(role, self.names) for role, *_ in lacking}
@@ -191,7 +199,7 @@ class RoleMapping:
         first = [choice[0] for choice in lacking]
         if per_system in first:
             hint += self._for_each_system(per_system, first)
-        return InputError(f"{self.where}: {'; '.join(reasons)}{hint}")
+        return MissingColumn(f"{self.where}: {'; '.join(reasons)}", hint)
 
     def _for_each_system(self, role: str, lacking: Sequence[str]) -> str:
         """The advice to name a column per system, if more columns than are needed have no role."""
@@ -330,11 +338,17 @@ def one_way(
         raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
 
 
+def unlike(where: str, first: str, lacking: Sequence[str]) -> InputError:
+    """The error for a part that lacks columns of the first one."""
+    names = listed(map(repr, lacking))
+    return InputError(f"{where}: must have the columns of {first}, it lacks {names}")
+
+
 def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
     """The error for roles without a column.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
-    InputError("a.csv: no column for the label (...) and for the fold (fold); ...,fold=NAME'")
+    MissingColumn("a.csv: no column for the label (...) and for the fold (fold); ...,fold=NAME'")
     """
     return RoleMapping({}, {}, names, where)._error([(role,) for role in lacking], {})
 

@@ -25,6 +25,7 @@ Frames = Mapping[
     str, Any
 ]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
+HEAD = 2_000  # rows by whose cells columns are recognised
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,17 @@ class InputPart(ABC):
         with explained(chosen):
             table = duck.sql(chosen.query, self.name, **chosen.frames)
         return {role: table[role].combine_chunks() for role in table.column_names}
+
+    @cached_property
+    def head(self) -> Mapping[str, list[str | None]]:
+        """The cells of the first rows by column, as text; empty for TREC files, and for what
+        another engine reads.
+        """
+        if self.layout is not None or self.dialect is not DUCKDB:
+            return {}
+        chosen = self.select({f"column {name}": name for name in self.columns}, {})
+        rows = duck.sql(f"SELECT * FROM ({chosen.query}) LIMIT {HEAD}", self.name, **chosen.frames)
+        return {name: rows[f"column {name}"].to_pylist() for name in self.columns}
 
     def select(
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"

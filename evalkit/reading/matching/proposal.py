@@ -1,0 +1,497 @@
+"""Proposals: how a report could read the columns of a part, from their names and first cells.
+
+One proposal serves the reader of the report, `evalkit inspect` and the refusals. Names that a
+report declares decide first, then usual names whose cells fit, then the only column that can have
+a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import ParameterError
+from evalkit.names import control_of
+from evalkit.parameters.kinds import written
+from evalkit.reading.matching.samples import (
+    ANSWERS,
+    WORDS,
+    ColumnSample,
+    SampledTable,
+    differing,
+    plain,
+)
+from evalkit.reading.tables.parts import InputPart
+
+POSITIVE = ("1", "true", "yes")  # of two classes with a column each
+TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
+CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
+MOST_GUESSES = 3
+MOST_GRADES = 4  # the highest of the grades that are recognised without a name
+Predictions = Mapping[str | None, Mapping[str, str]]
+
+
+class Choice(NamedTuple):
+    """What a command says of the columns. columns: role -> column."""
+
+    columns: Mapping[str, str] = {}
+    systems: Sequence[str] = ()
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters as the command line takes them."""
+        named: dict[str, Mapping[str, str] | Sequence[str]] = {
+            "columns": self.columns,
+            "systems": self.systems,
+        }
+        return {name: written(value) for name, value in named.items() if value}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How a report could read a part.
+
+    columns: role -> column. predictions: system -> role -> its column; a single system has no name.
+    unclear: role -> the columns that fit equally well. lacking: the roles for which no column fits.
+    kind: of the outcomes, for classes. positive: the class whose column is the score. metrics:
+    columns of what users did, the deciding one first.
+    """
+
+    report: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    predictions: Predictions = field(default_factory=dict)
+    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lacking: Sequence[str] = ()
+    kind: str = ""
+    positive: str | None = None
+    metrics: Sequence[str] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every role that the report needs has one column."""
+        return not self.unclear and not self.lacking
+
+    @property
+    def doubt(self) -> str:
+        """Which columns fit equally well, as a refusal says it; "" if none do."""
+        return "; ".join(
+            f"columns {' and '.join(map(repr, columns))} could both be the {role}"
+            for role, columns in self.unclear.items()
+            if len(columns) > 1 and role != "systems"
+        )
+
+    @property
+    def choices(self) -> list[Choice]:
+        """What a command must say, for each command that reads the part: nothing if nothing is
+        unclear, else one of the columns that fit; none if a role lacks a column.
+        """
+        if self.lacking:
+            return []
+        if "systems" in self.unclear:
+            return [Choice(systems=self.unclear["systems"])]
+        first = {role: columns[0] for role, columns in self.unclear.items()}
+        role = next(iter(first), "")
+        return [Choice({**first, role: column}) for column in self.unclear.get(role, ())] or [
+            Choice()
+        ]
+
+
+@dataclass
+class Roles:
+    """The roles of a table while they are found one after the other. table: the columns without
+    column.
+    """
+
+    table: SampledTable
+    columns: dict[str, str] = field(default_factory=dict)
+    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
+
+    def take(
+        self,
+        role: str,
+        candidates: Sequence[ColumnSample],
+        guesses: Sequence[ColumnSample] = (),
+    ) -> ColumnSample | None:
+        """Give a role to the only candidate; note where there is none, or are several. guesses:
+        columns that the user may have meant if there is no candidate.
+        """
+        if len(candidates) == 1:
+            self.columns[role] = candidates[0].name
+            self.table = self.table.without(candidates)
+            return candidates[0]
+        if possible := [*candidates] or [*guesses][:MOST_GUESSES]:
+            self.unclear[role] = [column.name for column in possible]
+        else:
+            self.lacking.append(role)
+        return None
+
+    def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
+        """Give a role that no report needs to the only candidate, or note that several fit."""
+        if candidates:
+            self.take(role, candidates)
+
+    def take_shared(self) -> None:
+        """The columns that name rows and their systems, and weigh the rows."""
+        self.take_if_any("system", self.table.named("system"))
+        names_systems = "system" in self.columns or "id" in self.table.chosen
+        self.take_if_any(
+            "id",
+            [column for column in self.table.exact("id") if column.is_distinct or names_systems],
+        )
+        self.take_if_any("weight", self.table.named("weight"))
+
+    def proposal(self, report: str, predictions: Predictions, kind: str = "") -> Proposal:
+        """The roles as a proposal."""
+        chosen = chosen_systems(predictions, self.table.systems, self.table.part.name)
+        return Proposal(report, self.columns, chosen, self.unclear, self.lacking, kind)
+
+
+def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str) -> Predictions:
+    """The predictions of the systems that the user names; ParameterError if there is none of a
+    name.
+    """
+    if not systems or None in predictions or not predictions:
+        return predictions
+    unknown = [name for name in systems if name not in predictions]
+    if unknown:
+        names = written([*map(str, predictions)])
+        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {names}")
+    return {name: predictions[name] for name in systems}
+
+
+# Answers ------------------------------------------------------------------------------------------
+
+
+def completed(table: SampledTable) -> list[ColumnSample]:
+    """The columns whose name another one completes to that of a prediction, such as churn beside
+    churn_probability.
+    """
+    return [
+        column
+        for column in table.columns
+        if not column.says_prediction and any(map(column.is_completed_by, table.columns))
+    ]
+
+
+def label_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold labels: by name, else by what others predict."""
+    candidates = [
+        column for column in table.columns if column.holds_labels and not column.is_bookkeeping
+    ]
+    if by_name := table.named("label"):
+        return by_name
+    if by_completion := [column for column in completed(table) if column in candidates]:
+        return by_completion
+    if len(decisions := table.named("predicted")) == 1:
+        others = [column for column in candidates if column is not decisions[0]]
+        same = [column for column in others if column.labels == decisions[0].labels]
+        if same:
+            return same
+    if scored := [column for column in candidates if class_columns(table, column)]:
+        return scored
+    if any(column.says_prediction and column.is_share for column in table.numeric):
+        return [column for column in candidates if column.is_flag]
+    return []
+
+
+def label_guesses(table: SampledTable) -> list[ColumnSample]:
+    """The columns that could hold labels beside a score, if nothing says that one does."""
+    if not table.named("score"):
+        return []
+    return [column for column in table.columns if column.is_flag and not column.is_bookkeeping]
+
+
+def actual_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold actual values: by name, else by the only forecast."""
+    if by_name := table.named("actual"):
+        return by_name
+    if by_completion := [column for column in completed(table) if column.numbers is not None]:
+        return by_completion
+    if len(forecasts := table.named("forecast")) == 1:
+        others = [column for column in table.numeric if column is not forecasts[0]]
+        return [column for column in others if is_forecast(column, forecasts[0])]
+    return []
+
+
+# Predictions --------------------------------------------------------------------------------------
+
+
+def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
+    """Class -> its column of probabilities, which share a beginning and an end and sum to 1; empty
+    without them.
+    """
+    others = {column.name.lower(): column for column in table.columns if column is not label}
+    classes = sorted(label.labels)
+    if len(classes) < 2:
+        return {}
+    first = classes[0].lower()
+    for name in others:
+        before, found, after = name.partition(first)
+        names = {text: f"{before}{text.lower()}{after}" for text in classes}
+        columns = [others[column] for column in names.values() if column in others]
+        if found and len(columns) == len(classes) and sum_to_one(columns):
+            return {text: others[column].name for text, column in names.items()}
+    return {}
+
+
+def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
+    """True if numbers of 0 to 1 sum to 1 in almost every row."""
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    if len(numbers) < len(columns) or any(column.finite.min() < 0 for column in columns):
+        return False
+    return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
+
+
+def are_distinct(*columns: ColumnSample) -> bool:
+    """True if no two rows have the same cells in all of these columns."""
+    rows = [*zip(*(column.cells for column in columns), strict=True)]
+    return len({*rows}) == len(rows)
+
+
+def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
+    """True if the middle of a column of numbers lies within the range of the actual ones."""
+    if not (len(actual.finite) and len(column.finite)):
+        return False
+    return bool(actual.finite.min() <= np.median(column.finite) <= actual.finite.max())
+
+
+def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
+    """True if numbers near the actual ones are correlated with them, or constant with the name of a
+    prediction.
+    """
+    if actual.numbers is None or column.numbers is None or not is_near(actual, column):
+        return False
+    pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
+    first, second = actual.numbers[pairs], column.numbers[pairs]
+    if len(first) < 2 or first.std() == 0 or second.std() == 0:
+        return column.says_prediction
+    return bool(np.corrcoef(first, second)[0, 1] >= CORRELATED)
+
+
+def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
+    """System -> column of the columns whose names begin, or end, with the same word of a
+    prediction; empty unless there are two.
+    """
+    for place in (0, -1):
+        groups: dict[str, list[str]] = {}
+        for column in columns:
+            words = column.plain.split("_")
+            if len(words) > 1 and words[place] in WORDS:
+                groups.setdefault(words[place], []).append(column.name)
+        for names in groups.values():
+            systems = differing(names)
+            if len(names) > 1 and len({*systems}) == len(names):
+                return dict(zip(systems, names, strict=True))
+    return {}
+
+
+def predictions_of(
+    roles: Roles, role: str, fitting: Sequence[ColumnSample], *, answer_is_named: bool
+) -> Predictions:
+    """The predictions of the systems that names tell apart, or of column.
+
+    fitting: columns that may be predictions by their cells; all of them are where the answer is
+    named and no name says prediction.
+    """
+    table = roles.table
+    if role in table.chosen:
+        return {None: {role: table.chosen[role]}}
+    if table.systems and {*table.systems} <= {column.name for column in table.columns}:
+        return {name: {role: name} for name in table.systems}
+    named = [
+        column for column in table.named(role) if column in fitting or not column.is_bookkeeping
+    ]
+    worded = [column for column in table.numeric if column.says_prediction]
+    one_a_row = "system" in roles.columns
+    if not one_a_row and (systems := by_affix(worded)):
+        return {name: {role: column} for name, column in systems.items()}
+    candidates = named or [column for column in worded if column in fitting] or worded
+    if not candidates and answer_is_named:
+        candidates = [*fitting]
+        if len(candidates) > 1 and not one_a_row:
+            names = [column.name for column in candidates]
+            return {
+                system: {role: name} for system, name in zip(differing(names), names, strict=True)
+            }
+    column = roles.take(role, candidates, fitting)
+    return {} if column is None else {None: {role: column.name}}
+
+
+# Reports ------------------------------------------------------------------------------------------
+
+
+def classification(table: SampledTable, kind: str | None = None) -> Proposal:
+    """The labels, and scores, probabilities of classes, or predicted classes. kind: as the user
+    wants it.
+    """
+    roles = Roles(table)
+    roles.take_shared()
+    answer_is_named = bool(roles.table.named("label"))
+    label = roles.take("label", label_candidates(roles.table), label_guesses(roles.table))
+    if label is None:
+        return roles.proposal("classification", {})
+    decisions = decision_candidates(roles.table, label)
+    classes = class_columns(roles.table, label)
+    positive = [column for column in classes if column.lower() in POSITIVE]
+    if len(classes) == 2 and positive and kind != "multi-class":
+        scores: Predictions = {None: {"score": classes[positive[0]]}}
+        return replace(roles.proposal("classification", scores, "binary"), positive=positive[0])
+    if classes:
+        columns = {f"p {name}": column for name, column in classes.items()}
+        if len(decisions) == 1:
+            columns = {"predicted": decisions[0].name, **columns}
+        return roles.proposal("classification", {None: columns}, "multi-class")
+    roles.table = roles.table.without(decisions)
+    shares = [column for column in roles.table.numeric if column.is_share]
+    # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
+    probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
+    if decisions and not probabilities:
+        return decided(roles, label, decisions)
+    predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
+    return roles.proposal("classification", predictions, "binary")
+
+
+def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
+    """The columns that hold predicted classes: labels, under the name of a prediction."""
+    named = table.named("predicted")
+    candidates = [column for column in table.columns if column in named or column.says_prediction]
+    return [column for column in candidates if column.labels and column.labels <= label.labels]
+
+
+def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]) -> Proposal:
+    """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
+    is_flag = label.labels <= {"0", "1"}
+    role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
+    systems = by_affix(decisions)
+    if systems:
+        return roles.proposal(
+            "classification", {name: {role: column} for name, column in systems.items()}, kind
+        )
+    column = roles.take(role, decisions)
+    predictions: Predictions = {} if column is None else {None: {role: column.name}}
+    return roles.proposal("classification", predictions, kind)
+
+
+def rating(table: SampledTable) -> Proposal:
+    """The actual values and the forecasts."""
+    roles = Roles(table)
+    roles.take_shared()
+    answer_is_named = bool(roles.table.named("actual"))
+    actual = roles.take("actual", actual_candidates(roles.table))
+    if actual is None:
+        return roles.proposal("rating", {})
+    if actual.labels <= {"0", "1"}:
+        roles.lacking.append("actual")  # two classes are no numbers to forecast
+    near = [column for column in roles.table.numeric if is_near(actual, column)]
+    fitting = [column for column in near if is_forecast(actual, column)]
+    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
+    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
+    is_guess = {column.name for column in fitting} == columns and not any(
+        column.says_prediction for column in fitting
+    )
+    if is_guess and len(near) > len(fitting) and not roles.table.systems:
+        roles.unclear["systems"] = [column.name for column in fitting]
+    return roles.proposal("rating", predictions)
+
+
+def validation(table: SampledTable) -> Proposal:
+    """The label or the actual values, the scores and the folds."""
+    roles = Roles(table)
+    roles.take("fold", roles.table.named("fold"))
+    for role in ("group", "time", "repeat"):
+        roles.take_if_any(role, roles.table.exact(role))
+    chosen = dict(table.chosen)
+    if "label" in chosen:
+        chosen["actual"] = chosen["label"]
+    rest = replace(roles.table, chosen=chosen)
+    outcomes = classification(rest)
+    predictions = outcomes.predictions
+    if not (outcomes.is_complete and outcomes.kind == "binary"):
+        outcomes = rating(rest)
+        forecasts = outcomes.predictions.items()
+        predictions = {name: {"score": columns["forecast"]} for name, columns in forecasts}
+    columns = {**roles.columns, **outcomes.columns}
+    if "actual" in columns:
+        columns["label"] = columns.pop("actual")
+    for role in ("weight", "forecast"):
+        columns.pop(role, None)
+    return Proposal(
+        "validation",
+        columns,
+        predictions,
+        {**roles.unclear, **outcomes.unclear},
+        [*roles.lacking, *outcomes.lacking],
+    )
+
+
+def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
+    """Queries and their items with grades, ordered by the scores of systems or by a rank. graded:
+    the table holds the judgements too.
+    """
+    roles = Roles(table)
+    systems = roles.table.named("system")
+    query = roles.take("query", roles.table.named("query"))
+    item = roles.take("item", roles.table.named("item"))
+    if query is None or item is None:
+        return roles.proposal("ranking", {})
+    if not are_distinct(query, item):
+        systems = systems or [
+            column for column in roles.table.texts if are_distinct(column, query, item)
+        ]
+    roles.take_if_any("system", systems)
+    rank = roles.table.named("rank")
+    if graded:
+        grades = roles.table.named("grade")
+        rest = [column for column in roles.table.numeric if column not in rank]
+        low = [column for column in rest if column.is_whole and column.finite.min() >= 0]
+        roles.take(
+            "grade", grades or [column for column in low if column.finite.max() <= MOST_GRADES]
+        )
+    roles.table = roles.table.without(rank)
+    scores = [] if rank else roles.table.numeric
+    predictions = predictions_of(roles, "score", scores, answer_is_named=True)
+    if not predictions and "score" in roles.lacking and len(rank) == 1:
+        roles.lacking.remove("score")
+        predictions = {None: {"rank": rank[0].name}}
+    return roles.proposal("ranking", predictions)
+
+
+def users(table: SampledTable) -> Proposal:
+    """The users of an A/B test and their arms; what they did is no answer to a prediction."""
+    roles = Roles(table)
+    arm = roles.take("arm", roles.table.named("arm"))
+    roles.take_if_any("user", roles.table.named("user"))
+    is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
+    if not is_test or any(column.plain in ANSWERS for column in table.columns):
+        roles.lacking.append("users")
+    numbers = [column for column in roles.table.columns if column.measures_users]
+    flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
+    names = [*flags[:1], *(column.name for column in numbers)]
+    return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
+
+
+# The closest report first: where people, items or folds are named, the outcomes are theirs.
+REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
+    "interleaving": users,
+    "ranking": ranking,
+    "validation": validation,
+    "classification": classification,
+    "rating": rating,
+}
+
+
+def proposals(part: InputPart) -> list[Proposal]:
+    """The proposals of all reports that could read a part, the closest first; those with something
+    unclear last.
+    """
+    table = SampledTable.of(part, {})
+    found = [propose(table) for propose in REPORTS.values()]
+    complete = [proposal for proposal in found if proposal.is_complete]
+    ratings = [proposal.columns["actual"] for proposal in complete if proposal.report == "rating"]
+    if any(plain(name) in RATINGS for name in ratings) and not table.named("rank"):
+        complete.sort(key=lambda proposal: proposal.report == "ranking")
+    unclear = [proposal for proposal in found if not proposal.is_complete and not proposal.lacking]
+    return [*complete, *unclear]
