@@ -5,22 +5,28 @@ first try and by the command that `evalkit inspect` prints first, and none is a 
 import json
 import shlex
 
-import pandas as pd
 import pytest
 from command_runs import evalkit
 from examples import first_try
 
 import evalkit as ek
-from evalkit.arrays import InputError
 
 EXAMPLES = {
     example.name: example for group in first_try.MAKERS for example in first_try.made(group)
 }
 # by the command on every change: two of each report
-BY_DAY = (
-    "churn prob_of_classes user_item_clicked quepid prophet statsforecast_intervals datasets_wide "
-    "promptfoo ab_group folds"
-).split()
+BY_DAY = [
+    "churn",
+    "prob_of_classes",
+    "user_item_clicked",
+    "quepid",
+    "prophet",
+    "statsforecast_intervals",
+    "datasets_wide",
+    "promptfoo",
+    "ab_group",
+    "folds",
+]
 REFERENCES = {"majority", "median"}  # systems that a report adds itself
 
 

@@ -43,9 +43,7 @@ def table():
 
 def same(a, b):
     assert np.array_equal(a.query, b.query)
-    assert np.array_equal(
-        a.rankings["score"].retrieved.grade, b.rankings["score"].retrieved.grade
-    )
+    assert np.array_equal(a.rankings["score"].retrieved.grade, b.rankings["score"].retrieved.grade)
 
 
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
