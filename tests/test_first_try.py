@@ -15,7 +15,7 @@ EXAMPLES = {
     example.name: example for group in first_try.MAKERS for example in first_try.made(group)
 }
 # by the command on every change: two of each report
-BY_DAY = (
+BY_DAY = [
     "churn",
     "prob_of_classes",
     "user_item_clicked",
@@ -26,7 +26,7 @@ BY_DAY = (
     "promptfoo",
     "ab_group",
     "folds",
-)
+]
 REFERENCES = {"majority", "median"}  # systems that a report adds itself
 
 

@@ -1,0 +1,153 @@
+"""The roles that names and cells of columns suggest, what is refused with a command, and what a
+system is called.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_runs import evalkit
+
+import evalkit as ek
+from evalkit.arrays import InputError
+from evalkit.reading.matching import proposal
+from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.tables import sources
+
+RNG = np.random.default_rng(65)
+ROWS = 120
+LABEL = RNG.integers(0, 2, ROWS)
+SCORE = np.clip(RNG.normal(0.4 + 0.2 * LABEL, 0.15), 0.001, 0.999).round(3)
+OTHER = np.clip(RNG.normal(0.45 + 0.1 * LABEL, 0.2), 0.001, 0.999).round(3)
+LEVEL = RNG.gamma(9, 12, ROWS).round(2)
+NEAR = (LEVEL + RNG.normal(0, 5, ROWS)).round(2)
+FAR = (LEVEL + RNG.normal(2, 9, ROWS)).round(2)
+USERS = np.repeat([f"u{i}" for i in range(10)], 12)
+ITEMS = [f"i{i}" for i in range(ROWS)]
+SPLITS = np.arange(ROWS) % 5
+
+
+def sampled(**columns):
+    return SampledTable.of(sources.parts(pd.DataFrame(columns))[0], {})
+
+
+def closest(**columns):
+    return next(iter(proposal.proposals(sources.parts(pd.DataFrame(columns))[0])), None)
+
+
+def columns_of(found):
+    """Every column with a role, those of systems after what they are called."""
+    of_systems = [(name, *own.values()) for name, own in found.predictions.items() if name]
+    return {*found.columns.values(), *(column for _, *own in of_systems for column in own)}
+
+
+@pytest.mark.parametrize(
+    "report, used, unused",
+    [
+        ("classification", {"GoldLabel": LABEL, "ModelScore": SCORE}, {"age": LEVEL.round()}),
+        ("classification", {"is_spam": LABEL, "spam_pred": (SCORE > 0.5) * 1}, {"len": LEVEL}),
+        ("classification", {"outcome": LABEL, "p_tree": SCORE, "p_net": OTHER}, {"n": LEVEL}),
+        ("rating", {"demand": LEVEL, "demand_hat": NEAR}, {"sku": ITEMS}),
+        ("rating", {"actual_load": LEVEL, "forecast_a": NEAR, "forecast_b": FAR}, {}),
+        ("rating", {"y_true": LEVEL, "y_pred_mean": NEAR}, {"y_pred_std": FAR}),
+        ("rating", {"real": LEVEL, "xgb": NEAR, "lstm": FAR}, {"horizon": SPLITS}),
+        ("ranking", {"topic": USERS, "document": ITEMS, "bm25": SCORE, "judgment": SPLITS}, {}),
+        ("ranking", {"qid": USERS, "doc": ITEMS, "position": SPLITS + 1, "gain": LABEL}, {}),
+        ("interleaving", {"device_id": ITEMS, "bucket": np.where(LABEL, "A", "B")}, {"x": LEVEL}),
+        ("validation", {"cv_fold": SPLITS, "target": LEVEL, "prediction": NEAR}, {"row": ITEMS}),
+    ],
+)
+def test_the_closest_report_uses_these_columns_and_no_other(report, used, unused):
+    found = closest(**used, **unused)
+    assert found.report == report
+    named = {*found.predictions.get(None, {}).values()} | columns_of(found)
+    assert named == {*used}
+
+
+def test_two_labels_are_unclear_and_both_are_named():
+    found = closest(label_a=LABEL, label_b=1 - LABEL, score=SCORE)
+    assert found.unclear == {"label": ["label_a", "label_b"]}
+    assert [choice.parameters for choice in found.choices] == [
+        {"columns": "label=label_a"},
+        {"columns": "label=label_b"},
+    ]
+
+
+def test_features_are_no_report():
+    assert closest(age=SPLITS, income=LEVEL, height=NEAR) is None
+
+
+def test_confidence_beside_decisions_is_no_score():
+    found = proposal.classification(
+        sampled(truth=LABEL, pred=(SCORE > 0.5) * 1, confidence=np.maximum(SCORE, 1 - SCORE))
+    )
+    assert found.predictions == {None: {"score": "pred"}}
+
+
+def test_bounds_quantiles_and_ranks_are_no_systems_of_a_wide_table():
+    frame = pd.DataFrame({"actual": LEVEL, "forecast_a": NEAR, "forecast_a_lower": NEAR - 9})
+    assert ek.rating(frame).systems == ("a",)
+    assert ek.rating(frame, systems="a,a_lower").systems == ("a", "a_lower")
+
+
+def test_a_single_system_is_called_after_its_column():
+    assert ek.classification(pd.DataFrame({"label": LABEL, "score": SCORE})).systems == ("score",)
+
+
+def test_files_that_differ_by_a_date_alone_hold_one_system(tmp_path):
+    for day in ("2026-11-01", "2026-11-02"):
+        frame = pd.DataFrame({"actual": LEVEL, "forecast": NEAR})
+        frame.to_csv(tmp_path / f"arima_{day}.csv", index=False)
+    study = ek.rating(str(tmp_path))
+    assert (study.systems, len(study.account)) == (("arima",), 2 * ROWS)
+
+
+def test_predictions_beside_their_answer_are_no_values_per_unit(tmp_path):
+    path = tmp_path / "x.csv"
+    pd.DataFrame({"id": ITEMS, "actual": LEVEL, "a": NEAR, "b": FAR}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"'actual' .* evalkit report rating -p preds .*systems="):
+        ek.significance(path)
+    assert ek.significance(path, systems="a,b", columns="unit=id").systems == ("a", "b")
+
+
+def test_a_missing_column_is_refused_with_the_command_that_works(tmp_path):
+    path = tmp_path / "x.csv"
+    pd.DataFrame({"churn": LABEL, "churn_score": SCORE}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=f"; evalkit report classification -p preds {path}$"):
+        ek.ranking(path)
+
+
+def test_a_frame_is_refused_with_the_call_that_works():
+    with pytest.raises(InputError, match=r"; evalkit\.classification\(preds=data\)$"):
+        ek.ranking(pd.DataFrame({"churn": LABEL, "churn_score": SCORE}))
+
+
+def test_the_columns_of_a_frame_of_scores_are_systems():
+    scores = pd.DataFrame({"logit": SCORE, "forest": OTHER})
+    assert ek.classification(y_true=LABEL, y_score=scores).systems == ("logit", "forest")
+
+
+@pytest.mark.parametrize("name", ["y_prob", "y_proba"])
+def test_other_names_of_scores_are_read(name):
+    study = ek.classification(y_true=LABEL, **{name: SCORE})
+    assert study.primary.label == "roc_auc"
+
+
+def test_without_a_report_the_closest_one_is_made_and_named(tmp_path):
+    path = tmp_path / "x.csv"
+    pd.DataFrame({"actual": LEVEL, "arima": NEAR}).to_csv(path, index=False)
+    ended = evalkit("report", "-p", "preds", path, folder=tmp_path / "page")
+    assert ended.status == 0
+    assert f"no report was named, this is: evalkit report rating -p preds {path}" in ended.err
+    assert (tmp_path / "page" / "rating.html").exists()
+
+
+@pytest.mark.parametrize("alias, report", [("ab", "interleaving"), ("evals", "significance")])
+def test_an_alias_writes_the_files_of_its_report(alias, report, tmp_path):
+    path = tmp_path / "x.csv"
+    table = {"user": ITEMS, "arm": np.where(LABEL, "a", "b"), "bought": LABEL}
+    if alias == "evals":
+        table = {"question": ITEMS, "old": SCORE, "new": OTHER}
+    pd.DataFrame(table).to_csv(path, index=False)
+    ended = evalkit("report", alias, "-p", "preds", path, folder=tmp_path / "page")
+    assert ended.status == 0, ended.err
+    assert (tmp_path / "page" / f"{report}.html").exists()
