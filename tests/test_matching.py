@@ -12,6 +12,7 @@ from evalkit.arrays import InputError
 from evalkit.reading.matching import proposal
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import sources
+from evalkit.studies import inspection
 
 RNG = np.random.default_rng(65)
 ROWS = 120
@@ -114,6 +115,26 @@ def test_a_missing_column_is_refused_with_the_command_that_works(tmp_path):
     pd.DataFrame({"churn": LABEL, "churn_score": SCORE}).to_csv(path, index=False)
     with pytest.raises(InputError, match=f"; evalkit report classification -p preds {path}$"):
         ek.ranking(path)
+
+
+@pytest.mark.parametrize(
+    "words", [("no", "yes"), ("No", "Yes"), ("N", "Y"), ("NEGATIVE", "POSITIVE")]
+)
+def test_of_labels_that_say_yes_or_no_yes_is_the_positive_one(words):
+    table = pd.DataFrame({"label": np.array(words)[LABEL], "score": SCORE})
+    expected = ek.classification(pd.DataFrame({"label": LABEL, "score": SCORE}))
+    assert ek.classification(table).estimates.equals(expected.estimates)
+
+
+def test_where_either_label_could_be_positive_inspect_has_a_command_for_each(tmp_path):
+    path = tmp_path / "t.csv"
+    table = pd.DataFrame({"grade": np.array(["bad", "good"])[LABEL], "prob_of_default": SCORE})
+    table.to_csv(path, index=False)
+    readings = inspection.readings([str(path)], inspection.BY_CLOSENESS, {}, {})
+    commands = [reading.command.removeprefix("evalkit report ") for reading in readings[:2]]
+    assert commands == [
+        f"classification -p preds {path} -p positive {label}" for label in ("bad", "good")
+    ]
 
 
 def test_a_frame_is_refused_with_the_call_that_works():

@@ -74,6 +74,11 @@ class Parameters:
     segment: str = ""
 
     @classmethod
+    def report_name(cls) -> str:
+        """The name of the report, such as rating."""
+        return cls.__name__.removesuffix("Parameters").lower()
+
+    @classmethod
     @cache
     def declared(cls) -> Mapping[str, Parameter]:
         """All parameters by name: the report's own, those of each mixin, and the arguments."""
@@ -247,7 +252,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
     nearest one.
     """
-    signature, public = report.signature(), report.__name__.removesuffix("Parameters").lower()
+    signature, public = report.signature(), report.report_name()
     first = [
         name
         for name, argument in signature.parameters.items()

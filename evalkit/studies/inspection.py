@@ -18,6 +18,7 @@ from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
+from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
@@ -82,7 +83,8 @@ BY_CLOSENESS = (*proposal.REPORTS, "significance")
 class Reading:
     """How a report reads files: the command, and what it makes of them, or why it refuses them.
 
-    choice: what the command must say because several columns fit equally.
+    choice: what the command must say because several columns, or both labels, fit equally. labels:
+    of two, which of them is positive must be said.
     """
 
     report: str
@@ -90,6 +92,7 @@ class Reading:
     inspection: Inspection | None
     refusal: str = ""
     choice: Mapping[str, str] = field(default_factory=dict)
+    labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,8 @@ class Inspected:
             if len(known) < len(parameters):
                 kind.of(parameters)
             found = inspect(kind.of({data: [*self.files], **known}))
+        except outcomes.UnclearPositive as error:
+            return Reading(report, command, None, str(error), choice, error.labels)
         except InputError as error:
             return Reading(report, command, None, str(error), choice)
         return Reading(report, command, found, choice=choice)
@@ -143,6 +148,11 @@ def readings(
     for unclear in proposed[len(complete) :]:
         found += [
             inspected.reading(unclear.report, choice.parameters) for choice in unclear.choices
+        ]
+    for undecided in [one for one in found if one.labels]:
+        found += [
+            inspected.reading(undecided.report, {**undecided.choice, "positive": written(label)})
+            for label in undecided.labels
         ]
     chosen = [one for one in found if one.inspection or not one.choice]
     return sorted(chosen, key=_order)

@@ -29,7 +29,7 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.samples import POSITIVE_OF, SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -49,11 +49,6 @@ ROLES = (
 NAMES = tuple(role.name for role in ROLES)
 DECISIONS = usual("decisions")["columns"]
 # Pairs of labels of which everybody knows the positive one.
-FREE = {
-    frozenset(("0", "1")): "1",
-    frozenset(("-1", "1")): "1",
-    frozenset(("false", "true")): "true",
-}
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
 
@@ -438,7 +433,7 @@ def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
     labels: the negative and the positive one; 0 and 1, false and true will do for any.
     """
     names = {*coded.names}
-    known = {frozenset(labels): labels[1], **FREE}
+    known = {frozenset(labels): labels[1], **POSITIVE_OF}
     positive = next((name for pair, name in known.items() if names <= pair), None)
     if positive is None:
         return None
@@ -454,6 +449,14 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
     said = named_as_decisions(others)
     if sure and said:
         raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
+
+
+class UnclearPositive(ParameterError):
+    """Two labels, either of which could be the positive one."""
+
+    def __init__(self, problem: str, labels: Sequence[str]) -> None:
+        super().__init__(problem)
+        self.labels = labels
 
 
 def two_labels(labels: LabelTexts, positive: str | None, where: str) -> tuple[str, str]:
@@ -480,7 +483,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> tuple[st
 
 def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
     """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1,
-    false and true.
+    false and true, no and yes.
     """
     if wanted is not None:
         if canonical(wanted) not in names and len(names) == 2:
@@ -488,12 +491,13 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
                 f"positive: {column} has no label {wanted!r}, it has {', '.join(map(repr, names))}"
             )
         return canonical(wanted)
-    for pair, positive in FREE.items():
+    for pair, positive in POSITIVE_OF.items():
         if set(names) <= pair:
             return positive
     labels = " and ".join(map(repr, names))
-    raise ParameterError(
-        f"{where}: {column} holds {labels}; say which is positive: positive={written(names[-1])!r}"
+    raise UnclearPositive(
+        f"{where}: {column} holds {labels}; say which is positive: positive={written(names[-1])!r}",
+        names,
     )
 
 

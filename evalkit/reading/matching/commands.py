@@ -94,7 +94,7 @@ def advising(make: Callable[..., Made]) -> Callable[..., Made]:
             return make(p, *others)
         except MissingColumn as error:
             for part in first_parts(p):
-                found = advice(part, type(p).__name__.lower())
+                found = advice(part, p.report_name())
                 if found.commands:
                     problem = f"{part.name}: {found.doubt}" if found.doubt else error.problem
                     raise InputError(f"{problem}; {' or '.join(found.commands)}") from None

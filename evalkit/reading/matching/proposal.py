@@ -193,7 +193,8 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     if scored := [column for column in candidates if class_columns(table, column)]:
         return scored
     if any(column.says_prediction and column.is_share for column in table.numeric):
-        return [column for column in candidates if column.is_flag]
+        flags = [column for column in candidates if column.is_flag]
+        return flags or [column for column in candidates if len(column.labels) == 2]
     return []
 
 

@@ -20,7 +20,17 @@ TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *NAMES["tracked"])
-YES_NO = ({"0", "1"}, {"-1", "1"}, {"false", "true"}, {"no", "yes"}, {"No", "Yes"})
+AFFIRMATIVE = (("no", "yes"), ("n", "y"), ("negative", "positive"))
+# pairs of labels of which everybody takes the second for the positive one
+POSITIVE_OF = {
+    frozenset(("0", "1")): "1",
+    frozenset(("-1", "1")): "1",
+    frozenset(("false", "true")): "true",
+} | {
+    frozenset((written_as(negative), written_as(positive))): written_as(positive)
+    for negative, positive in AFFIRMATIVE
+    for written_as in (str.lower, str.capitalize, str.upper)
+}
 ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
 BEFORE = frozenset(usual("bookkeeping")["before"])
@@ -94,7 +104,7 @@ class ColumnSample:
     @property
     def is_flag(self) -> bool:
         """True if the cells say yes or no."""
-        return any(self.labels <= pair for pair in YES_NO)
+        return any(self.labels <= pair for pair in POSITIVE_OF)
 
     @property
     def is_share(self) -> bool:
