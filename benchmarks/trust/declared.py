@@ -75,8 +75,8 @@ SYMMETRIC = (
     "ones"
 )
 OPTIMISTIC = (
-    "the value at a threshold chosen on the rows is too high, and with unlike weights samples do not "
-    "show all of it"
+    "the value at a threshold chosen on the rows is too high, and with unlike weights samples do "
+    "not show all of it"
 )
 NO_VARIANCE = (
     "squared errors have no finite variance, so no interval of their mean is valid at any sample "
