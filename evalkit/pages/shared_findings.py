@@ -340,11 +340,8 @@ def moves(bound: float) -> str:
 
 def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
-    missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
-    if missing:
-        findings.append(
-            kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing))
-        )
+    findings = missing(by_system(accounts, "missing"))
+    extra = by_system(accounts, "extra")
     if extra:
         few = hardly_judged(accounts)
         findings.append(
@@ -353,6 +350,14 @@ def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
             )
         )
     return findings
+
+
+def missing(queries: Mapping[str, int]) -> list[Finding]:
+    """That runs lack judged queries, if they do. queries: how many, by run."""
+    lacking = nonzero(queries)
+    if not lacking:
+        return []
+    return [kinds.MISSING_QUERIES.warning(sum(lacking.values()), counts=counts(lacking))]
 
 
 def gaps(accounts: Mapping[str, ListAccount]) -> list[Finding]:
