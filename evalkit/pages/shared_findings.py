@@ -74,7 +74,7 @@ def rows_read(rows) -> list[Finding]:
 def used(read: int, rows: int, systems: int) -> str:
     """How many rows were read, and how many each system has."""
     text = f"{counted(read, 'row')} read"
-    if systems == 1:
+    if systems < 2:
         return f"{text}, {rows:,} used"
     return (
         f"{text}, each with predictions of {systems} systems"
