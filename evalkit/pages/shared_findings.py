@@ -3,6 +3,7 @@ stored scores.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -237,7 +238,7 @@ def skewed(study: Study) -> list[Finding]:
     facts |= {"noun": plural(study.unit_name, skew.units)}
     facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
     found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
-    return [found.about([skew.metric], study.primary.label)]
+    return [replace(found, aside=not diagnostics.in_headline(study, skew))]
 
 
 def slices(study: Study) -> list[Finding]:
