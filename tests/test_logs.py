@@ -590,6 +590,17 @@ def test_the_page_says_that_tasks_with_one_question_each_have_no_error():
     assert "macro means of these same tasks have no standard error" in html
 
 
+@pytest.mark.parametrize(("systems", "what"), [("new", "value"), ("new,old", "verdict")])
+def test_a_claim_is_about_a_verdict_only_where_systems_are_compared(systems, what):
+    study = significance.read(of_few(9), systems=systems)
+    assert f"The {what} is about such questions" in significance_page.verdict(study).text
+
+
+def test_the_claim_of_the_page_says_whose_limits_stand_beside_it():
+    text = significance_page.claims(significance.read(of_few(9), systems="new")).text
+    assert "such questions (the claim of this page; limits here by t)" in text
+
+
 def test_of_these_questions_only_draws_vary(tmp_path):
     table = made_logs.answers(epochs=4)
     made_logs.inspect(tmp_path, table)

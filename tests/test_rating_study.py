@@ -303,3 +303,15 @@ def test_weights_change_no_number_of_rows():
     assert said_of_rows(rating.read(table, metrics="mape")) == said_of_rows(
         rating.read(with_zeros(), metrics="mape")
     )
+
+
+def test_skew_of_a_pair_that_the_headline_does_not_name_is_aside():
+    rng = np.random.default_rng(1)
+    base = rng.normal(5, 1, N)
+    table = {"question": np.arange(N).astype(str), "best": base + rng.normal(2, 0.2, N)}
+    table |= {"base": base, "odd": base - np.where(np.arange(N) == 0, 50.0, 0.0)}
+    table = pd.DataFrame(table | {"even": base - 0.01})
+    study = significance.read(table, lower_is_better="none")
+    skew = diagnostics.skew(study)
+    assert diagnostics.in_headline(study, skew)
+    assert study.leader in skew.pair

@@ -505,6 +505,12 @@ def not_compared(folder, gate):
     return compared(folder, gate=gate)
 
 
+def beside_the_baseline(folder, gate):
+    """A report that compares `a` and `b` with `base` alone."""
+    table = forecasts("base", "a", "b")
+    return ek.rating(table, metrics="mae,rmse", baseline="base", gate=gate)
+
+
 STATES = {
     "kept": (lambda folder, gate: arms("orders", gate=gate), "better", ""),
     "failed": (lambda folder, gate: arms("refunds", gate=gate), "not worse", "gate failed"),
@@ -514,6 +520,9 @@ STATES = {
         "gate failed",
     ),
     "not compared": (not_compared, "not worse", "gate not decided"),
+    "not asked": (beside_the_baseline, "mae not worse than b within 9 of a", "gate not decided"),
+    "not asked of any": (beside_the_baseline, "rmse not worse than b", "gate not decided"),
+    "asked": (beside_the_baseline, "rmse not worse than base within 9 of a", ""),
     "direction": (lambda folder, gate: arms("widgets", gate=gate), "better", "gate not decided"),
     "assignment": (lambda folder, gate: uneven(300, 100, gate=gate), "better", "gate not decided"),
 }
@@ -533,6 +542,32 @@ def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_
     assert study.gate.passed is (not words)
     assert command.main(["check", str(file), rule]) == (3 if words else 0)
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "mae not worse than c",
+        "mae not worse of c",
+        "mae.high <= 9 of c",
+        "map.low >= 0",
+        "mae not worse in every region",
+    ],
+)
+def test_a_rule_on_what_a_report_does_not_have_is_refused_at_each_door(tmp_path, capsys, rule):
+    with pytest.raises(ParameterError):
+        beside_the_baseline(tmp_path, rule)
+    file = saved(beside_the_baseline(tmp_path, None), tmp_path, "rating")
+    assert command.main(["check", str(file), rule]) == 2
+    assert "evalkit: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "claim", ["not worse than b", "better than b", "better or equivalent than b within 9"]
+)
+def test_a_pair_beside_the_baseline_is_not_compared(tmp_path, claim):
+    gate = beside_the_baseline(tmp_path, f"mae {claim} of a").gate
+    assert gate.undecided == ["the report does not compare a with b on mae"]
 
 
 # papermill ----------------------------------------------------------------------------------------

@@ -150,6 +150,45 @@ def test_a_score_that_is_the_label_and_scores_on_other_scales():
     assert "score scale" in [one.name for one in study.audited]
 
 
+def leaves(jitter, rows=1000):
+    """Scores of a small tree: four values, each a little different in each fold; in rows."""
+    rng = np.random.default_rng(8)
+    fold, leaf = np.arange(rows) % 5, rng.integers(4, size=rows)
+    label = rng.random(rows) < np.array([0.05, 0.3, 0.7, 0.95])[leaf]
+    score = np.array([0.05, 0.3, 0.7, 0.95])[leaf] + jitter * (fold - 2)
+    return pd.DataFrame({"id": np.arange(rows), "label": label * 1, "score": score, "fold": fold})
+
+
+def checks_of(frame):
+    return [one.name for one in validation.read(frame).audited]
+
+
+@pytest.mark.parametrize("rows", [300, 1000, 20_000])
+def test_leaves_that_differ_little_by_fold_are_on_one_scale(rows):
+    assert "score scale" not in checks_of(leaves(0.002, rows))
+
+
+@pytest.mark.parametrize("rows", [300, 1000])
+def test_leaves_that_are_shifted_by_fold_are_on_other_scales(rows):
+    assert "score scale" in checks_of(leaves(0.15, rows))
+
+
+def test_a_fold_whose_scores_have_another_factor_is_on_another_scale():
+    frame = leaves(0.01).assign(score=lambda f: f["score"] * np.where(f["fold"] == 1, 1000, 1))
+    assert "score scale" in checks_of(frame)
+
+
+def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decides():
+    good = leaves(0.0, 500)
+    random = np.random.default_rng(3).random(500)
+    poor = good.assign(score=random + 0.5 * good["fold"], model="poor")
+    study = validation.read(pd.concat([good.assign(model="good"), poor]))
+    found = {one.name: one for one in study.audited}
+    assert found["score scale"].message.startswith("poor: ")
+    assert found["score scale"].severity == "note"
+    assert study.subject == "good"
+
+
 def test_one_bad_fold_is_heterogeneous():
     rng = np.random.default_rng(3)
     fold, label = np.arange(500) % 5, rng.integers(2, size=500)

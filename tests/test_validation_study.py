@@ -623,3 +623,37 @@ def test_a_rule_on_the_files_of_so_few_rows_cannot_tell(tmp_path):
     (results,) = (tmp_path / "out").glob("*.json")
     assert json.loads(results.read_text())["split"]["decided_by_fold"]
     assert cli.main(["check", str(results), "accuracy.low >= 0.5"]) == 3
+
+
+# What is said of a table of numbers ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def of_numbers():
+    """The findings of a study of 210 rows of numbers, without time for other splits."""
+    table = noise(210).drop(columns="label")
+    table["target"] = table["x0"] + np.linspace(0, 1, 210)
+    limits = Limits(holdouts=2, repeats=2, samples=2)
+    study = validated(limits, features=table, target="target", k=5, seconds=1e-9)
+    return {one.kind.code: one for one in validation_page.every_finding(study)}
+
+
+def test_splits_without_time_are_one_note(of_numbers):
+    assert of_numbers["EK602"].severity == "note"
+    assert "completed in the time allowed" in of_numbers["EK602"].message
+
+
+def test_a_split_that_rows_do_not_allow_is_no_matter_of_time(of_numbers):
+    assert "only made for up to 200 rows" in of_numbers["EK604"].message
+    assert "200 rows" not in of_numbers["EK602"].message
+    assert "seconds" not in of_numbers["EK604"].kind.advice
+
+
+def test_few_rows_of_numbers_are_not_said_in_areas(of_numbers):
+    assert "AUC" not in of_numbers["EK520"].message
+    assert "210 rows pooled from 5 folds" in of_numbers["EK520"].message
+
+
+def test_a_table_to_fit_has_no_predictions_of_systems(of_numbers):
+    (read,) = [one.message for code, one in of_numbers.items() if "rows read" in one.message]
+    assert "210 rows read, 210 used" in read

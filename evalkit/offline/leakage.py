@@ -328,6 +328,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
 
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
+TAILS = (1, 99)  # percentiles of scores; a value beyond them counts as one at them
 CROSSINGS = {"id": kinds.ID_BOTH, "group": kinds.GROUP_BOTH}
 
 
@@ -499,18 +500,33 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
     return finding(kinds.BASE_RATE, WARNING, tested, number.size, odd=odd.sum(), sets=len(odd))
 
 
+def between(values: Floats, fold: Ints) -> float:
+    """The squared distances of the folds' means from the mean of all, in variances of a value.
+
+    Of ranks it is the H of Kruskal and Wallis; its mean is the number of folds less one.
+
+    >>> between(np.array([1.0, 2, 3, 4]), np.array([0, 1, 1, 0]))
+    0.0
+    """
+    size, total = np.bincount(fold), np.bincount(fold, values)
+    apart = size * (total / size - values.mean()) ** 2
+    return float(ratio(apart.sum(), float(values.var(ddof=1))))
+
+
 def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
-    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not
-    pool their AUC.
+    """Scores on different scales in different folds: do not pool their AUC. Kruskal–Wallis H of the
+    ranks is far above its mean, and so is H of the values.
+
+    Ranks alone mislead: the leaves of a small tree have nearly the same value in each fold, and the
+    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones.
     """
     if (k := len(tests)) < 2:
         return None
     test, fold = np.concatenate(tests), np.repeat(np.arange(k), [*map(len, tests)])
-    rank = ranks(score[test])
-    size, total = np.bincount(fold), np.bincount(fold, rank)
-    h = float(
-        ratio((size * (total / size - (test.size + 1) / 2) ** 2).sum(), float(rank.var(ddof=1)))
-    )
-    if h <= k - 1 + 6 * np.sqrt(2 * (k - 1)):
+    h = between(ranks(score[test]), fold)
+    spread = np.percentile(score[test], TAILS)
+    of_values = between(np.clip(score[test], *spread), fold)
+    far = k - 1 + 6 * np.sqrt(2 * (k - 1))
+    if not (h > far and of_values > far):
         return None
     return finding(kinds.SCORE_SCALE, WARNING, test, score.size, h=h, expected=k - 1)

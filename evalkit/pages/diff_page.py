@@ -29,6 +29,7 @@ from evalkit.numbers import (
     signed,
 )
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
+from evalkit.pages.shared_findings import missing
 from evalkit.parameters.kinds import written
 from evalkit.report import Results
 from evalkit.studies.diff import Diff, date_of, shown
@@ -60,20 +61,27 @@ def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if not study.same:
         more = most_changed(study.primary.label, study.most_changed)
-        return first_screen.verdict(study, *more, opening=_loss(study))
+        return first_screen.verdict(study, *more, opening=_opening(study))
     units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
     return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])
 
 
-def _loss(study: Diff) -> list[str]:
-    """The largest significant loss in a sentence; nothing without one, or where the answer is that
+def _opening(study: Diff) -> first_screen.Opening:
+    """That no unit is in both reports, and the largest significant loss unless the answer is that
     sentence.
     """
+    units = plural(study.unit_name, 2)
+    other = f"The reports have no {units} in common, so that other {units} may be the cause."
+    sentences = [other] if study.apart else []
     row = study.largest_loss
-    if row is None or (len(study.headline) == 1 and row["metric"] == study.primary.label):
-        return []
+    if row is None:
+        return first_screen.Opening(sentences)
+    decides = row["metric"] == study.primary.label
+    if decides and len(study.headline) == 1:
+        return first_screen.Opening(sentences)
     first, second = study.spoken(row["first"]), study.spoken(row["second"])
-    return [f"{first} is worse than {second} by {row['metric']}."]
+    sentences.append(f"{first} is worse than {second} by {row['metric']}.")
+    return first_screen.Opening(sentences, row["first"] if decides else "")
 
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
@@ -89,7 +97,7 @@ def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
 
 def every_finding(study: Diff) -> list[kinds.Finding]:
     """Every finding of a diff."""
-    return [*_causes(study), *_units(study), *_alone(study)]
+    return [*_causes(study), *_units(study), *missing(study.unlisted), *_alone(study)]
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:
@@ -239,6 +247,8 @@ def segments(study: Diff) -> Html:
 def moved(study: Diff) -> Html:
     """The common units that moved most."""
     if not len(frame := study.moved):
+        if study.apart:
+            return tables.paragraph(f"No {study.unit_name} is in both reports.")
         return tables.paragraph(
             f"No common {study.unit_name} has another {study.primary.label} in the new report."
         )

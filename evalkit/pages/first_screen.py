@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -78,11 +78,22 @@ def heading(report: str, asked: str, of: Any) -> Html:
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
-def verdict(study: Study, *more: str, opening: Sequence[str] = ()) -> Html:
+class Opening(NamedTuple):
+    """What stands before the answer, in the place of a metric that contradicts it.
+
+    system: the one that it compares by the metric that decides, which the answer leaves out.
+    """
+
+    sentences: Sequence[str] = ()
+    system: str = ""
+
+
+NOTHING = Opening()
+
+
+def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how
     it was tested.
-
-    opening: what stands before the answer, in the place of a metric that contradicts it.
     """
     sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
     parts = [*gate(study), tables.answer(*sentences), strip(study), gloss(study)]
@@ -118,15 +129,15 @@ def gloss(study: Study) -> Html:
     )
 
 
-def _sentences(study: Study, opening: Sequence[str]) -> list[str]:
+def _sentences(study: Study, opening: Opening) -> list[str]:
     """The answer, and what turns it round; that a constant prediction is better than every system
     comes first.
     """
     if study.broken_design:
         return [f"No verdict: {study.broken_design}."]
-    usual = _answer(study)
-    if opening:
-        return [*opening, usual]
+    usual = _answer(study, opening.system)
+    if opening.sentences:
+        return [*opening.sentences, usual]
     further = [*_contrary(study), *_weakest(study)]
     label = study.primary.label
     value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
@@ -169,9 +180,9 @@ def _weakest(study: Study) -> Iterator[str]:
         )
 
 
-def _answer(study: Study) -> str:
+def _answer(study: Study, named: str) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show
-    it.
+    it. named: a system that was compared with the baseline before.
     """
     if len(study.order) > 1 and _undefined(study):
         return f"{study.primary.label} has no value for any {study.compares}."
@@ -179,7 +190,7 @@ def _answer(study: Study) -> str:
         return _alone(study)
     if len(study.headline) == 1:
         return _of_pair(study, study.headline.iloc[0])
-    return _against_baseline(study) if study.settings.baseline else _of_leader(study)
+    return _against_baseline(study, named) if study.settings.baseline else _of_leader(study)
 
 
 def _undefined(study: Study) -> bool:
@@ -317,8 +328,8 @@ def _of_leader(study: Study) -> str:
     )
 
 
-def _against_baseline(study: Study) -> str:
-    rows = study.headline
+def _against_baseline(study: Study, named: str) -> str:
+    rows = study.headline[study.headline["first"] != named]
     words = diagnostics.words(study)
     by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)[
         "first"

@@ -3,6 +3,7 @@ stored scores.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -85,7 +86,7 @@ def unread(rows) -> list[Finding]:
 def used(read: int, rows: int, systems: int) -> str:
     """How many rows were read, and how many each system has."""
     text = f"{counted(read, 'row')} read"
-    if systems == 1:
+    if systems < 2:
         return f"{text}, {rows:,} used"
     return (
         f"{text}, each with predictions of {systems} systems"
@@ -248,7 +249,7 @@ def skewed(study: Study) -> list[Finding]:
     facts |= {"noun": plural(study.unit_name, skew.units)}
     facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
     found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
-    return [found.about([skew.metric], study.primary.label)]
+    return [replace(found, aside=not diagnostics.in_headline(study, skew))]
 
 
 def slices(study: Study) -> list[Finding]:
@@ -351,11 +352,8 @@ def moves(bound: float) -> str:
 
 def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
-    missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
-    if missing:
-        findings.append(
-            kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing))
-        )
+    findings = missing(by_system(accounts, "missing"))
+    extra = by_system(accounts, "extra")
     if extra:
         few = hardly_judged(accounts)
         findings.append(
@@ -364,6 +362,14 @@ def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
             )
         )
     return findings
+
+
+def missing(queries: Mapping[str, int]) -> list[Finding]:
+    """That runs lack judged queries, if they do. queries: how many, by run."""
+    lacking = nonzero(queries)
+    if not lacking:
+        return []
+    return [kinds.MISSING_QUERIES.warning(sum(lacking.values()), counts=counts(lacking))]
 
 
 def gaps(accounts: Mapping[str, ListAccount]) -> list[Finding]:

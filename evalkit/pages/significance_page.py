@@ -648,7 +648,10 @@ def verdict(study: Significance) -> Html:
         if len(study.headline) == 1
         else ""
     )
-    claims = [texts.said("significance.made", claim=_noun(study, name), p=p) for name in made]
+    what = "verdict" if len(study.headline) else "value"
+    claims = [
+        texts.said("significance.made", what=what, claim=_noun(study, name), p=p) for name in made
+    ]
     return first_screen.verdict(study, *claims)
 
 
@@ -680,7 +683,7 @@ def claims(study: Significance) -> Html:
     if not len(frame := significance.claims(study)):
         return Html("")
     questions, several = plural(significance.question(study), 2), study.data.tasks is not None
-    mark = {True: " (this page)", False: ""}
+    mark = {True: " (the claim of this page; limits here by t)", False: ""}
     columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
     columns |= named("mean w") if several else {}
     columns |= named("value [_] | its standard error=value_error #")

@@ -374,7 +374,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:
         rows = counted(study.distinct, study.row_name)
-        yield kinds.FEW_POOLED.note(study.distinct, rows=rows, folds=len(study.tests))
+        form = "classes" if study.examples.classes else "forecasts"
+        yield kinds.FEW_POOLED.note(study.distinct, form, rows=rows, folds=len(study.tests))
 
 
 def unchecked(study: Validation) -> list[Finding]:
@@ -385,9 +386,13 @@ def unchecked(study: Validation) -> list[Finding]:
 
 def _fits(study: Validation) -> Iterator[Finding]:
     if study.other is not None:
-        yield from (
-            kinds.NOT_FITTED.warning(1, why=_why_not(part)) for part in study.other.unfitted
-        )
+        unfitted = study.other.unfitted
+        late = [_why_not(part) for part in unfitted if not part.reason]
+        unfit = [_why_not(part) for part in unfitted if part.reason]
+        if late:
+            yield kinds.NOT_FITTED.note(len(late), why="; ".join(late))
+        if unfit:
+            yield kinds.UNFIT_SPLITS.note(len(unfit), why="; ".join(unfit))
         for text, n in study.other.warned.items():
             yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 

@@ -217,11 +217,23 @@ def contrary(study: Study) -> pd.DataFrame:
 @cached
 def skew(study: Study) -> Skew | None:
     """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for
-    a normal mean.
+    a normal mean; one of the headline comes before others.
     """
     several = (skew for chosen in study.directed for skew in _skews(study, chosen))
     known = [skew for skew in several if skew.units < skew.wanted]
-    return max(known, key=lambda skew: skew.skewness**2 / skew.units, default=None)
+
+    def weight(skew: Skew) -> tuple[bool, float]:
+        return in_headline(study, skew), skew.skewness**2 / skew.units
+
+    return max(known, key=weight, default=None)
+
+
+def in_headline(study: Study, skew: Skew) -> bool:
+    """Whether a comparison is one of those that the headline names."""
+    if skew.metric != study.primary.label or not len(study.headline):
+        return False
+    pairs = study.headline[["first", "second"]].itertuples(index=False)
+    return {*skew.pair} in [{*pair} for pair in pairs]
 
 
 def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:

@@ -270,8 +270,26 @@ class Diff(Shown, Study):
     @property
     def differences_are(self) -> str:  # type: ignore[override]
         """Of which units the two sides are compared."""
-        common = any(of.common.size for of in self.deciding.values())
-        return "Differences on the common units" if common else "Differences of independent samples"
+        independent = "Differences of independent samples"
+        return independent if self.apart else "Differences on the common units"
+
+    @property
+    def apart(self) -> bool:
+        """Whether no unit is in both reports."""
+        return not any(of.common.size for of in self.deciding.values())
+
+    @property
+    def unlisted(self) -> dict[str, int]:
+        """How many queries each side lacks, whose lists are empty and count as 0; empty if the
+        files hold no lists.
+        """
+        sides = {
+            name: side
+            for pair, of in self.deciding.items()
+            for name, side in zip(pair, (of.new, of.old), strict=True)
+        }
+        lists = {name: [*side.file.lists(side.system).values()] for name, side in sides.items()}
+        return {name: several.count([""]) for name, several in lists.items()}
 
     @property
     def unit_name(self) -> str:

@@ -678,7 +678,10 @@ class Validation(Shown, Study):
         p = self.pooled[name]
         if p.score is None or len(self.examples.classes) != 2:
             return []
-        listed = [leakage.score_scale([fold.member for fold in self.tests], p.score)]
+        scale = leakage.score_scale([fold.member for fold in self.tests], p.score)
+        if scale and name != self.subject and self.few_pooled:
+            scale = replace(scale, severity=NOTE)  # the mean of folds is compared, which it spares
+        listed = [scale]
         if not self.fitted:
             listed.append(leakage.gives_away(p.counts))
         rows = [tuple(self.rows[list(finding.rows)].tolist()) for finding in listed if finding]

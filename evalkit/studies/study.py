@@ -22,7 +22,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
-from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy
+from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
 from evalkit.parameters.reports import Compared, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
@@ -664,10 +664,13 @@ class Study(ABC):
         return ""
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
-        """Why no rule on a system, or on its difference from a second one, can be decided; "" if
-        one can.
+        """Why no rule on a system, or on its difference from a second one, can be decided: the
+        design is broken, or the report compares with its baseline alone; "" if one can.
         """
-        return self.broken_design
+        baseline = self.settings.baseline
+        if self.broken_design or not second or baseline in (None, system, second):
+            return self.broken_design
+        return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
         """Why the limits of a system, or of its difference from a second one, cannot be computed at
