@@ -524,8 +524,8 @@ def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
         return None
     test, fold = np.concatenate(tests), np.repeat(np.arange(k), [*map(len, tests)])
     h = between(ranks(score[test]), fold)
-    spread = np.percentile(score[test], TAILS)
-    of_values = between(np.clip(score[test], *spread), fold)
+    low, high = np.percentile(score[test], TAILS)
+    of_values = between(np.clip(score[test], low, high), fold)
     far = k - 1 + 6 * np.sqrt(2 * (k - 1))
     if not (h > far and of_values > far):
         return None
