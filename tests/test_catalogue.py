@@ -56,7 +56,7 @@ def users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
     names = ("query", "item", "score", "grade")
     return runs.read(
         pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    ).rankings["system"]
+    ).rankings["score"]
 
 
 def value(name: str, r: Rankings) -> float:
@@ -125,7 +125,7 @@ def read(qrels: list[tuple], run: list[tuple]) -> Rankings:
         dict(zip(("query", "item", "grade"), map(list, zip(*qrels, strict=True)), strict=True))
     )
     assume({row[:2] for row in qrels} & {row[:2] for row in run})  # else the run is refused
-    return runs.read(preds, judged).rankings["system"]
+    return runs.read(preds, judged).rankings["score"]
 
 
 def every_value(r: Rankings, level: float = 1) -> dict[str, np.ndarray]:

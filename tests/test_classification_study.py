@@ -266,7 +266,7 @@ def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
     assert study.sweep["cost"].min() == least["cost"]
     assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
     caption = threshold_page.cost_plot(study).caption
-    assert f"Lowest: system {exact:.3f} at threshold {least['threshold']:.3f}." in caption
+    assert f"Lowest: score {exact:.3f} at threshold {least['threshold']:.3f}." in caption
 
 
 def test_the_cost_curve_begins_where_none_is_predicted_positive():
@@ -274,7 +274,7 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
     assert (
-        "Lowest: system 0.0100 with no row predicted positive"
+        "Lowest: score 0.0100 with no row predicted positive"
         in threshold_page.cost_plot(study).caption
     )
     assert "inf" not in threshold_page.threshold_plot(study).svg

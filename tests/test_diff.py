@@ -678,12 +678,12 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
     assert said.out == "out/diff-ranking.html\n"
     assert "only in one of the folders: alone" in said.err
     assert (
-        "gate failed: ndcg@5: every system not worse against the old report: not met by new system"
+        "gate failed: ndcg@5: every system not worse against the old report: not met by new score"
         in said.err
     )
     assert "20 / 0 / 0" in said.err
     results = json.loads((tmp_path / "out" / "diff-ranking.json").read_text())
-    assert results["gate"]["failed"] == ["new system"]
+    assert results["gate"]["failed"] == ["new score"]
     assert (
         command.main(
             ["diff", "old", "old", "-p", "gate", "not worse", "-o", "out", "--name", "same"]

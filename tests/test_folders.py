@@ -192,7 +192,7 @@ def test_only_folders_below_the_one_that_was_named_are_columns(here):
         ["out/run=3/t.csv"],
         "out/run=3/t.*",
     ):
-        assert rating.read(alone).systems == ("system",)
+        assert rating.read(alone).systems == ("forecast",)
     pieces = [f"out/run=3/part-{i}.csv" for i in range(2)]
     for together in ("out/run=3/part-*", pieces):
         assert len(sources.parts(together)[0].columns) == 3

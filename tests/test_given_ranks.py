@@ -67,7 +67,7 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
     data = runs.read(
         table(("q", "a", 9), ("q", "b", 11)), grades(("q", "a", 1), ("q", "b", 1), ("q", "c", 1))
     )
-    r = data.rankings["system"]
+    r = data.rankings["rank"]
     assert rankings.precision(r, 5) == [0]
     assert rankings.precision(r, 10) == [0.1]
     assert rankings.reciprocal_rank(r) == [1 / 9]
@@ -103,20 +103,20 @@ def test_a_rank_of_a_billion_costs_no_memory():
     tracemalloc.start()
     data = runs.read(frame, judged)
     for ask in ASKS:
-        data.measure("system", ask)
+        data.measure("rank", ask)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
-    assert rankings.reciprocal_rank(data.rankings["system"]) == [1e-9]
+    assert rankings.reciprocal_rank(data.rankings["rank"]) == [1e-9]
     study = ranking.read(frame, judged, metrics="mrr")
-    assert "system: 1 list starts above rank 1" in ranking_page.findings(study).html
+    assert "rank: 1 list starts above rank 1" in ranking_page.findings(study).html
 
 
 def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
     frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
     judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
     notes = ranking_page.findings(ranking.read(frame, judged)).html
-    assert "Ranks are used as given. system: 1 list starts above rank 1, 1 list has gaps" in notes
+    assert "Ranks are used as given. rank: 1 list starts above rank 1, 1 list has gaps" in notes
     assert "ranks=renumber" in notes
     plain = table(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
     assert "Ranks are used" not in ranking_page.findings(ranking.read(plain, judged)).html
@@ -125,7 +125,7 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     frame, judged = table(("q", "a", 9), ("q", "b", 11)), grades(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
-    assert study.per_query[study.primary.label, "system"].numerator.tolist() == [0, 0.5]
+    assert study.per_query[study.primary.label, "rank"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
 
 
@@ -155,18 +155,16 @@ def test_items_that_share_a_rank_take_the_places_after_it():
     """
     judged = grades(*(("q", item, 1) for item in "abcd"))
     for ranks in ([2, 2, 4, 5], [2, 2, 3, 4], [2, 2, 2, 5]):
-        r = runs.read(table(*zip("qqqq", "abcd", ranks, strict=True)), judged).rankings["system"]
+        r = runs.read(table(*zip("qqqq", "abcd", ranks, strict=True)), judged).rankings["rank"]
         assert r.retrieved.rank.tolist() == [2, 3, 4, 5]
         assert rankings.precision(r, 3) == [2 / 3]
-    account = runs.read(table(*zip("qqq", "abc", [1, 1, 3], strict=True)), judged).accounts[
-        "system"
-    ]
+    account = runs.read(table(*zip("qqq", "abc", [1, 1, 3], strict=True)), judged).accounts["rank"]
     assert (account.tied, account.late, account.gaps) == (1, 0, 0)
 
 
 def test_scores_never_have_gaps():
     frame = table(("q", "a", 9), ("q", "b", 11)).rename(columns={"rank": "score"})
-    r = runs.read(frame, grades(("q", "a", 1))).rankings["system"]
+    r = runs.read(frame, grades(("q", "a", 1))).rankings["score"]
     assert rankings.reciprocal_rank(r) == [0.5]
 
 

@@ -229,7 +229,6 @@ BOTH = "y_true and y_score or y_pred: both must be given, got "
             {"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}},
             "every system must have the same columns, got p_0, ",
         ),
-        ({"y_true": Y, "y_score": NAMED}, "score must have the columns 0, 1, got a"),
         (
             {"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]},
             "score: its index has the rows of y_true in anoth",

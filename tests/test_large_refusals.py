@@ -362,8 +362,8 @@ def test_a_cell_is_refused_that_the_ends_of_a_parquet_file_do_not_show(tmp_path,
 
 
 def test_an_input_whose_readings_differ_is_refused(monkeypatch):
-    laid = blocks.laid
-    monkeypatch.setattr(blocks, "laid", lambda *a, **k: replace(laid(*a, **k), rows=2999))
+    blocks_of = blocks.blocks_of
+    monkeypatch.setattr(blocks, "blocks_of", lambda *a, **k: replace(blocks_of(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
         classified(binary(3000), SMALL)
 

@@ -45,8 +45,8 @@ def test_a_query_in_its_own_list_is_a_warning_with_both_values(limits):
     kept = np.mean([gain(q % 3 + 2) for q in range(12)])
     without = np.mean([gain(q % 3 + 1) for q in range(12)])
     text = told(read(*with_itself(), limits, metrics="ndcg@10"))
-    assert f"ndcg@10 is system {number(kept)} (without: {number(without)})" in text
-    assert "system 12 of 12 queries" in text
+    assert f"ndcg@10 is score {number(kept)} (without: {number(without)})" in text
+    assert "score 12 of 12 queries" in text
 
 
 @BOTH
@@ -70,7 +70,7 @@ def test_ranks_close_up_behind_the_query_that_is_left_out():
 def test_ties_with_the_query_that_is_left_out_are_no_ties():
     run, qrels = with_itself()
     tied = run.assign(score=run["score"].replace(9.0, 8.0))
-    assert read(tied, qrels, leave_out="query").runs.accounts["system"].tied == 0
+    assert read(tied, qrels, leave_out="query").runs.accounts["score"].tied == 0
 
 
 def test_the_judgement_of_the_query_itself_is_left_out_too():
@@ -156,7 +156,7 @@ def test_users_and_items_with_the_same_numbers_are_no_warning():
     run = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     judged = run.assign(grade=rng.integers(0, 2, len(run)))[["user_id", "item_id", "grade"]]
     study = read(run, judged)
-    assert study.runs.accounts["system"].own > 6
+    assert study.runs.accounts["score"].own > 6
     assert "EK147" not in told(study)
 
 
@@ -170,7 +170,7 @@ def test_items_written_otherwise_in_a_tenth_of_the_queries_are_a_warning(change,
     few = run["query"].isin([f"t{q}" for q in range(4)])
     other = run.assign(item=run["item"].where(~few, run["item"].map(change)))
     text = told(read(other, qrels, limits))
-    assert "only in case or ending: system 4 of 40 queries" in text
+    assert "only in case or ending: score 4 of 40 queries" in text
     fewer = run.assign(item=run["item"].where(run["query"] != "t0", run["item"].map(change)))
     assert "EK149" not in told(read(fewer, qrels, limits))
 

@@ -265,7 +265,7 @@ def test_a_bound_is_a_gate_of_one_system_and_of_several():
         *[("low", ">=", estimate["low"], True), ("high", "<=", estimate["high"] - 1e-9, False)],
     ):
         gate = ek.rating(frame, metrics="mae", gate=f" mae.{end} {sign} {float(number)!r}").gate
-        assert (gate.passed, gate.failed) == (passed, [] if passed else ["system"]), (
+        assert (gate.passed, gate.failed) == (passed, [] if passed else ["forecast"]), (
             end,
             sign,
             number,

@@ -168,7 +168,7 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind
         classification_page.findings(study).text,
         classification_page.results(study).results,
     )
-    assert ("The scores of system: u are stored in" in notes) is (kind != "float64")
+    assert ("The scores of p: u are stored in" in notes) is (kind != "float64")
     assert set(page["precision"].values()) == {kind, "float64"}
 
 
@@ -218,7 +218,7 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind
     study = validation.read(
         data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy"
     )
-    assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
+    assert study.estimate(study.primary, "score").value == pytest.approx(accuracy, abs=1e-12)
     assert ("0.7 becomes 0." in str(validation_page.findings(study))) == (kind != "float64")
 
 
@@ -253,12 +253,12 @@ def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
     high, low = data["score"].max(), data["score"].min()
     above = classification_page.findings(limited(classified(data, limits, threshold=50))).text
     assert (
-        f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is "
+        f"The threshold 50 is above every score of score, whose highest is {high:g}: nothing is "
         f"predicted" in above
     )
     below = classification_page.findings(limited(classified(data, limits, threshold=0.01))).text
     assert (
-        f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is "
+        f"0.01 is at or below every score of score, whose lowest is {low:g}: every row is "
         f"predicted positive" in below
     )
     inside = classification_page.findings(limited(classified(data, limits, threshold=0.5))).text
@@ -279,7 +279,7 @@ def test_the_usual_threshold_on_scores_that_are_no_probabilities_is_told(shift, 
 def test_a_threshold_outside_the_scores_of_several_labels_is_told():
     data = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [0, 1], "p_b": [0.3, 0.6]})
     assert (
-        "above every score of system, whose highest is 0.9"
+        "above every score of p, whose highest is 0.9"
         in classification_page.findings(limited(classification.read(data, threshold=7))).text
     )
 

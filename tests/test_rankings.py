@@ -28,7 +28,7 @@ def read(qrels: dict[str, dict[str, float]], scores: dict[str, dict[str, float]]
     table = pa.table(
         dict(zip(("query", "item", "grade"), map(list, zip(*judged, strict=True)), strict=True))
     )
-    return runs.read(preds, table).rankings["system"]
+    return runs.read(preds, table).rankings["score"]
 
 
 def example(said: dict) -> Rankings:

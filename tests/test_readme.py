@@ -100,7 +100,11 @@ STATED = [  # where a page states a limit, and the limit
     ("README.md", "an A/B test {} million users", USUAL.held // MILLION),
     ("docs/inputs.md", "**Up to {:,} rows** are collected", USUAL.reading.collected),
     ("docs/inputs.md", "of out-of-fold predictions up to {:,}", USUAL.reading.held),
-    ("docs/pipeline.md", "above {:,} rows it reads only the column names", inspection.SMALL),
+    (
+        "docs/pipeline.md",
+        "Above {:,} rows it reads the column names and the first 2,000 rows",
+        inspection.SMALL,
+    ),
     ("docs/python.md", "more than {} million rows (units times systems)", units.MOST // MILLION),
     ("docs/performance.md", "**Labels and scores** of more than {:,} rows", USUAL.reading.rows),
     ("docs/performance.md", "Up to {:,} distinct scores are counted exactly", USUAL.bins),

@@ -41,7 +41,7 @@ def test_none_by_name_is_no_input(call):
 
 def test_none_beside_an_input_is_left_out():
     rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10}
-    assert ek.classification(rows, columns=None).systems == ("system",)
+    assert ek.classification(rows, columns=None).systems == ("score",)
 
 
 @pytest.mark.parametrize(

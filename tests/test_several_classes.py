@@ -151,7 +151,7 @@ def test_confidence_is_that_of_the_predicted_class():
     row = study.calibration.iloc[0]
     assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
     assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
-    assert "Rows whose predicted class does not have the highest score: system 1." in shown(
+    assert "Rows whose predicted class does not have the highest score: predicted 1." in shown(
         study, "findings"
     )
     assert "does not have the highest score" not in shown(

@@ -177,7 +177,7 @@ def test_the_kind_of_reading_follows_the_rows():
         RankingInput.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
     )
     assert not found.rankings
-    assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
+    assert found.measure("score", ask).per_unit.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])

@@ -96,8 +96,8 @@ def misjudged():
         "right": logit,
         "extreme": 3 * logit,
         "timid": logit / 3,
-        "high": logit + 1,
-        "low": logit - 1,
+        "inflated": logit + 1,
+        "deflated": logit - 1,
     }
     return pd.DataFrame(
         {"label": label} | {f"score_{k}": 1 / (1 + np.exp(-v)) for k, v in several.items()}
@@ -109,7 +109,10 @@ def test_each_kind_of_miscalibration_is_named():
     wrong, right = miscalibrated(study)
     assert wrong[Miscalibration.OVERCONFIDENT] == ["extreme"]
     assert wrong[Miscalibration.UNDERCONFIDENT] == ["timid"]
-    assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (["high"], ["low"])
+    assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (
+        ["inflated"],
+        ["deflated"],
+    )
     assert right == ["right"]
     text = binary_page.calibration(study).text
     assert text.startswith(

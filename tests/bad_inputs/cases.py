@@ -166,6 +166,7 @@ TABLES = (
         lambda rows, column: rows.rename(columns={column: column.upper()}),
         names_column=True,
         pair=True,
+        but=("folds",),
     ),
     table(
         "a third team",

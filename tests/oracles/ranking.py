@@ -166,7 +166,7 @@ def subject(name: str, table: pa.Table, grades: Any = None, clipped: Any = None)
 
     def ordered(score: Any, judged: Any) -> Rankings:
         at = table.column_names.index("score")
-        return runs.read(table.set_column(at, "score", score), judged).rankings["system"]
+        return runs.read(table.set_column(at, "score", score), judged).rankings["score"]
 
     score = table["score"].to_numpy()
     place = np.empty(len(score))

@@ -427,7 +427,7 @@ class PredictionTable:
         """
         mapping = self.mappings[part]
         own, *further = [role for role in roles if role.own]
-        wide = self.wide(part, own.name)
+        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
         needed = [role.name for role in roles if role.required and not (role.own and wide)]
         columns = mapping.resolved(needed, [role.name for role in roles], own.name)
         if wide:

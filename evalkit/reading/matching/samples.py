@@ -20,7 +20,7 @@ TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *NAMES["tracked"])
-AFFIRMATIVE = (("no", "yes"), ("n", "y"), ("negative", "positive"))
+AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
     frozenset(("0", "1")): "1",
@@ -234,7 +234,8 @@ class SampledTable:
     def named(self, role: str) -> list[ColumnSample]:
         """The columns whose names are the surest for a role and whose cells fit it.
 
-        Several fit equally; columns that say the same of each row count as column.
+        Several fit equally. Columns of usual names that say the same of each of the first rows
+        count as one.
         """
         if role in self.chosen:
             return self.exact(role)
@@ -246,6 +247,8 @@ class SampledTable:
             candidates = [column for column in fitting if column.plain in names]
             if candidates:
                 first, *rest = candidates
+                if names is about["names"]:
+                    return candidates
                 return [first, *(column for column in rest if not column.is_like(first))]
         if role in ("label", "actual"):
             return [column for column in fitting if column.words & ANSWER_WORDS]
