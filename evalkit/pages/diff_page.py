@@ -97,7 +97,12 @@ def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
 
 def every_finding(study: Diff) -> list[kinds.Finding]:
     """Every finding of a diff."""
-    return [*_causes(study), *_units(study), *missing(study.unlisted), *_alone(study)]
+    return [
+        *_causes(study),
+        *_units(study),
+        *missing(study.unlisted, study.unlisted_count),
+        *_alone(study),
+    ]
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:

@@ -352,7 +352,7 @@ def moves(bound: float) -> str:
 
 def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
-    findings = missing(by_system(accounts, "missing"))
+    findings = missing(by_system(accounts, "missing"), total(accounts, "missing"))
     extra = by_system(accounts, "extra")
     if extra:
         few = hardly_judged(accounts)
@@ -364,12 +364,11 @@ def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
     return findings
 
 
-def missing(queries: Mapping[str, int]) -> list[Finding]:
-    """That runs lack judged queries, if they do. queries: how many, by run."""
-    lacking = nonzero(queries)
-    if not lacking:
+def missing(queries: Mapping[str, int], count: int) -> list[Finding]:
+    """That runs lack judged queries, if they do. queries: how many, by run. count: of all runs."""
+    if not count:
         return []
-    return [kinds.MISSING_QUERIES.warning(sum(lacking.values()), counts=counts(lacking))]
+    return [kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))]
 
 
 def gaps(accounts: Mapping[str, ListAccount]) -> list[Finding]:

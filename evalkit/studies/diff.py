@@ -292,6 +292,11 @@ class Diff(Shown, Study):
         return {name: several.count([""]) for name, several in lists.items()}
 
     @property
+    def unlisted_count(self) -> int:
+        """How many queries all sides lack together."""
+        return sum(self.unlisted.values())
+
+    @property
     def unit_name(self) -> str:
         """What the new report calls its unit."""
         return str(self.new.about["unit"][self.new.metrics[self.primary.label]["table"]])
