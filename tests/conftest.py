@@ -1,6 +1,8 @@
 """hypothesis without a time limit and with the same examples on every run, more at night; sample
-reports, made once.
+reports, made once; pages of one day, also where a run passes midnight.
 """
+
+import os
 
 import made_once
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import settings
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("night", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1764547200")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import SCRIPTS, STYLES, ReportExporter, numbered, script, style
+from evalkit.page import SCRIPTS, STYLES, ReportExporter, dated, numbered, script, style
 
 PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
@@ -290,6 +290,11 @@ def test_what_has_a_place_is_moved_there():
     assert text.count("<section>") == text.count("</section>") == 2
     assert text.count('<div class="prose printed">') == 1
     assert "<!--at" not in text
+
+
+def test_source_date_epoch_is_the_day_that_a_page_was_made(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert "Made on 1970-01-01" in dated('<p class="asked">Which is better?</p>')
 
 
 def test_style_is_small():

@@ -47,11 +47,12 @@ data-x data-y>`
 
 import copy
 import html
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -281,7 +282,13 @@ def dated(page: str) -> str:
     >>> re.findall(r"Data of|Made on|Intro", dated('<p class="asked">Data of May</p><p>Intro</p>'))
     ['Data of', 'Made on', 'Intro']
     """
-    return ASKED.sub(rf'\g<0><p class="asked">Made on {date.today()}</p>', page, count=1)
+    return ASKED.sub(rf'\g<0><p class="asked">Made on {made_on()}</p>', page, count=1)
+
+
+def made_on() -> date:
+    """Today, or the day of SOURCE_DATE_EPOCH, by which builds are made to repeat."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC).date() if epoch else date.today()
 
 
 def headings(page: str) -> list[tuple[str, str]]:
