@@ -177,7 +177,10 @@ def place(c: Counts, score: Floats) -> Ints:
     """The index of each score in the table; the last one for lower scores, whose rows have weight
     0.
     """
-    return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)
+    order = np.argsort(-score)  # neighbours in this order are found in the cache
+    place = np.empty(len(score), np.int64)
+    place[order] = np.searchsorted(-c.threshold, -score[order])
+    return np.minimum(place, len(c.threshold) - 1)
 
 
 # Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ----
