@@ -34,6 +34,7 @@ from evalkit.statistics.statistic import OfRows, Statistic, layout_of
 from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.study import Row, Settings, frame
+from evalkit.system import cached
 
 SAMPLE = {
     "preds": "data/visit_forecasts/predictions.csv",
@@ -341,7 +342,7 @@ class Rating(row_study.RowStudy):
         """The number of rows that each of them represents on average."""
         return len(self.account) / self.rows_drawn
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """The largest possible error of quantiles due to binning; 0 if all errors are counted
         exactly.
@@ -352,7 +353,7 @@ class Rating(row_study.RowStudy):
             for column in (error, error.sizes())
         )
 
-    @property
+    @cached_property
     def heavy(self) -> float:
         """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is
         driven by a few rows.
@@ -499,6 +500,7 @@ class Rating(row_study.RowStudy):
             (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
         )
 
+    @cached
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
