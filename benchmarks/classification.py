@@ -1,9 +1,9 @@
 """Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one
 run.
 
-The memory of the full set at 1M rows is that of its table and its curve, three columns each, and one
-run of thresholds: 6.05 times the scores. Runs of 4,096 and 1,024 thresholds leave 6.03 and 6.01 and
-take 8 and 70 % longer; with the curve last it is 6.001.
+The memory of the full set at 1M rows is that of its table and its curve, three columns each, and
+one run of thresholds: 6.05 times the scores. Runs of 4,096 and 1,024 thresholds leave 6.03 and 6.01
+and take 8 and 70 % longer; with the curve last it is 6.001.
 
 python benchmarks/classification.py [rows ...]
 """

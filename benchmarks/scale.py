@@ -4,8 +4,9 @@ how they grow.
 Of users of an A/B test 100k, 1M and 10M, of out-of-fold predictions 80k, 800k and 8M; users and
 logs of sessions are all read as large tables are.
 
-Peak of 1M rows of forecasts, which are held: 506 MB; 486 with temporary columns let go, 403 with rows
-counted by forecast when a figure asks, no less with errors compared some thousand rows at a time.
+Peak of 1M rows of forecasts, which are held: 506 MB; 486 with temporary columns let go, 403 with
+rows counted by forecast when a figure asks, no less with errors compared some thousand rows at a
+time.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in
 the temporary folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at
