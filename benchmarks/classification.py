@@ -1,6 +1,10 @@
 """Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one
 run.
 
+The memory of the full set at 1M rows is that of its table and its curve, three columns each, and
+one run of thresholds: 6.05 times the scores. Runs of 4,096 and 1,024 thresholds leave 6.03 and 6.01
+and take 8 and 70 % longer; with the curve last it is 6.001.
+
 python benchmarks/classification.py [rows ...]
 """
 
@@ -23,6 +27,8 @@ from evalkit.statistics.statistic import OfRows
 
 COVERS = STATISTICS
 USERS, USERS_TIMED = 50_000, 500
+# what three calls of scikit-learn take, as a multiple of the full set: nine tenths of what was had
+TIMES = {1_000_000: ">= 10.44", 10_000_000: ">= 17.1"}
 
 
 def full_set(c: Counts) -> list:
@@ -62,7 +68,7 @@ def binary(rows: int) -> list[tuple[str, float, str]]:
         ("Counts from rows / np.sort", build / unit, "<= 4"),
         ("full set / np.sort", full / unit, "<= 16"),
         ("roc_auc_score / Counts and AUC", peer[0] / with_auc, ">= 6"),
-        ("three of scikit-learn / full set", sum(peer) / full, ">= 10"),
+        ("three of scikit-learn / full set", sum(peer) / full, TIMES.get(rows, ">= 10")),
         ("memory of the full set / score array", memory, "<= 6"),
     ]
 
@@ -107,7 +113,7 @@ def resampled(rows: int) -> list[tuple[str, float, str]]:
         (
             "1,000 rounds of scikit-learn / interval of AP",
             1_000 * seconds(one_round) / ours,
-            ">= 300",
+            ">= 3640",
         )
     ]
 

@@ -1,6 +1,11 @@
 """Tables of 1.5M rows held in memory, against the same tables read in blocks: CPU and peak memory,
 each in a process of its own.
 
+Ten classes, CPU seconds held: 15.6 with each score sought among those of its class, 9.5 with scores
+sought in their order, which stays in the cache, 6.7 without seeking where rows have no weights;
+blocks took 3.8 to 5.3. What is left is one count of each class for the value and one for the
+limits: all tables at once would take 560 MB more.
+
 python benchmarks/held.py [rows]
 """
 

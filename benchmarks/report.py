@@ -2,7 +2,7 @@
 nbconvert on nothing.
 
 The lower bound is a notebook that only imports numpy, pandas and matplotlib, run by papermill and
-converted by nbconvert: what anyone pays before the first metric. Both in turn, three times; the
+converted by nbconvert: what anyone pays before the first metric. Both in turn, five times; the
 medians' ratio is printed. Then all six sample reports by one command, against a command for each.
 
 Python may store its byte code, as an installed package has it: an environment that forbids it would
@@ -54,7 +54,7 @@ def empty_notebook(path: Path) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), path)
 
 
-def main(rounds: int = 3) -> list[Claim]:
+def main(rounds: int = 5) -> list[Claim]:
     """Prints both medians and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         empty_notebook(Path(folder, "empty.ipynb"))

@@ -19,13 +19,18 @@ from evalkit.metrics.influence import (
     auc_variance,
     average_precision_bias,
     average_precision_bins,
-    of_rows,
+    place,
     widest,
 )
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, methods
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
+
+
+def of_rows(bins, c, label, score):
+    """The values of the rows, from those of positives and negatives at each threshold."""
+    return bins[1 - np.asarray(label), place(c.threshold, np.asarray(score))]
 
 
 def auc_influence(c, label, score):
@@ -120,10 +125,10 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
     gap = np.abs(c.tp * c.negatives - c.fp * c.positives)
     for size in (1, 7, 64, 1_000):
         monkeypatch.setattr("evalkit.metrics.counts.STEP", size)
-        place, sign = widest(c)
-        assert (place, sign) == (
+        index, sign = widest(c)
+        assert (index, sign) == (
             int(np.argmax(gap)),
-            np.sign((c.tp * c.negatives - c.fp * c.positives)[place]),
+            np.sign((c.tp * c.negatives - c.fp * c.positives)[index]),
         )
 
 

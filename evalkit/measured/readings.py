@@ -640,8 +640,7 @@ class ByMoves:
         part = kept.parts_of(block, self.parts)
         weight = whole_weights(block, self.scale)
         for threshold, score in zip(self.candidates, block.said, strict=True):
-            place = np.searchsorted(-threshold, -score[0])
-            place = np.minimum(place, len(threshold) - 1)  # lower are only rows without weight
+            place = influence.place(threshold, score[0])
             shape = self.parts, len(threshold)
             yield Total(kept.part_sums(part, block.truth[0], place, weight, shape))
 

@@ -166,18 +166,14 @@ def widest(c: Counts) -> tuple[int, float]:
     return sum(len(part.tp) for part in parts[:block]) + here, np.sign(gap[here])
 
 
-def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
-    """The values of the rows, looked up by label and score in `bins` (one value per class and
-    threshold).
+def place(threshold: Floats, score: Floats) -> Ints:
+    """The index of each score among thresholds, highest first; the last one for lower scores, whose
+    rows have weight 0.
     """
-    return bins[np.where(label == 1, 0, 1), place(c, score)]
-
-
-def place(c: Counts, score: Floats) -> Ints:
-    """The index of each score in the table; the last one for lower scores, whose rows have weight
-    0.
-    """
-    return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)
+    order = np.argsort(-score)  # neighbours in this order are found in the cache
+    place = np.empty(len(score), np.int64)
+    place[order] = np.searchsorted(-threshold, -score[order])
+    return np.minimum(place, len(threshold) - 1)
 
 
 # Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ----

@@ -564,8 +564,8 @@ class Sample:
     @staticmethod
     def of(block: Block, most: int) -> Sample:
         """A sample of all rows of a block."""
-        own = replace(block, names=None, units=None, id=None)
-        return Sample(most, (own,), (np.ones(len(block), np.int64),), len(block))
+        times = np.broadcast_to(np.int64(1), len(block))
+        return Sample(most, (block.at(slice(None)),), (times,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
         border = min((one for one in (self.border, other.border) if one is not None), default=None)

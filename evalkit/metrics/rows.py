@@ -126,7 +126,12 @@ class Rows:
     @cached_property
     def place(self) -> NDArray[np.int32]:
         """The index of each row's score in the table."""
-        return place(self.counts, self.scores).astype(np.int32)  # which is kept
+        if self.weight is not None:
+            return place(self.counts.threshold, self.scores).astype(np.int32)
+        each = self.counts.positive + self.counts.negative
+        found = np.empty(len(self), np.int32)
+        found[np.argsort(-self.scores)] = np.repeat(np.arange(len(each), dtype=np.int32), each)
+        return found
 
     # Of several labels
 

@@ -469,8 +469,3 @@ def _glossary(terms: list[Term]) -> str:
     )
     summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
     return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
-
-
-def glossary_markdown() -> str:
-    """All terms as a list in markdown."""
-    return "\n".join(f"**{term.name}**: {term.meaning}\n" for term in TERMS)

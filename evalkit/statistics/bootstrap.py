@@ -373,7 +373,7 @@ def _placed(rows: Rows) -> tuple[Floats, Ints, Ints, int]:
     """
     score = pool(rows.counts, cells(rows.counts, SPREAD)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = influence.place(ends(rows.counts, SPREAD), rows.scores)
+    cell = influence.place(ends(rows.counts, SPREAD).threshold, rows.scores)
     unit, units = _numbered_units(rows)
     return score, cell + len(score) * (rows.actual == 0), unit, units
 
@@ -502,8 +502,7 @@ def rechosen_counts_of_rows(
     unit, units = _numbered_units(rows)
     pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
     threshold = candidates(rows.counts, choose, units=units, rng=pilots)
-    # lower than the last are only rows without weight
-    place = np.minimum(np.searchsorted(-threshold, -rows.scores), len(threshold) - 1)
+    place = influence.place(threshold, rows.scores)
     parts = min(units, PARTS)
     part = rng.permutation(units) % parts
     shape = parts, len(threshold)

@@ -437,11 +437,10 @@ class BinaryStudy(row_study.RowStudy):
         """True if both classes occur, so that there are curves."""
         return 0 < self.positives < len(self.account)
 
-    def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
-        """The points of one kind of curve for each system: x, y, threshold. change: applied to the
-        table first.
-        """
-        return score_curves.curve({name: change(self.table(name)) for name in self.order}, kind)
+    @cached
+    def curve(self, kind: str) -> pd.DataFrame:
+        """The points of one kind of curve for each system: x, y, threshold."""
+        return score_curves.curve(self.counts_by_system, kind)
 
     def recorded(self, kind: str) -> pd.DataFrame:
         """Points of a kind of curve for each system; all are exact, and neighbours differ by at

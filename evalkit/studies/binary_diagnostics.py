@@ -11,9 +11,10 @@ from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.statistics import methods, significance
-from evalkit.studies import diagnostics
+from evalkit.studies import diagnostics, score_curves
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import Row, framed
+from evalkit.system import cached
 
 SOME = 30  # rows of a class below which the page warns
 # positive rows, and their share, below which average precision's interval is too narrow
@@ -97,6 +98,7 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
     return {name: n for name in study.order if (n := int(calibration.clipped(study.chances(name))))}
 
 
+@cached
 def unforeseen(study: BinaryStudy) -> dict[str, float]:
     """By system the share of log loss from rows with an outcome that it gave almost no probability,
     if it is large.
@@ -192,9 +194,12 @@ def break_even(study: BinaryStudy) -> Iterator[Row]:
         yield {"system": name, "x": value, "y": value}
 
 
+@cached
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """The curves at the other base rate."""
-    return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
+    every = study.counts_by_system.items()
+    tables = {name: curves.at_base_rate(c, study.other_rate) for name, c in every}
+    return score_curves.curve(tables, kind)
 
 
 def used_costs(study: BinaryStudy) -> pd.DataFrame:

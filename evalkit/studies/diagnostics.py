@@ -137,7 +137,7 @@ Tables = Iterable[Counts]  # of the scores of a system: one, or one of each clas
 
 def only_decided(tables: Tables) -> bool:
     """True if the scores of these tables are 0 and 1 only, and both occur."""
-    return {score for table in tables for score in table.threshold.tolist()[:3]} == {0.0, 1.0}
+    return {score for table in tables for score in table.threshold[:3].tolist()} == {0.0, 1.0}
 
 
 NO_DIFFERENCE = "no difference"

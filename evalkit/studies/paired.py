@@ -399,6 +399,7 @@ class Significance(shown.Shown, Study):
         """
         return self.vary and not self.is_ratio(self.primary)
 
+    @cached
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of each mean difference around the headline's; those with p ≥ α form the
         interval.

@@ -34,6 +34,7 @@ from evalkit.statistics.statistic import OfRows, Statistic, layout_of
 from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.study import Row, Settings, frame
+from evalkit.system import cached
 
 SAMPLE = {
     "preds": "data/visit_forecasts/predictions.csv",
@@ -184,49 +185,51 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Summarises a block. ids: how many ids are checked for duplicates."""
+    """Summarises a block. ids: how many ids are checked for duplicates. held: True if the block is
+    all rows, which are counted by forecast once a figure asks.
+    """
 
     terms: Terms
     limits: Limits
     errors: Errors
     ids: int = 0
+    held: bool = False
 
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
-        error, around = block.said - block.truth, block.truth - self.terms.centres[0][0]
-        w, systems, weight = (
-            block.weights,
-            range(len(error)),
-            [] if block.weight is None else [block.weight],
-        )
-        zeros = np.count_nonzero(block.truth == 0)
-        facts = [
-            len(block),
-            zeros,
-            around.sum(),
-            around @ around,
-            w.sum(),
-            w @ around,
-            w @ (around * around),
-        ]
+        weight = [] if block.weight is None else [block.weight]
+        sizes = (np.abs(said - block.truth) for said in block.said)
         undefined = self.errors.undefined(block)
-        nearer = {}
-        if not block.parted:
-            errors = self.errors(block)
-            if block.clustered:
-                errors = np.add.reduceat(w * errors, block.starts, axis=1)
-            nearer = self.errors.nearer(errors)
         return KeptForecasts(
             **self.terms.kept(block, self.limits),
-            facts=Total(np.array(facts, float)),
+            facts=self._facts(block),
             actual=Counts.of(block.truth, weight, self.limits.bins),
-            forecasts=tuple(self._along(block, i) for i in systems),
-            nearer=nearer,
-            far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
+            forecasts=() if self.held else self.forecasts(block),
+            nearer={} if block.parted else self._nearer(block),
+            far=tuple(Extremes.of(block, size, i, EXAMPLES) for i, size in enumerate(sizes)),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
             rows_without_value=Total(np.array([u.sum(axis=1) for u in undefined])),
         )
+
+    def _facts(self, block: Block) -> Total:
+        """The sums of the actual values."""
+        around = block.truth - self.terms.centres[0][0]
+        w = block.weights
+        zeros = np.count_nonzero(block.truth == 0)
+        plain = [len(block), zeros, around.sum(), around @ around]
+        return Total(np.array([*plain, w.sum(), w @ around, w @ (around * around)], float))
+
+    def _nearer(self, block: Block) -> dict[tuple[str, int, int], Total]:
+        """As `Errors.nearer`, of the units of a block."""
+        errors = self.errors(block)
+        if block.clustered:
+            errors = np.add.reduceat(block.weights * errors, block.starts, axis=1)
+        return self.errors.nearer(errors)
+
+    def forecasts(self, block: Block) -> tuple[Counts, ...]:
+        """The rows of a block by each system's forecast."""
+        return tuple(self._along(block, i) for i in range(len(block.said)))
 
     def _along(self, block: Block, i: int) -> Counts:
         """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
@@ -309,9 +312,14 @@ class Rating(row_study.RowStudy):
         return self.kept.actual.counted(weighted=self.weighted)
 
     @cached_property
+    def by_forecast(self) -> tuple[Counts, ...]:
+        """The rows by forecast of each system."""
+        return self.kept.forecasts or self.asked.forecasts(self.kept.sample.rows)
+
+    @cached_property
     def forecasts(self) -> dict[str, grid.Counted]:
         """The distribution of each system's forecasts."""
-        counts = zip(self.systems, self.kept.forecasts, strict=True)
+        counts = zip(self.systems, self.by_forecast, strict=True)
         return {name: c.counted(weighted=self.weighted) for name, c in counts}
 
     @cached_property
@@ -341,7 +349,7 @@ class Rating(row_study.RowStudy):
         """The number of rows that each of them represents on average."""
         return len(self.account) / self.rows_drawn
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """The largest possible error of quantiles due to binning; 0 if all errors are counted
         exactly.
@@ -352,7 +360,7 @@ class Rating(row_study.RowStudy):
             for column in (error, error.sizes())
         )
 
-    @property
+    @cached_property
     def heavy(self) -> float:
         """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is
         driven by a few rows.
@@ -499,6 +507,7 @@ class Rating(row_study.RowStudy):
             (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
         )
 
+    @cached
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
@@ -578,7 +587,7 @@ class Rating(row_study.RowStudy):
         """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count
         alike, d³.
         """
-        whole, *sums = self.kept.forecasts[i].whole.sums
+        whole, *sums = self.by_forecast[i].whole.sums
         rows = whole.astype(float)
         if self.weighted:
             return (rows, *sums, np.zeros(len(rows)))
@@ -678,16 +687,13 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
     fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
     places, clustered = np.arange(n), unit is not None
-    key, said = (
-        (places if unit is None else unit).astype(np.uint64),
-        np.array([*data.score.values()]),
-    )
+    key = places if unit is None else unit
     beside = shared["beside"]
     block = Block(
         data.actual,
-        said,
+        np.array([*data.score.values()]),
         data.weight,
-        key,
+        key.view(np.uint64),
         clustered=clustered,
         parted=clustered,
         beside=beside,
@@ -698,7 +704,7 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
     errors = Errors(len(held), partial(settings.metrics))
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, errors, errors.width)
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
-    asked = Asked(terms, held_limits, errors)
+    asked = Asked(terms, held_limits, errors, held=True)
     return Rating(
         **fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block)
     )
