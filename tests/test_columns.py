@@ -11,7 +11,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables import columns
-from evalkit.reading.tables.table import MOST, Coded, indexed
+from evalkit.reading.tables.table import MOST, Coded, encode
 from evalkit.studies import rating
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
@@ -148,14 +148,14 @@ def numbered(cells):
     ],
 )
 def test_distinct_texts_and_places_give_back_the_cells(blocks):
-    place, texts = indexed(blocks)
+    place, texts = encode(blocks)
     distinct = texts.to_pylist()
     assert [distinct[i] for i in place] == CELLS
     assert len(distinct) == len({*distinct})
 
 
 def test_texts_that_mean_the_same_are_one_name():
-    column = Coded.of(["1.0", "0", "1"], np.array([0, 1, 2, 2]))
+    column = Coded.from_texts(["1.0", "0", "1"], np.array([0, 1, 2, 2]))
     assert column.names == ("0", "1", "1.0")
     texts = column.texts
     assert texts.tolist() == ["1.0", "0", "1", "1"]
@@ -163,7 +163,7 @@ def test_texts_that_mean_the_same_are_one_name():
 
 
 def test_rows_that_are_taken_have_only_their_own_names():
-    column = Coded.of(["c", "a", "b"], np.array([0, 1, 2, 0]))
+    column = Coded.from_texts(["c", "a", "b"], np.array([0, 1, 2, 0]))
     part = column.take(np.array([3, 1]))
     assert part.names == ("a", "c")
     assert part.texts.tolist() == ["c", "a"]

@@ -95,10 +95,10 @@ def read_log(
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
-    session, names = table.ordered(columns["session"])
-    user, users = table.ordered(columns["user"]) if "user" in columns else (session, names)
+    session, names = table.encode_sorted(columns["session"])
+    user, users = table.encode_sorted(columns["user"]) if "user" in columns else (session, names)
     team, position, outcome = table.coded(columns["team"]), columns["position"], columns["outcome"]
-    item = table.ordered(columns["item"])[0] if "item" in columns else None
+    item = table.encode_sorted(columns["item"])[0] if "item" in columns else None
     several = {
         name[10:]: table.coded(values)
         for name, values in columns.items()
@@ -148,7 +148,7 @@ def _kept(
         raise (refusal if isinstance(error, BrokenRule) else error) from None
     wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
     kept = Sessions.joined(found) if not wrong else None
-    if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):
+    if kept is None or (wrong := kept.names.take(table.rows_of_repeated(kept.names))):
         raise _refusal(engine, chosen, fields, block, wrong)
     for selection in chosen:
         if selection.source:
@@ -202,7 +202,7 @@ def _refusal(
         try:
             _log(joined, block.arms, block.neutral).check()
         except RowError as error:
-            (part, numbers), row = table.located(places, error.row)
+            (part, numbers), row = table.locate(places, error.row)
             number = 0 if numbers is None else int(numbers[row - 1]) + 1
             return error.located(part.name, lambda _: (part.name, number), named(fields[0]))
     return blocks.changed(names([selection.part for selection in chosen]))
@@ -284,7 +284,7 @@ def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.A
     for role, row in (("user", empty), ("arm", arm.first("") if "" in arm.names else -1)):
         if row >= 0:
             raise RowError(role, EMPTY, row)
-    several = np.zeros(0, np.int64) if user is None else table.repeated(user)
+    several = np.zeros(0, np.int64) if user is None else table.rows_of_repeated(user)
     users = experiments.assigned(
         arm, arms, several, [] if user is None else user.take(several).to_pylist()
     )
@@ -330,7 +330,7 @@ def located(
     names = ", ".join(dict.fromkeys(source.name for source in read))
 
     def locate(row: int) -> tuple[str, int]:
-        source, number = table.located(((source, source.rows) for source in read), row)
+        source, number = table.locate(((source, source.rows) for source in read), row)
         return source.name, number if numbered else 0
 
     return error.located(names, locate, columns)

@@ -74,7 +74,7 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         unit=p.unit,
     )
     kind = KINDS[predicted.kind]
-    if predicted.decides and not p.metrics:
+    if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.AT)
     if idle := next((name for name in kind.idle if name in p.given), None):
         raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")

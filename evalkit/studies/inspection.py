@@ -8,7 +8,7 @@ metric is computed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from evalkit.arrays import InputError
@@ -202,7 +202,7 @@ def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
     )
     first = ranked.pieces[0]
     if _read(of, run):
-        read = runs.of(ranked)
+        read = runs.rankings_of(ranked)
         return Inspection(
             "ranked lists", first.printed, read.systems, counted(len(read.query), "query")
         )
@@ -279,7 +279,7 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
         folds.columns_of(features, p)
     if p.features is not None or not parts:
         return Inspection("a table to fit on")
-    layout = aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))[0]
+    layout = folds.layouts_of(parts, p.columns)[0]
     if not _read(of, parts):
         return Inspection("out-of-fold predictions", layout.printed)
     read = folds.predictions(parts, p)

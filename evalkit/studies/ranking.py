@@ -78,7 +78,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     tables = (p.preds, p.qrels, p.queries, p.items)
     run, judged, queries, items = (
-        sources.given(table, p.header, limits.reading) for table in tables
+        sources.optional_parts(table, p.header, limits.reading) for table in tables
     )
     catalogue = listed.read_stock(items, p.columns)
     stock = None if catalogue is None else catalogue.item

@@ -31,7 +31,7 @@ ROLES = (
     Role.declared("system"),
     Role.declared("query", required=True),
     Role.declared("item", required=True),
-    Role.declared("score", own=True),
+    Role.declared("score", per_system=True),
     Role.declared("rank"),
     Role.declared("grade", required=True),
 )
@@ -74,12 +74,21 @@ class ListPart(NamedTuple):
         return columns
 
 
+class RunColumns(NamedTuple):
+    """The columns of a run by role, and in a wide table the column of scores of each system."""
+
+    by_role: dict[str, str]
+    scores: dict[str, str]
+
+
 @dataclass(eq=False)
 class ListRows:
-    """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
+    """The rows of runs, of judgements, or of tables of queries, one block after another.
 
-    score: the negated rank if rows have no score. ranked: True if that rank is the row's place in
-    its list.
+    A block has the rows of a part, and of one system in a wide table: each list below has its texts
+    (Arrow), or doubles. score: the negated rank if rows have no score. ranked: True if that rank is
+    the row's place in its list. system: a column, or a name and the number of rows. stretches: the
+    part of each block, and its number of rows.
     """
 
     system: list[Any] = field(default_factory=list)
@@ -94,28 +103,28 @@ class ListRows:
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, piece: ListPart, block: table.CheckedPart, *, in_place: bool) -> None:
-        """Append the rows of a piece, once for each system of a wide table. in_place: as in
+        """Append the rows of a part, once for each system of a wide table. in_place: as in
         `ListOptions`.
         """
         columns = block.columns
-        n = block.rows
-        self.sources.append(block.part.fingerprint(n))
+        rows = block.rows
+        self.sources.append(block.part.fingerprint(rows))
         self.columns.update(piece.printed)
         attributes = _attributes(columns)
         for system, role in piece.scores.items():
             name = piece.name if system is None else system
-            self.system.append(says(piece.part, columns.get("system")) or (name, n))
+            self.system.append(naming_column(piece.part, columns.get("system")) or (name, rows))
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
-            self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
+            self.ranked.append(np.broadcast_to(in_place and role == "rank", rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)
-            self.stretches.append((piece.part, n))
+            self.stretches.append((piece.part, rows))
 
     def place(self, row: int) -> str:
         """The file and the row there, from 1, of a row of the whole."""
-        part, number = table.located(self.stretches, row)
+        part, number = table.locate(self.stretches, row)
         return part.place(number)
 
 
@@ -155,10 +164,8 @@ class ListOptions:
     @classmethod
     def of(cls, p: Any, **instead: Any) -> "ListOptions":
         """The options from the parameters of a report, except those given here."""
-        return cls(
-            **{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)}
-            | instead
-        )
+        names = [option.name for option in fields(cls) if hasattr(p, option.name)]
+        return cls(**{name: getattr(p, name) for name in names} | instead)
 
     @property
     def attributes(self) -> list[str]:
@@ -202,8 +209,8 @@ class RankingInput:
         """
         return cls(
             folders.parts(preds),
-            folders.given(qrels),
-            folders.given(queries),
+            folders.optional_parts(qrels),
+            folders.optional_parts(queries),
             ListOptions(**chosen),
         )
 
@@ -238,47 +245,58 @@ class RankingInput:
 
     @property
     def grade_precision(self) -> Precision:
-        """The widest type in which the grades were stored."""
-        columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
-        return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
+        """The widest type in which a part stores its grades."""
+        return rules.widest(
+            rules.precision_of(piece.part, piece.fields["grade"].column)
+            for piece in self.pieces
+            if "grade" in piece.fields
+        )
 
     def _run(self, part: InputPart, name: str) -> ListPart:
-        """The columns of a run, and those with one value per query where it holds them."""
+        """A run with its columns by role, and those of segments and unit where it holds them.
+
+        name: what its system is called if no column says it.
+        """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        mapping = self._mapping(part)
-        proposal = self._proposal(part, mapping)
-        if proposal is None:
-            wide = _wide(part, mapping.columns, self.options.systems)
-            columns = self._resolved(part, mapping, [] if wide else [ORDER])
-        else:
-            several = {str(system): own for system, own in proposal.predictions.items() if system}
-            wide = {system: own["score"] for system, own in several.items()}
-            columns = {**proposal.columns, **proposal.predictions.get(None, {})}
-        if part.unnamed and len(self.run) == 1 and not wide:
-            name = columns.get("score") or columns["rank"]
+        columns, system_scores = self._columns_of_run(part)
         _refuse_attributes(part, columns, self.beside)
-        scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
-        named = list(LISTED)
-        if not wide:
+        roles = [*LISTED]
+        scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
+        if not system_scores:
             order = "score" if "score" in columns else "rank"
+            roles += ["system", order]
             scores = {None: order}
-            named += ["system", order]
-        named += self.grade
-        fields = {role: Field(columns[role], RULES[role]) for role in named if role in columns}
-        for system, column in wide.items():
+            if part.unnamed and len(self.run) == 1:
+                name = columns[order]
+        roles += self.grade
+        fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
+        for system, column in system_scores.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields
         return ListPart(RUN, part, fields, scores, name)
 
+    def _columns_of_run(self, part: InputPart) -> "RunColumns":
+        """The columns of a run by their names, or by their cells where names do not say it."""
+        mapping = self._mapping(part)
+        proposal = self._proposal(part, mapping)
+        if proposal is None:
+            scores = _wide(part, mapping.columns, self.options.systems)
+            return RunColumns(self._resolved(part, mapping, [] if scores else [ORDER]), scores)
+        predictions = proposal.predictions
+        scores = {system: columns["score"] for system, columns in predictions.items() if system}
+        return RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
+
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
         column or several could have a role.
         """
-        known = mapping.columns.keys()
-        is_ordered = known & {*ORDER} or _wide(part, mapping.columns, self.options.systems)
-        if part.layout or mapping.absent or (is_ordered and {*LISTED, *self.grade} <= known):
+        if part.layout or mapping.absent:
+            return None
+        roles = mapping.columns.keys()
+        is_ordered = roles & {*ORDER} or _wide(part, mapping.columns, self.options.systems)
+        if is_ordered and {*LISTED, *self.grade} <= roles:
             return None
         table = SampledTable.of(part, self.options.columns, self.options.systems, self.beside)
         proposal = ranking(table, graded=self.graded)
@@ -297,8 +315,8 @@ class RankingInput:
     def _resolved(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
-        """Role -> column; order: the roles of which one must order the lists, if the table is
-        long.
+        """Role -> column. Raises InputError for roles without a column. order: the roles of which
+        one must be there, as the lists of a long table have no other order.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade]
         is_clear = len(mapping.columns) == len(mapping.candidates)
@@ -340,7 +358,7 @@ class RankingInput:
         for piece in self.pieces:
             if piece.kind == kind:
                 rows.add(
-                    piece, table.block(piece.part, piece.fields), in_place=self.options.in_place
+                    piece, table.read_part(piece.part, piece.fields), in_place=self.options.in_place
                 )
         return rows
 
@@ -373,16 +391,16 @@ def _one_way(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) 
     """Raise InputError for a table that has a score or a system column, and scores of each system
     beside it.
     """
-    more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
-    if more and "score" in roles and not systems:
-        raise refused(part.name, "score_and_systems", score=roles["score"], system=more[0])
-    if more and "system" in roles:
-        raise refused(part.name, "system_twice", system=roles["system"], scores=more[0])
+    scores = [name for name in part.columns if name.startswith("score_") and name != "score_"]
+    if scores and "score" in roles and not systems:
+        raise refused(part.name, "score_and_systems", score=roles["score"], system=scores[0])
+    if scores and "system" in roles:
+        raise refused(part.name, "system_twice", system=roles["system"], scores=scores[0])
 
 
-def says(part: InputPart, column: Any) -> Any:
-    """The column that names the systems, or None; the tag of a TREC run counts only if there are
-    several.
+def naming_column(part: InputPart, column: Any) -> Any:
+    """The column of systems if it names them, else None: the tag of a TREC run counts only if
+    there are several.
     """
     is_tag = part.layout is not None and "system" not in part.folders
     if is_tag and column is not None and len(column.unique()) < 2:

@@ -54,7 +54,8 @@ class Predictions:
         most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
-        outcomes.check_positive(predicted.positive, predicted.kind)
+        if predicted.positive is not None:
+            outcomes.check_positive(predicted.kind)
         sizes = [Counter[str]() for _ in profiles]
         for size, row in (
             (size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows
@@ -130,7 +131,9 @@ class Predictions:
         ]
         keys = [self._key(system, role) for role in self.table.schema.said]
         return [
-            rules.widest(rules.of(piece.part, piece.layout.fields[key].column) for piece in held)
+            rules.widest(
+                rules.precision_of(piece.part, piece.layout.fields[key].column) for piece in held
+            )
             for key in keys
         ]
 

@@ -28,7 +28,7 @@ from evalkit.reading.inputs.rows import (
     RankingInput,
 )
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
-from evalkit.reading.tables.columns import kept_systems, refused
+from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import split
 
@@ -87,11 +87,15 @@ def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
-    return [runs.built(Build(run, judged, beside, task.options), partial(_measured, task=task))]
+    return [
+        runs.despite_collisions(
+            Build(run, judged, beside, task.options), partial(_measured, task=task)
+        )
+    ]
 
 
 def _measured(build: Build, task: Task) -> Measured:
-    return build.measured(build.built(task.systems, task.top), task.asks)
+    return build.measured(build.rankings(task.systems, task.top), task.asks)
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
@@ -241,7 +245,7 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
     if _fits(sum(part.rows for part in lists), budget) and all(
         part.cluster is None for part in every
     ):
-        data = runs.of(ranked)
+        data = runs.rankings_of(ranked)
     else:
         with backends.opened(budget, every) as engine:
             data = measured(engine, ranked, asks)
@@ -270,7 +274,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     says = any(of.says for of in several)
     task = Task(
         options=ranked.options,
-        systems=tuple(kept_systems(_systems(several, profiles), ranked.options.systems)),
+        systems=tuple(requested_systems(_systems(several, profiles), ranked.options.systems)),
         asks=tuple(asks),
         reads=tuple(
             read for of in several for read in _reads(of, in_place=ranked.options.in_place)
@@ -295,7 +299,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
         role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()
     }
     sources = [piece.part.fingerprint(n) for piece, n in each]
-    return runs.gathered(shards, ranked, task.asks, columns, sources, task.top)
+    return runs.combined(shards, ranked, task.asks, columns, sources, task.top)
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -311,7 +315,7 @@ def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
         if piece.part.layout
         else piece.fields["system"]
     )
-    return _SelectedPart(piece, chosen, rows.says(piece.part, column) is not None)
+    return _SelectedPart(piece, chosen, rows.naming_column(piece.part, column) is not None)
 
 
 def _profile(engine: base.Engine, of: _SelectedPart) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     return ColumnLayout(
         (
             *(RoleColumn(f"attribute {name}", rules.Field(name, rules.LABELS)) for name in units),
-            *aligned.role_columns([ID_ROLE, SYSTEM, LABEL], columns),
+            *aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns),
             RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
         )
     )
@@ -370,7 +370,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     if label:
         columns["system"] = label
         fields["system"] = rules.Field(label, rules.NAME)
-    rows = tables.CheckedTable([tables.block(part, fields) for part in table.parts])
+    rows = tables.CheckedTable([tables.read_part(part, fields) for part in table.parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)
     return Trials(
@@ -401,7 +401,7 @@ def _trial_names(rows: tables.CheckedTable, label: str | None) -> tuple[str, ...
         return names if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
     code = codes(systems)[0]
-    again = tables.paired(code, np.zeros_like(code), 1).again
+    again = tables.pair_rows(code, np.zeros_like(code), 1).repeated_row
     if again is not None:
         part, row = rows.locate(again)
         got = f"got {systems[again]!r} again{at(row)}"

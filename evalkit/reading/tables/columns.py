@@ -372,7 +372,7 @@ def listed(
     return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def requested_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The requested systems among these, all if none is. Raises ParameterError for one that does
     not exist.
     """

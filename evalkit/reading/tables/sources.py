@@ -180,10 +180,10 @@ def parts(
     return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
 
 
-def given(
+def optional_parts(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart] | None:
-    """The parts of an input, None if it is None."""
+    """The parts of an input that need not be there; None if it is None."""
     return None if data is None else parts(data, header, reading)
 
 
@@ -245,7 +245,7 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
     """
 
     @wraps(make)
-    def located(p: Parameters, *others: Any) -> Made:
+    def make_or_name_files(p: Parameters, *others: Any) -> Made:
         try:
             return make(p, *others)
         except ParameterError:
@@ -261,7 +261,7 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
                 raise
             raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
 
-    return located
+    return make_or_name_files
 
 
 def _names(data: Any) -> list[str]:
