@@ -27,6 +27,7 @@ from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, InputPart, 
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
+SMALL = 100_000  # rows of a pandas frame up to which starting threads takes longer than they save
 # Arrow's types whose texts Arrow and DuckDB write alike, and those that it casts to doubles
 PLAIN = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
 NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
@@ -259,8 +260,9 @@ def _arrow_table(data: Any) -> tuple[Any, list[str]]:
     import pyarrow as pa
 
     mixed: list[str] = []
+    is_small = _is_pandas(data) and len(data) <= SMALL
     try:
-        table = pa.table(data)
+        table = pa.table(data, nthreads=1 if is_small else None)
     except pa.ArrowException:
         mixed = _mixed(data)
         if not mixed:
