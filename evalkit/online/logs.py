@@ -24,7 +24,7 @@ from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import InputPart, Selection, Source, names
-from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, columns_by_type
 
 LOG = (
     Role.declared("session", required=True),
@@ -68,7 +68,7 @@ def read_log(
     engine, fields = engine or AtHand.opened(), log_fields(parts, p.columns, segments)
     each = enumerate(zip(parts, fields, strict=True))
     read = [
-        (f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}"))
+        (f"frame{i}", part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"))
         for i, (part, own) in each
     ]
     chosen = [engine.kept(selection, frame) for frame, selection in read]
@@ -122,7 +122,7 @@ class LogBlock:
     def __call__(self, rows: Any, before: int = 0) -> list[Any]:
         columns = {role: rows.column(i) for i, role in enumerate(self.fields)}
         for role, field in self.fields.items():
-            checked = field.checked(columns[role].combine_chunks(), None)
+            checked = field.check(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
@@ -361,7 +361,7 @@ def user_fields(
 def _same(fields: list[dict[str, Field]], parts: Sequence[InputPart]) -> list[dict[str, Field]]:
     """The columns of each part; raises InputError where they are not the same in all."""
     if parts:
-        table.same_columns(parts, fields)
+        table.refuse_missing_columns(parts, fields)
     return fields
 
 
@@ -429,15 +429,15 @@ def _fields(
         roles_of.match(part.columns, ["arm"], {}, part.name).candidates
     )
     mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
-    if needed == ["arm"] and mapping.lacking(needed):
+    if needed == ["arm"] and mapping.missing_roles(needed):
         proposal = proposal_of_users(SampledTable.of(part, here, used=[*attributes, *numbers]))
         if proposal.is_complete:
             here = {**proposal.columns, **here}
             mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
     try:
-        columns = mapping.resolved(needed)
+        columns = mapping.resolve(needed)
     except InputError as error:
-        if not (of_users and mapping.lacking(needed)):
+        if not (of_users and mapping.missing_roles(needed)):
             raise
         users = "a table with one row per user is given as users=FILE"
         raise InputError(f"{error}; {users}") from None

@@ -84,7 +84,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     stock = None if catalogue is None else catalogue.item
     cuts = p.ks or KS
     columns = listed.other_columns(p.columns)
-    options = rows.ListOptions.of(p, columns=columns, stock=stock)
+    options = rows.ListOptions.from_parameters(p, columns=columns, stock=stock)
     ranked = rows.RankingInput(run or (), judged, queries, options)
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks, reading = _asks(shared, cuts, relevant), limits.reading

@@ -173,15 +173,15 @@ class SystemRows:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    table: the rows as they were read. layout: the columns of its first part. pairs: system -> its
-    rows in the table. shared: role -> the texts or doubles that all systems share, such as labels.
-    predictions: system -> role -> texts or doubles, such as scores. sources: the parts with their
-    rows.
+    table: the rows as they were read. layout: the columns of its first part. system_rows: system ->
+    its rows in the table. shared: role -> the texts or doubles that all systems share, such as
+    labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
+    their rows.
     """
 
     table: CheckedTable
     layout: ColumnLayout
-    pairs: Mapping[str, SystemRows]
+    system_rows: Mapping[str, SystemRows]
     shared: Mapping[str, Any]
     predictions: Mapping[str, Mapping[str, Any]]
     sources: tuple[Source, ...]
@@ -191,7 +191,7 @@ class Aligned:
 
     @property
     def _first(self) -> SystemRows:
-        return next(iter(self.pairs.values()))
+        return next(iter(self.system_rows.values()))
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -206,7 +206,7 @@ class Aligned:
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems, in order."""
-        return tuple(self.pairs)
+        return tuple(self.system_rows)
 
     @property
     def rows(self) -> int:
@@ -221,7 +221,9 @@ class Aligned:
     @property
     def alone(self) -> int:
         """The number of rows left out because another system lacks their id."""
-        return sum(len(system.rows) - len(system.paired_rows) for system in self.pairs.values())
+        return sum(
+            len(system.rows) - len(system.paired_rows) for system in self.system_rows.values()
+        )
 
     @cached_property
     def id(self) -> Any:
@@ -241,7 +243,7 @@ class Aligned:
         """System -> role -> the type in which its numbers were stored: the widest of all parts that
         hold a row of it.
         """
-        return {name: self._precision(own) for name, own in self.pairs.items()}
+        return {name: self._precision(own) for name, own in self.system_rows.items()}
 
     def _precision(self, system: SystemRows) -> dict[str, Precision]:
         starts = np.cumsum([0, *(block.rows for block in self.table.blocks)])
@@ -270,7 +272,7 @@ class Aligned:
 
     def locate(self, row: int, system: str | None = None) -> tuple[InputPart, int]:
         """The part of a row and its number there, from 1, for a system or the first one."""
-        rows = self.pairs[system] if system else self._first
+        rows = self.system_rows[system] if system else self._first
         return self.table.locate(int(rows.paired_rows[row]))
 
     def place(self, row: int, system: str | None = None) -> str:
@@ -294,11 +296,11 @@ def read(
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]
     id = Ids(rows.column("id")) if "id" in layout.fields else None
-    pairs = _rows_of_systems(rows, layout, systems, id)
+    system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns(rows, layout)
     if id is not None and not layout.systems:
-        refuse_disagreement(rows, layout, columns, [*pairs.values()], id)
-    aligned = _aligned(rows, layout, pairs, columns)
+        refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
+    aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
         empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
         if empty.size:
@@ -309,19 +311,19 @@ def read(
 def _aligned(
     rows: CheckedTable,
     layout: ColumnLayout,
-    pairs: Mapping[str, SystemRows],
+    system_rows: Mapping[str, SystemRows],
     columns: Mapping[str, Coded | Floats],
 ) -> Aligned:
     """The paired rows of all systems. columns: of all rows, by the name of `layout.fields`."""
-    first = next(iter(pairs.values())).paired_rows
+    first = next(iter(system_rows.values())).paired_rows
     shared = {role: _values_of(columns[role], first) for role in layout.shared}
     predictions = {}
-    for name, system in pairs.items():
+    for name, system in system_rows.items():
         predictions[name] = {
             role: _values_of(columns[of_systems[system.number].key], system.paired_rows)
             for role, of_systems in layout.predictions.items()
         }
-    return Aligned(rows, layout, pairs, shared, predictions, rows.sources)
+    return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,18 +361,20 @@ class PredictionTable:
             for part in self.parts
         }
 
-    def fits(self, reading: Reading) -> bool:
+    def fits_in_memory(self, reading: Reading) -> bool:
         """True if the rows surely fit into memory, without counting them."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @property
-    def is_named(self) -> bool:
+    def names_suffice(self) -> bool:
         """True if the names of the columns alone say which are the predictions."""
         part = self.parts[0]
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
         shared = {role.name for role in self.roles if role.required and not role.per_system}
-        has_predictions = predicted in mapping.columns or bool(self.wide(part, predicted))
+        has_predictions = predicted in mapping.columns or bool(
+            self.columns_of_systems(part, predicted)
+        )
         return bool(mapping.absent) or (has_predictions and shared <= mapping.columns.keys())
 
     @cached_property
@@ -378,7 +382,7 @@ class PredictionTable:
         """How the first part is read by the cells of its columns; None if names alone say it, or if
         no column or several could have a role.
         """
-        if self.is_named:
+        if self.names_suffice:
             return None
         proposal = self.propose(self.sample)
         return proposal if proposal.is_complete else None
@@ -402,11 +406,11 @@ class PredictionTable:
         if proposal is None:
             layouts = [self.layout(part) for part in self.parts]
         else:
-            layouts = [self.proposed(part, proposal) for part in self.parts]
+            layouts = [self.proposed_layout(part, proposal) for part in self.parts]
         refuse_other_columns(self.parts, layouts)
         return layouts
 
-    def proposed(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
+    def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part as the cells of the first one suggest."""
         predictions = [
             RoleColumn(role, self.field_of(role, column), i)
@@ -432,21 +436,22 @@ class PredictionTable:
         return self.by_system(part, self.roles)
 
     def by_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
-        """The columns of a long table, or of a wide one with a column of predictions per system.
+        """The columns of a part with one prediction per system: of a long table, or of a wide one,
+        where each system has its column.
 
-        roles: of them those that each system has of its own must exist for all systems: the first
-        in any case, others if they exist for one. Raises one InputError for all columns that are
-        missing or could have the same role.
+        roles: those that the report declares. The first one of predictions must exist; a further
+        one is read if every system has it. Raises one InputError for all columns that are missing
+        or could have the same role.
         """
         mapping = self.mappings[part]
         predicted, *further = [role for role in roles if role.per_system]
         wide = {}
         if predicted.name not in mapping.candidates:
-            wide = self.wide(part, predicted.name)
+            wide = self.columns_of_systems(part, predicted.name)
         required = [role.name for role in roles if role.required]
         if wide:
             required.remove(predicted.name)
-        columns = mapping.resolved(required, [role.name for role in roles], predicted.name)
+        columns = mapping.resolve(required, [role.name for role in roles], predicted.name)
         if wide:
             columns = {role: name for role, name in columns.items() if role != "system"}
             names = [*wide.values()]
@@ -462,10 +467,10 @@ class PredictionTable:
                 predictions += _one_per_system(role, names)
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
-    def wide(self, part: InputPart, role: str) -> dict[str, str]:
+    def columns_of_systems(self, part: InputPart, role: str) -> dict[str, str]:
         """System -> its column of a role, in a table with a column per system; else nothing."""
         names = without_bookkeeping(part.columns, self.systems)
-        return roles_of.wide(names, f"{role}_", self.systems, part.name)
+        return roles_of.columns_of_systems(names, f"{role}_", self.systems, part.name)
 
     def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
@@ -509,7 +514,7 @@ def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLay
             raise InputError(
                 f"{parts[0].name} and {part.name} must name the same systems in their columns"
             )
-        table.same_columns(parts, [layout.fields for layout in layouts])
+    table.refuse_missing_columns(parts, [layout.fields for layout in layouts])
 
 
 DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of a file

@@ -291,12 +291,12 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     roles = ("system", "label", "score", *SIDES, "repeat")
     mapping = roles_of.match(part.columns, roles, chosen, part.name)
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
-    proposal = validation(SampledTable.of(part, chosen)) if mapping.lacking(NEEDED) else None
+    proposal = validation(SampledTable.of(part, chosen)) if mapping.missing_roles(NEEDED) else None
     if proposal is not None and proposal.is_complete:
         columns = dict(proposal.columns)
         predictions = proposal.predictions
     else:
-        columns = mapping.resolved(NEEDED)
+        columns = mapping.resolve(NEEDED)
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     is_paired = "system" in columns and "id" in columns
@@ -493,7 +493,7 @@ def columns_of(
             f"target and columns: must name one column, got {p.target!r} and {label!r}"
         )
     columns = [_columns(part, p) for part in parts]
-    tables.same_columns(parts, [own.fields for own in columns])
+    tables.refuse_missing_columns(parts, [own.fields for own in columns])
     return columns
 
 
@@ -506,7 +506,7 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
+    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolve()
     if "label" not in roles:
         usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
         hint = (

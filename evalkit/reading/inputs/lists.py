@@ -399,7 +399,7 @@ def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.F
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
-    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolved(["item"])
+    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolve(["item"])
     fields = {
         role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles
     }
@@ -419,26 +419,23 @@ def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) ->
             )
         return None
     fields = [plan_stock(part, columns) for part in parts]
-    table.same_columns(parts, fields)
+    table.refuse_missing_columns(parts, fields)
     rows = table.read(parts, fields)
     item = rows.texts("item")
-    _once(item, rows)
-    features = [rows.numbers(role) for role in fields[0] if role.startswith(FEATURE)]
-    numbers = {
-        role: rows.numbers(role) if role in fields[0] else None
-        for role in ("popularity", "user_share")
-    }
-    category = _codes(rows.texts("category")) if "category" in fields[0] else None
+    _refuse_repeated(item, rows)
+    roles = [*fields[0]]
+    features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
     return Stock(
         item,
-        category,
+        _codes(rows.texts("category")) if "category" in roles else None,
         np.column_stack(features) if features else None,
-        **numbers,
-        sources=rows.sources,
+        rows.numbers("popularity") if "popularity" in roles else None,
+        rows.numbers("user_share") if "user_share" in roles else None,
+        rows.sources,
     )
 
 
-def _once(item: np.ndarray, rows: table.CheckedTable) -> None:
+def _refuse_repeated(item: np.ndarray, rows: table.CheckedTable) -> None:
     """Raise InputError for the first item that a row names again."""
     _, first = np.unique(item.astype(str), return_index=True)
     if len(first) < len(item):

@@ -168,49 +168,51 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted(PredictionTable):
+class OutcomeTable(PredictionTable):
     """A table of predictions before it is read, with the parameters about its columns.
 
-    asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
+    requested_kind: None for any. positive: the label that counts as 1, if labels are not 0 and
     1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
-    asked: str | None = None
+    requested_kind: str | None = None
     positive: str | None = None
 
     @cached_property
     def kind(self) -> str:
         """The kind of outcomes in the columns: binary, multi-class or multi-label."""
-        if self.asked is not None:
-            return self.asked
+        if self.requested_kind is not None:
+            return self.requested_kind
         if self.proposal is not None:
             return self.proposal.kind
         part = self.parts[0]
-        roles = self.mappings[part].resolved()
+        roles = self.mappings[part].resolve()
         scores = class_score_columns(part)
         actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
         if actual - {*roles.values()}:
             return "multi-label"
-        if "score" in roles or self.wide(part, "score"):
+        if "score" in roles or self.columns_of_systems(part, "score"):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
     @property
-    def is_named(self) -> bool:
+    def names_suffice(self) -> bool:
         """True if the names of the columns alone say which are the predictions."""
         part = self.parts[0]
         mapping = self.mappings[part]
         scores = class_score_columns(part)
-        if self.asked == "multi-label" or {f"y_{name[2:]}" for name in scores} & {*part.columns}:
+        if self.requested_kind == "multi-label" or {f"y_{name[2:]}" for name in scores} & {
+            *part.columns
+        }:
             return True
-        if len(scores) > 1 and self.asked != "binary":
+        if len(scores) > 1 and self.requested_kind != "binary":
             return bool(mapping.absent) or "label" in mapping.columns
-        return super().is_named or "predicted" in self.columns
+        return super().names_suffice or "predicted" in self.columns
 
     def propose(self, table: SampledTable) -> Proposal:
-        proposal = classification(table, self.asked)
-        if self.asked in (None, proposal.kind):
+        proposal = classification(table, self.requested_kind)
+        if self.requested_kind in (None, proposal.kind):
             return proposal
         return replace(proposal, lacking=[*proposal.lacking, "kind"])
 
@@ -239,14 +241,14 @@ class Predicted(PredictionTable):
         scores = class_score_columns(part)
         predictions = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         if self.kind == "multi-label":
-            roles = self.mappings[part].resolved()
+            roles = self.mappings[part].resolve()
             _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
             shared = self.shared((ID, SYSTEM, WEIGHT), roles)
             for name in scores:
                 label = name[2:]
                 shared.append(RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)))
             return ColumnLayout((*shared, *predictions))
-        roles = self.mappings[part].resolved(["label"] if scores else ["label", "predicted"])
+        roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
         if "predicted" in roles:
             predictions.insert(0, RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
         return ColumnLayout((*self.shared((ID, SYSTEM, LABEL, WEIGHT), roles), *predictions))
@@ -307,10 +309,11 @@ def check_positive(kind: str) -> None:
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
-    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted`
-    has it.
+    """The outcomes of a file, folder, glob pattern, frame or list of these.
+
+    chosen: fields of `OutcomeTable`.
     """
-    return Predicted.of(data, **chosen).read()
+    return OutcomeTable.of(data, **chosen).read()
 
 
 # Which columns ------------------------------------------------------------------------------------
@@ -381,12 +384,12 @@ def _binary(
 class LabelTexts:
     """The texts of a column of labels or of predicted classes, in memory or in an engine.
 
-    rows: the number of rows of each text, in order. first: from some texts to the place of the
+    counts: the number of rows of each text, in order. first: from some texts to the place of the
     first row that has one of them, and this text.
     """
 
     column: str
-    rows: Mapping[str, int]
+    counts: Mapping[str, int]
     first: Callable[[Sequence[str]], tuple[str, str]]
 
 
@@ -482,10 +485,10 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
     positive: the positive label as the user names it. Raises InputError for a third label, with the
     row of the rarest, and ParameterError if it is not clear which label is positive.
     """
-    names = [*labels.rows]
+    names = [*labels.counts]
     if len(names) > 2:
         # the label with the fewest rows is most likely the invalid one
-        rarest = min(reversed(names), key=lambda name: labels.rows[name])
+        rarest = min(reversed(names), key=lambda name: labels.counts[name])
         place, _ = labels.first([rarest])
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
@@ -562,24 +565,24 @@ def classes_of(
     scores: the role of each class's column. Raises InputError for a label, or a predicted class,
     that is none, and for a single class.
     """
-    if not scores and not labels.rows.keys() & predicted.rows.keys():
+    if not scores and not labels.counts.keys() & predicted.counts.keys():
         texts = [
-            roles_of.listed(map(repr, _in_order({*column.rows})), 5)
+            roles_of.listed(map(repr, _in_order({*column.counts})), 5)
             for column in (labels, predicted)
         ]
         raise InputError(
             f"{where}: {predicted.column} must use the names of the labels, {texts[0]}, got "
             f"{texts[1]}; write both in the same way"
         )
-    classes = _in_order({*scores} or {*labels.rows, *predicted.rows})
-    unknown = [name for name in labels.rows if name not in classes]
+    classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
+    unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first(unknown)
         has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
         raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])
-    unknown = [name for name in predicted.rows if name not in classes]
+    unknown = [name for name in predicted.counts if name not in classes]
     if unknown:
         place, name = predicted.first(unknown)
         raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")

@@ -18,7 +18,7 @@ from evalkit.reading.tables import (
     columns as roles_of,
     formats,
     rules,
-    sources as folders,
+    sources,
     table,
     trec,
 )
@@ -162,8 +162,8 @@ class ListOptions:
         roles_of.check_roles(self.columns, RULES)
 
     @classmethod
-    def of(cls, p: Any, **instead: Any) -> "ListOptions":
-        """The options from the parameters of a report, except those given here."""
+    def from_parameters(cls, p: Any, **instead: Any) -> "ListOptions":
+        """The options that a report has parameters for. instead: other values of some options."""
         names = [option.name for option in fields(cls) if hasattr(p, option.name)]
         return cls(**{name: getattr(p, name) for name in names} | instead)
 
@@ -208,30 +208,33 @@ class RankingInput:
         `ListOptions`.
         """
         return cls(
-            folders.parts(preds),
-            folders.optional_parts(qrels),
-            folders.optional_parts(queries),
+            sources.parts(preds),
+            sources.optional_parts(qrels),
+            sources.optional_parts(queries),
             ListOptions(**chosen),
         )
 
     @property
-    def graded(self) -> bool:
-        """True if the runs contain their judgements."""
+    def has_grades(self) -> bool:
+        """True if the runs hold their judgements, in a column of grades."""
         return self.judged is None
 
     @property
-    def beside(self) -> Sequence[str]:
-        """The attributes that the runs contain."""
+    def attributes_of_runs(self) -> Sequence[str]:
+        """The columns of segments and unit, where the runs hold them."""
         return self.options.attributes if self.queries is None else ()
 
     # Which columns to read
 
     @cached_property
-    def pieces(self) -> list[ListPart]:
+    def list_parts(self) -> list[ListPart]:
         """All parts with their columns. Raises one InputError for all roles of a part without a
         column.
         """
-        runs = [self._run(part, name) for part, name in zip(self.run, names(self.run), strict=True)]
+        runs = [
+            self._run(part, name)
+            for part, name in zip(self.run, names_of_systems(self.run), strict=True)
+        ]
         return [
             *runs,
             *map(self._judgements, self.judged or ()),
@@ -239,16 +242,16 @@ class RankingInput:
         ]
 
     @property
-    def grade(self) -> list[str]:
-        """The role of the grades, where the runs contain their judgements."""
-        return ["grade"] if self.graded else []
+    def grade_roles(self) -> list[str]:
+        """The role of the grades, if the runs hold them; else none."""
+        return ["grade"] if self.has_grades else []
 
     @property
     def grade_precision(self) -> Precision:
         """The widest type in which a part stores its grades."""
         return rules.widest(
             rules.precision_of(piece.part, piece.fields["grade"].column)
-            for piece in self.pieces
+            for piece in self.list_parts
             if "grade" in piece.fields
         )
 
@@ -260,7 +263,7 @@ class RankingInput:
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
         columns, system_scores = self._columns_of_run(part)
-        _refuse_attributes(part, columns, self.beside)
+        _refuse_attributes(part, columns, self.attributes_of_runs)
         roles = [*LISTED]
         scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
         if not system_scores:
@@ -269,7 +272,7 @@ class RankingInput:
             scores = {None: order}
             if part.unnamed and len(self.run) == 1:
                 name = columns[order]
-        roles += self.grade
+        roles += self.grade_roles
         fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
         for system, column in system_scores.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
@@ -282,8 +285,8 @@ class RankingInput:
         mapping = self._mapping(part)
         proposal = self._proposal(part, mapping)
         if proposal is None:
-            scores = _wide(part, mapping.columns, self.options.systems)
-            return RunColumns(self._resolved(part, mapping, [] if scores else [ORDER]), scores)
+            scores = _score_columns(part, mapping.columns, self.options.systems)
+            return RunColumns(self._resolve(part, mapping, [] if scores else [ORDER]), scores)
         predictions = proposal.predictions
         scores = {system: columns["score"] for system, columns in predictions.items() if system}
         return RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
@@ -295,71 +298,82 @@ class RankingInput:
         if part.layout or mapping.absent:
             return None
         roles = mapping.columns.keys()
-        is_ordered = roles & {*ORDER} or _wide(part, mapping.columns, self.options.systems)
-        if is_ordered and {*LISTED, *self.grade} <= roles:
+        is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
+        if is_ordered and {*LISTED, *self.grade_roles} <= roles:
             return None
-        table = SampledTable.of(part, self.options.columns, self.options.systems, self.beside)
-        proposal = ranking(table, graded=self.graded)
+        table = SampledTable.of(
+            part, self.options.columns, self.options.systems, self.attributes_of_runs
+        )
+        proposal = ranking(table, graded=self.has_grades)
         return proposal if proposal.is_complete else None
 
     def _mapping(self, part: InputPart) -> RoleMapping:
-        """The columns by role; a column may be the query and the unit or a segment at once."""
-        chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
+        """The columns of a run by role; one may be the query and the unit or a segment at once."""
+        chosen = self._chosen_columns(
+            part, [role for role in RULES if self.has_grades or role != "grade"]
+        )
         # these are the query always
-        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]
-        named = dict.fromkeys(self.beside, ATTRIBUTE)
+        other_uses = [
+            name for name in self.attributes_of_runs if name not in ("query", "query_id", "qid")
+        ]
+        named = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
         return roles_of.match(
-            part.columns, RULES, chosen, part.name, taken, named, twofold=["query"]
+            part.columns, RULES, chosen, part.name, other_uses, named, shared_roles=["query"]
         )
 
-    def _resolved(
+    def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
         """Role -> column. Raises InputError for roles without a column. order: the roles of which
         one must be there, as the lists of a long table have no other order.
         """
-        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade]
+        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
         is_clear = len(mapping.columns) == len(mapping.candidates)
-        if is_clear and mapping.lacking(needed) == [("grade",)]:
+        if is_clear and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade")
             raise refused(part.name, "no_grade", columns=names, hint=hint)
-        return mapping.resolved(needed, per_system="score")
+        return mapping.resolve(needed, per_system="score")
 
     def _judgements(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         wanted = (*LISTED, "grade")
-        chosen = self._given(part, wanted)
+        chosen = self._chosen_columns(part, wanted)
         for role in LISTED:
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolved(wanted)
+        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolve(wanted)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
     def _query_table(self, part: InputPart) -> ListPart:
-        chosen = self._given(part, ["query"])
+        chosen = self._chosen_columns(part, ["query"])
         if chosen.get("query") not in part.columns:
             chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
         mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
-        fields = {"query": Field(mapping.resolved(["query"])["query"])}
+        fields = {"query": Field(mapping.resolve(["query"])["query"])}
         return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
-    def _given(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
-        """What the user says of these roles; TREC files have no columns to choose from."""
-        given = self.options.columns
-        return {} if part.layout else {role: given[role] for role in roles if role in given}
+    def _chosen_columns(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
+        """Role -> column of these roles, as the user names them; none of a TREC file, whose columns
+        have no names.
+        """
+        chosen = self.options.columns
+        if part.layout:
+            return {}
+        return {role: chosen[role] for role in roles if role in chosen}
 
     def rows(self, kind: str) -> ListRows:
-        """The rows of all parts of one kind."""
+        """The rows of all runs, of all judgements, or of all tables of queries. kind: RUN, JUDGED
+        or BESIDE.
+        """
         rows = ListRows()
-        for piece in self.pieces:
+        for piece in self.list_parts:
             if piece.kind == kind:
-                rows.add(
-                    piece, table.read_part(piece.part, piece.fields), in_place=self.options.in_place
-                )
+                block = table.read_part(piece.part, piece.fields)
+                rows.add(piece, block, in_place=self.options.in_place)
         return rows
 
 
@@ -375,21 +389,25 @@ def _refuse_attributes(
             raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
-def _wide(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
-    """System -> score column, where each system has a column; empty for a long table."""
+def _score_columns(
+    part: InputPart, roles: Mapping[str, str], systems: Sequence[str]
+) -> dict[str, str]:
+    """System -> its column of scores, in a wide table; empty for a long one. roles: role -> column,
+    of those that the names of columns say.
+    """
     if part.layout:
         return {}
-    _one_way(part, roles, systems)
+    _refuse_two_forms(part, roles, systems)
     named = bool(systems) and {*systems} <= {*part.columns}
     if "score" in roles and ("system" in roles or not named):
         return {}
     names = without_bookkeeping(part.columns, systems)
-    return roles_of.wide(names, "score_", systems, part.name)
+    return roles_of.columns_of_systems(names, "score_", systems, part.name)
 
 
-def _one_way(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
-    """Raise InputError for a table that has a score or a system column, and scores of each system
-    beside it.
+def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
+    """Raise InputError for a table that is long and wide at once: with a column of scores, or of
+    systems, and a column of scores for each system beside it.
     """
     scores = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if scores and "score" in roles and not systems:
@@ -408,23 +426,23 @@ def naming_column(part: InputPart, column: Any) -> Any:
     return column
 
 
-def names(parts: Sequence[InputPart]) -> list[str]:
-    """The system of each part that names none: its file's name without suffix, with folders if
-    names are equal.
+def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
+    """What the system of each part is called if its rows do not say it: the name of the file
+    without suffix, after as many of its folders as make all names differ.
     """
-    tables = [Path() if part.unnamed else formats.table(part.path) for part in parts]
-    paths = [path.parts[:-1] for path in tables]
+    paths = [Path() if part.unnamed else formats.table(part.path) for part in parts]
     stems = [
         "system" if part.unnamed else _stem(path.name)
-        for part, path in zip(parts, tables, strict=True)
+        for part, path in zip(parts, paths, strict=True)
     ]
-    for deep in range(max(map(len, paths), default=0) + 1):
-        longer = [
-            "/".join([*above[len(above) - deep :], stem])
-            for above, stem in zip(paths, stems, strict=True)
+    folders = [path.parts[:-1] for path in paths]
+    for depth in range(max(map(len, folders), default=0) + 1):
+        names = [
+            "/".join([*above[len(above) - depth :], stem])
+            for above, stem in zip(folders, stems, strict=True)
         ]
-        if len(set(longer)) == len(set(tables)):
-            return longer
+        if len({*names}) == len({*paths}):
+            return names
     return stems
 
 

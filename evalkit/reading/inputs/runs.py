@@ -114,7 +114,7 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
 def rankings_of(ranked: RankingInput) -> Runs:
     """The rankings of an input whose rows fit into memory, as `read`."""
     run = ranked.rows(RUN)
-    judged = run if ranked.graded else ranked.rows(JUDGED)
+    judged = run if ranked.has_grades else ranked.rows(JUDGED)
     beside = run if ranked.queries is None else ranked.rows(BESIDE)
     build = Build(run, judged, beside, ranked.options)
     return despite_collisions(build, partial(_whole, ranked=ranked))
@@ -163,7 +163,7 @@ def combined(
         attributes=_concatenated_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
-        pooled_ideal=ranked.graded,
+        pooled_ideal=ranked.has_grades,
         negative=sum(shard.negative for shard in shards),
         judgements=sum(shard.judgements for shard in shards),
         unlisted=sum(shard.unlisted for shard in shards),
@@ -213,7 +213,7 @@ def _refuse_other_queries(
             raise InputError(
                 roles_of.sentence("other_queries", system=name, query=has, judged=judged)
             )
-        if account.unjudged == account.used and not ranked.graded:
+        if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(roles_of.sentence(reason, system=name))
     if ranked.queries and not any(shard.shared for shard in shards):

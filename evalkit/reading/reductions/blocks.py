@@ -20,7 +20,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import InputPart, Selection, Source
-from evalkit.reading.tables.rules import LONGEST, BrokenRule, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -373,7 +373,7 @@ def pieces_of(
             TablePart(
                 part,
                 layout,
-                part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"),
+                part.select(*columns_by_type(layout.fields), engine.dialect, frame=f"frame{i}"),
                 name,
             )
         )

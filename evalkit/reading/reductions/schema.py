@@ -151,12 +151,12 @@ class Schema:
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
         texts = {name: _whole(table[name]) for name in names}
         if self.id:
-            self.id.checked(texts["id"], None)
+            self.id.check(texts["id"], None)
         return texts
 
     def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
         """A column that keeps its rules, as numbers."""
-        values: np.ndarray = field.checked(_whole(column), None)
+        values: np.ndarray = field.check(_whole(column), None)
         coded = self.coded.get(role)
         return values if coded is None else coded.of[tables.indices_among(values, coded.values)]
 

@@ -20,7 +20,7 @@ from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Selection
@@ -48,7 +48,7 @@ class Predictions:
 
     @classmethod
     def of(
-        cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None
+        cls, engine: Engine, predicted: OutcomeTable, segments: Sequence[str], unit: str | None
     ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
         most = GROUPS if predicted.kind == "multi-class" else LABELS
@@ -218,7 +218,7 @@ def _stated(
 
 
 def read(
-    engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None
+    engine: Engine, predicted: OutcomeTable, segments: Sequence[str] = (), unit: str | None = None
 ) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
     return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
@@ -227,7 +227,7 @@ def read(
 # Two classes --------------------------------------------------------------------------------------
 
 
-def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
+def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t, label = found.table, found.table.schema.shared["label"]
     ends = {name: found.ends(name, "score") for name in t.systems}
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
@@ -290,7 +290,7 @@ def of_width(reading: Reading, columns: int) -> Reading:
     return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
 
 
-def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
+def _of_classes(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t = found.table
     texts = {"label": sorted({row["label"] for _, row in found.requested})}
     answers = outcomes.LabelTexts("", {}, lambda _: ("", ""))
@@ -327,7 +327,7 @@ def _field(t: blocks.Blocks, role: str) -> rules.Field:
 # Several labels, and any of them ------------------------------------------------------------------
 
 
-KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
+KINDS: Mapping[str, Callable[[Predictions, OutcomeTable], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
     "multi-label": lambda found, _: replace(
@@ -338,7 +338,7 @@ KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
 
 @contextmanager
 def opened(
-    predicted: Predicted, budget: backends.Budget, segments: Sequence[str], unit: str | None
+    predicted: OutcomeTable, budget: backends.Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
     """The table in an engine if it has more rows than are kept in memory; None otherwise."""
     numbers = sum(field.is_number for field in predicted.layouts[0].fields.values())

@@ -30,7 +30,7 @@ from evalkit.reading.inputs.rows import (
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
 from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.parts import Selection
-from evalkit.reading.tables.rules import split
+from evalkit.reading.tables.rules import columns_by_type
 
 
 class Read(NamedTuple):
@@ -237,29 +237,36 @@ class _SelectedPart(NamedTuple):
 
 
 def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
-    """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of
-    `asks`.
+    """The rankings of an input, as `runs.read`, if its rows fit into memory; otherwise only what is
+    asked of them, which an engine brings together.
+
+    Raises InputError for a query without a unit, where queries are clustered by a unit.
     """
     lists = [*ranked.run, *(ranked.judged or ())]
-    every = [*lists, *(ranked.queries or ())]
-    if _fits(sum(part.rows for part in lists), budget) and all(
-        part.cluster is None for part in every
-    ):
+    parts = [*lists, *(ranked.queries or ())]
+    is_on_cluster = any(part.cluster is not None for part in parts)
+    if not is_on_cluster and _fits_in_memory(sum(part.rows for part in lists), budget):
         data = runs.rankings_of(ranked)
     else:
-        with backends.opened(budget, every) as engine:
+        with backends.opened(budget, parts) as engine:
             data = measured(engine, ranked, asks)
     unit = ranked.options.unit
-    without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
-    if len(without):  # it would make one cluster of all such queries
-        query = data.query[without[0]]
-        raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(without))
+    if unit:
+        _refuse_empty_units(data, unit)
     return data
 
 
-def _fits(count: int, budget: backends.Budget) -> bool:
+def _refuse_empty_units(data: Runs, unit: str) -> None:
+    """Raise InputError for queries without a unit, which would be one cluster."""
+    lacking = np.flatnonzero(data.attributes[unit] == runs.NONE)
+    if len(lacking):
+        query = data.query[lacking[0]]
+        raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
+
+
+def _fits_in_memory(rows: int, budget: backends.Budget) -> bool:
     """True if this number of rows is read into memory."""
-    return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
+    return rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
 
 
 def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:
@@ -269,7 +276,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two
     rows contradict each other it names the query and the item instead of the row.
     """
-    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.pieces)]
+    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
     profiles = [_profile(engine, of) for of in several]
     says = any(of.says for of in several)
     task = Task(
@@ -307,7 +314,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
 
 def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
     """What the engine reads of a piece."""
-    chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
+    chosen = piece.part.select(*columns_by_type(piece.fields), engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
         return _SelectedPart(piece, chosen, says=False)
     column = (

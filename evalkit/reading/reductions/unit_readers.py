@@ -84,7 +84,7 @@ def read_losses(
 def _predictions(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
     """The rows of the systems, to be read in blocks."""
     layouts = [_layout(part, named, unit) for part in table.parts]
-    tables.same_columns(table.parts, [layout.fields for layout in layouts])
+    tables.refuse_missing_columns(table.parts, [layout.fields for layout in layouts])
     pieces = blocks.pieces_of(table.engine, table.parts, layouts)
     return blocks.blocks_of(table.engine, pieces, unit=unit)
 
@@ -116,7 +116,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
+    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolve(
         ["label", SCORE]
     )
     return ColumnLayout(

@@ -49,10 +49,12 @@ class Frame(InputPart):
 
     @property
     def counted(self) -> int:
+        """The number of rows."""
         return len(self.table)
 
     @property
     def stored(self) -> Mapping[str, str]:
+        """The name of Arrow's type of each column, as the frame had it."""
         kinds = {
             name: str(kind)
             for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)
@@ -81,7 +83,9 @@ class Frame(InputPart):
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """By Arrow's casts; by a query where a type, or what is read, needs one."""
+        """The columns by role, as Arrow casts them to texts and to doubles. Types that it writes
+        otherwise than DuckDB, or a part of the rows, are read by a query.
+        """
         stored = self.stored
         is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
         is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())

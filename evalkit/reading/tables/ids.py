@@ -208,15 +208,16 @@ def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarra
     """
     import pyarrow as pa
 
-    def column(name: str, rows: int) -> Any:
-        return pa.DictionaryArray.from_arrays(
-            pa.array(np.zeros(rows, np.int32)), pa.array([name], pa.string())
-        )
-
-    names, (code,) = sorted_codes(
-        [column(*block) if isinstance(block, tuple) else block for block in blocks]
-    )
-    return names, code
+    columns = []
+    for block in blocks:
+        column = block
+        if isinstance(block, tuple):
+            name, rows = block
+            code = pa.array(np.zeros(rows, np.int32))
+            column = pa.DictionaryArray.from_arrays(code, pa.array([name], pa.string()))
+        columns.append(column)
+    names, codes = sorted_codes(columns)
+    return names, codes[0]
 
 
 def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -249,7 +249,7 @@ class Field:
         """True if it is read as doubles."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def checked(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
+    def check(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
         """The values of an Arrow array that keep the rules: texts as they are, numbers as numpy has
         them, with NaN for empty cells.
 
@@ -294,7 +294,7 @@ class RoleColumn:
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
 
 
-def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
+def columns_by_type(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
     """Role -> column of the texts among some columns, and of the numbers."""
     text = {role: column.column for role, column in fields.items() if not column.is_number}
     return text, {role: column.column for role, column in fields.items() if column.is_number}

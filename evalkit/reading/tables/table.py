@@ -19,7 +19,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import kept as hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source, names
-from evalkit.reading.tables.rules import Field, Fields, split
+from evalkit.reading.tables.rules import Field, Fields, columns_by_type
 
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
 
@@ -337,7 +337,7 @@ def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
     return refused(names(parts), "not_held", most=most, what=what)
 
 
-def same_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
+def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
     first = parts[0]
     for part, own in zip(parts[1:], fields[1:], strict=True):
@@ -358,12 +358,12 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
 
     Raises InputError if there is no row, or a value breaks a rule of its column.
     """
-    texts, numbers = split(fields)
+    texts, numbers = columns_by_type(fields)
     loaded = part.load(texts, numbers)
     rows = len(next(iter(loaded.values())))
     if not rows:
         raise part.no_rows()
-    columns = {role: field.checked(loaded[role], part) for role, field in fields.items()}
+    columns = {role: field.check(loaded[role], part) for role, field in fields.items()}
     return CheckedPart(part, fields, columns, rows)
 
 
