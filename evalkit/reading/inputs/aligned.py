@@ -354,7 +354,8 @@ class PredictionTable:
         an unknown role.
         """
         names = [role.name for role in self.roles]
-        roles_of.check_roles(self.columns, names)
+        if self.columns:
+            roles_of.check_roles(self.columns, names)
         uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
         return {
             part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
@@ -407,7 +408,8 @@ class PredictionTable:
             layouts = [self.layout(part) for part in self.parts]
         else:
             layouts = [self.proposed_layout(part, proposal) for part in self.parts]
-        refuse_other_columns(self.parts, layouts)
+        if len(layouts) > 1:
+            refuse_other_columns(self.parts, layouts)
         return layouts
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:

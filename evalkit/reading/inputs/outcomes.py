@@ -367,10 +367,10 @@ def _binary(
     is_positive = np.array(labels.names) == pair.positive
     actual = is_positive[labels.code].astype(np.int64)
     score = rows.predictions_of("score")
-    confident = [
-        name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1
-    ]
-    refuse_confidence(confident, [*rows.others, rows.columns.get("predicted", "")], part.name)
+    for name, values in score.items():
+        if values.min() >= 0.5 and values.max() <= 1:
+            predicted = rows.columns.get("predicted", "")
+            refuse_confidence(name, [*rows.others, predicted], part.name)
     names = (pair.negative, pair.positive)
     outcomes = Outcomes(rows, "binary", names, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
@@ -450,16 +450,15 @@ def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
     return np.asarray((np.array(coded.names) == positive)[coded.code])
 
 
-def refuse_confidence(confident: Sequence[str], columns: Sequence[str], where: str) -> None:
-    """Raise InputError for scores that seem to be the confidence in the predicted class beside
-    them.
+def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
+    """Raise InputError if a column holds predicted classes: the scores of the system, which all lie
+    between 0.5 and 1, are then the confidence in these classes, not scores of the positive one.
 
-    confident: the systems whose scores all lie between 0.5 and 1. columns: the names of all columns
-    that may hold predicted classes.
+    columns: the names of those that may hold predicted classes.
     """
     decisions = named_as_decisions(columns)
-    if confident and decisions:
-        raise roles_of.refused(where, "confidence", system=confident[0], column=decisions[0])
+    if decisions:
+        raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
 
 
 class UnclearPositive(ParameterError):

@@ -328,8 +328,7 @@ class RankingInput:
         one must be there, as the lists of a long table have no other order.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
-        is_clear = len(mapping.columns) == len(mapping.candidates)
-        if is_clear and mapping.missing_roles(needed) == [("grade",)]:
+        if not mapping.unclear and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade")
             raise refused(part.name, "no_grade", columns=names, hint=hint)

@@ -470,10 +470,8 @@ class Build:
         depth = listing.retrieved_depth(len(names) * len(self._population))
         if not depth:
             return None
-        place = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])[
-            :, None
-        ]
-        lists = (place * len(self._queries.names) + self._population).ravel()
+        codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
+        lists = (codes[:, None] * len(self._queries.names) + self._population).ravel()
         length = np.minimum(self._offsets[lists + 1] - self._offsets[lists], depth)
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[lists], length)]
         return Retrieved(partial(listing.items_of_rows, self.run.item, rows), length, names, depth)

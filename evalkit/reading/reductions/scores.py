@@ -230,8 +230,9 @@ def read(
 def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t, label = found.table, found.table.schema.shared["label"]
     ends = {name: found.ends(name, "score") for name in t.systems}
-    sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
-    outcomes.refuse_confidence(sure, t.others, found.where)
+    for name, (low, high) in ends.items():
+        if low >= 0.5 and high <= 1:
+            outcomes.refuse_confidence(name, t.others, found.where)
     labels = _labels(found)
     positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
     hits = sorted(

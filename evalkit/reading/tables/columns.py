@@ -119,11 +119,6 @@ class Candidates(NamedTuple):
     columns: tuple[str, ...]
     why: Why
 
-    @property
-    def is_clear(self) -> bool:
-        """True if the first column has the role, whatever the others are."""
-        return self.why is not Why.USUAL or len(self.columns) == 1
-
 
 @dataclass(frozen=True)
 class RoleMapping:
@@ -139,9 +134,22 @@ class RoleMapping:
     where: str
 
     @cached_property
+    def unclear(self) -> dict[str, tuple[str, ...]]:
+        """Role -> the columns that could all have it, as each has a usual name of the role."""
+        return {
+            role: columns
+            for role, (columns, why) in self.candidates.items()
+            if why is Why.USUAL and len(columns) > 1
+        }
+
+    @cached_property
     def columns(self) -> dict[str, str]:
-        """Role -> column, of the roles for which one column is the surest."""
-        return {role: c.columns[0] for role, c in self.candidates.items() if c.is_clear}
+        """Role -> its column, but for the roles that are unclear."""
+        return {
+            role: columns[0]
+            for role, (columns, _) in self.candidates.items()
+            if role not in self.unclear
+        }
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
         """The needed roles without a possible column, each with its alternatives."""
@@ -164,11 +172,9 @@ class RoleMapping:
         has no column, ParameterError if only columns that a parameter names do not exist.
         """
         lacking = self.missing_roles(needed)
-        unclear = {
-            role: candidates.columns
-            for role, candidates in self.candidates.items()
-            if not candidates.is_clear and (roles is None or role in roles)
-        }
+        unclear = self.unclear
+        if roles is not None:
+            unclear = {role: columns for role, columns in unclear.items() if role in roles}
         if lacking or unclear:
             raise self._error(lacking, unclear, per_system)
         if self.absent:

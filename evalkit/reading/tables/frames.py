@@ -264,7 +264,7 @@ def _arrow_table(data: Any) -> tuple[Any, list[str]]:
     import pyarrow as pa
 
     mixed: list[str] = []
-    is_small = _is_pandas(data) and len(data) <= SMALL
+    is_small = hasattr(data, "iloc") and len(data) <= SMALL
     try:
         table = pa.table(data, nthreads=1 if is_small else None)
     except pa.ArrowException:
