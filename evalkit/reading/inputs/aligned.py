@@ -295,7 +295,7 @@ def read(
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]
-    id = Ids(rows.column("id")) if "id" in layout.fields else None
+    id = Ids(table.one_array(rows.chunks("id"))) if "id" in layout.fields else None
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns(rows, layout)
     if id is not None and not layout.systems:

@@ -471,7 +471,7 @@ def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Exampl
         text,
         _target(text["label"], own.roles["label"], p.task, rows.locate),
         own.roles,
-        id=Ids(rows.column("id")) if "id" in text else None,
+        id=Ids(tables.one_array(rows.chunks("id"))) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
         exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)

@@ -297,8 +297,11 @@ class CheckedTable:
         return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
 
     def column(self, role: str) -> Any:
-        """A text column as one Arrow array."""
-        return one_array(self.chunks(role))
+        """A text column as a chunked Arrow array."""
+        import pyarrow as pa
+
+        chunks = [chunk.cast(pa.string()) for chunk in self.chunks(role)]
+        return pa.chunked_array(chunks, pa.string())
 
     def texts(self, role: str) -> np.ndarray:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
