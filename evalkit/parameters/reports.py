@@ -138,19 +138,26 @@ class Parameters:
             for name, value in raw.items()
             if not _is_default(value, entries[name].default)
         }
-        in_memory = {name: changed[name] for name in cls.arguments() if name in changed}
-        if not in_memory:
+        if cls.arguments().keys().isdisjoint(changed):
             return cls(**_read(entries, changed), given=changed)
+        return cls._of_arrays(changed)
+
+    @classmethod
+    def _of_arrays(cls, changed: dict[str, Any]) -> Self:
+        """The parameters with arrays of labels and predictions in the place of a table. changed:
+        the raw values that are not the default; `unit` may be an array too.
+        """
+        arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
-            raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
+            raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
         further = {}
-        unit = raw.get("unit")
+        unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
             further = {"unit": unit}
             changed["unit"] = "unit"
-        stated = {name: value for name, value in changed.items() if name not in in_memory}
-        values = _read(entries, stated)
-        values["preds"] = Arrays.of(cls.arguments(), in_memory, further, values.get("positive"))
+        stated = {name: value for name, value in changed.items() if name not in arrays}
+        values = _read(cls.declared(), stated)
+        values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
         return cls(**values, given=changed)
 
     @property

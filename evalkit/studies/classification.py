@@ -63,16 +63,7 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     ([0.778, 0.556], ['a', 'b'])
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    predicted = OutcomeTable(
-        sources.parts(p.preds, p.header, limits.reading),
-        requested_kind=p.kind,
-        positive=p.positive,
-        columns=p.columns,
-        systems=p.systems,
-        attributes=attributes(p.segments, p.unit),
-        beside=lookup.columns(p.metrics),
-        unit=p.unit,
-    )
+    predicted = _outcome_table(p, limits)
     kind = KINDS[predicted.kind]
     if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.AT)
@@ -84,6 +75,20 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
             if table is not None:
                 return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)
+
+
+def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
+    """The table that is given, before it is read, with what parameters say of its columns."""
+    return OutcomeTable(
+        sources.parts(p.preds, p.header, limits.reading),
+        requested_kind=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=attributes(p.segments, p.unit),
+        beside=lookup.columns(p.metrics),
+        unit=p.unit,
+    )
 
 
 read = reader(ClassificationParameters)(study_of)

@@ -447,24 +447,20 @@ class PredictionTable:
         """
         mapping = self.mappings[part]
         predicted, *further = [role for role in roles if role.per_system]
-        wide = {}
-        if predicted.name not in mapping.candidates:
-            wide = self.columns_of_systems(part, predicted.name)
+        is_long = predicted.name in mapping.candidates
+        wide = {} if is_long else self.columns_of_systems(part, predicted.name)
         required = [role.name for role in roles if role.required]
         if wide:
             required.remove(predicted.name)
-        columns = mapping.resolve(required, [role.name for role in roles], predicted.name)
+        columns = dict(mapping.resolve(required, [role.name for role in roles], predicted.name))
         if wide:
-            columns = {role: name for role, name in columns.items() if role != "system"}
-            names = [*wide.values()]
+            columns.pop("system", None)
         else:
             self._refuse_both(part, predicted.name, columns)
-            names = [columns[predicted.name]]
+        names = [*wide.values()] or [columns[predicted.name]]
         predictions = _one_per_system(predicted, names)
         for role in further:
-            names = [f"{role.name}_{system}" for system in wide]
-            if not wide:
-                names = [columns.get(role.name, "")]
+            names = [f"{role.name}_{system}" for system in wide] or [columns.get(role.name, "")]
             if {*names} <= {*part.columns}:
                 predictions += _one_per_system(role, names)
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
@@ -532,9 +528,9 @@ def _rows_of_systems(
     Each row of a wide table is one of every system; those of a long table are paired by id.
     """
     if layout.systems:
-        every = np.arange(len(rows))
-        in_order = every if id is None else _rows_by_id(rows, id)
-        return {name: SystemRows(i, every, in_order) for i, name in enumerate(layout.systems)}
+        in_table = np.arange(len(rows))
+        by_id = in_table if id is None else _rows_by_id(rows, id)
+        return {name: SystemRows(i, in_table, by_id) for i, name in enumerate(layout.systems)}
     names, code = _systems(rows, layout)
     chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
     of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}

@@ -339,7 +339,7 @@ STOCK = (
     rules.Role.declared("popularity"),
     rules.Role.declared("user_share"),
 )
-OWN = ("category", "popularity", "user_share")  # roles that only this table has
+ONLY_OF_ITEMS = ("category", "popularity", "user_share")  # roles that only this table has
 FEATURE = "feature_"
 FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
@@ -387,7 +387,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     >>> other_columns({"query": "topic", "category": "genre"})
     {'query': 'topic'}
     """
-    return {role: name for role, name in columns.items() if role not in OWN}
+    return {role: name for role, name in columns.items() if role not in ONLY_OF_ITEMS}
 
 
 def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.Field]:
@@ -395,7 +395,7 @@ def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.F
     no item column.
     """
     names = [role.name for role in STOCK]
-    chosen = {role: columns[role] for role in OWN if role in columns}
+    chosen = {role: columns[role] for role in ONLY_OF_ITEMS if role in columns}
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
@@ -413,10 +413,11 @@ def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) ->
     InputError with file, column, row and value for invalid values.
     """
     if parts is None:
-        if own := next((role for role in OWN if role in columns), None):
-            raise ParameterError(
-                f"columns: {own} is a column of the table of items; set items=TABLE"
-            )
+        for role in ONLY_OF_ITEMS:
+            if role in columns:
+                raise ParameterError(
+                    f"columns: {role} is a column of the table of items; set items=TABLE"
+                )
         return None
     fields = [plan_stock(part, columns) for part in parts]
     table.refuse_missing_columns(parts, fields)

@@ -238,20 +238,32 @@ class OutcomeTable(PredictionTable):
         """The columns of a part by role, for the kind of its outcomes."""
         if self.kind == "binary":
             return self.by_system(part, BINARY)
+        return self._label_layout(part) if self.kind == "multi-label" else self._class_layout(part)
+
+    def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
+        """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
-        predictions = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
-        if self.kind == "multi-label":
-            roles = self.mappings[part].resolve()
-            _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-            shared = self.shared((ID, SYSTEM, WEIGHT), roles)
-            for name in scores:
-                label = name[2:]
-                shared.append(RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)))
-            return ColumnLayout((*shared, *predictions))
         roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
+        columns = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
         if "predicted" in roles:
-            predictions.insert(0, RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
-        return ColumnLayout((*self.shared((ID, SYSTEM, LABEL, WEIGHT), roles), *predictions))
+            columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
+        columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
+        return ColumnLayout((*columns,))
+
+    def _label_layout(self, part: parts.InputPart) -> ColumnLayout:
+        """The columns of several labels: for each whether it holds, and its score."""
+        scores = class_score_columns(part)
+        roles = self.mappings[part].resolve()
+        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
+        columns = self.shared((ID, SYSTEM, WEIGHT), roles)
+        labels = [name[2:] for name in scores]
+        columns += [
+            RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels
+        ]
+        columns += [
+            RoleColumn(f"p {label}", Field(f"p_{label}", rules.NUMBER), 0) for label in labels
+        ]
+        return ColumnLayout((*columns,))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be

@@ -588,9 +588,11 @@ class Build:
         query = self._queries.names[self._population]
         systems = {}
         for name in names:
-            every = self._lists_of(name, lists)
-            judged = every.take(self._is_judged) if len(query) < len(self._is_judged) else every
-            account = self._account(name, every, judged)
+            of_system = self._lists_of(name, lists)
+            judged = of_system
+            if len(query) < len(self._is_judged):
+                judged = of_system.take(self._is_judged)
+            account = self._account(name, of_system, judged)
             systems[name] = (Rankings(query, judged, ideal, best), account)
         return systems
 

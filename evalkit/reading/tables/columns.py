@@ -383,15 +383,16 @@ def listed(
     return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def requested_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The requested systems among these, all if none is. Raises ParameterError for one that does
-    not exist.
+def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
+    """The requested ones of these systems, all if none is requested. Raises ParameterError for one
+    that does not exist.
     """
-    if unknown := [name for name in wanted if name not in names]:
+    unknown = [name for name in requested if name not in names]
+    if unknown:
         raise ParameterError(
             f"systems: there is no system {unknown[0]!r}, the input has {written(names)}"
         )
-    return [name for name in names if not wanted or name in wanted]
+    return [name for name in names if not requested or name in requested]
 
 
 NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")

@@ -67,18 +67,18 @@ class SortedKeys:
             same[places[1:]] = key[rows[1:]] == key[rows[:-1]]
         return cls(key, order, same)
 
-    def find(self, wanted: Keys) -> tuple[Ints, Ints]:
-        """The indices of the wanted keys that exist, and a row with each.
+    def find(self, keys: Keys) -> tuple[Ints, Ints]:
+        """The indices of those of some keys that a row has, and a row with each.
 
         >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
         (array([0, 2]), array([1, 0]))
         """
         if not len(self.key):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        key = self.key[self.order]
-        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        number = np.flatnonzero(key[place] == wanted)
-        return number, self.order[place[number]]
+        ordered = self.key[self.order]
+        place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+        index = np.flatnonzero(ordered[place] == keys)
+        return index, self.order[place[index]]
 
 
 def sort_keys(key: Keys) -> tuple[Ints, Bools]:
@@ -157,7 +157,7 @@ def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: 
 
     content: the bytes of all texts. start, length: where each begins in them, and its bytes.
     """
-    padded = np.concatenate([content, np.zeros(16, np.uint8)])
+    padded = np.append(content, np.zeros(16, np.uint8))
     words = np.ndarray(len(padded) - 7, "<u8", padded.data, strides=(1,))  # one begins at each byte
 
     def word(start: Ints, left: Ints) -> Keys:
@@ -291,13 +291,9 @@ def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] |
     """As `rank_order`, with ties in any order, where each list is one piece of the rows whose
     scores never rise; else None.
     """
-    begins_list = np.empty(max(len(list_of) - 1, 0), bool)
-    for rows in cache_slices(len(begins_list)):  # the first block tells of most others
-        np.not_equal(list_of[1:][rows], list_of[:-1][rows], out=begins_list[rows])
-        falls = score[1:][rows] <= score[:-1][rows]
-        if not (begins_list[rows] | falls).all():
-            return None
-    starts = np.concatenate([[0], np.flatnonzero(begins_list) + 1])[: len(list_of)]
+    starts = _starts_of_sorted_lists(list_of, score)
+    if starts is None:
+        return None
     lists = list_of[starts]
     by_list = np.argsort(lists)
     if (lists[by_list[1:]] == lists[by_list[:-1]]).any():
@@ -311,3 +307,16 @@ def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] |
     np.equal(ordered_score[1:], ordered_score[:-1], out=tied[1:])
     tied[new_starts] = False
     return order, tied
+
+
+def _starts_of_sorted_lists(list_of: Ints, score: Floats) -> Ints | None:
+    """The rows at which another list begins than that of the row before; None if scores rise within
+    a list.
+    """
+    begins_list = np.empty(max(len(list_of) - 1, 0), bool)
+    for rows in cache_slices(len(begins_list)):  # the first block tells of most others
+        np.not_equal(list_of[1:][rows], list_of[:-1][rows], out=begins_list[rows])
+        falls = score[1:][rows] <= score[:-1][rows]
+        if not (begins_list[rows] | falls).all():
+            return None
+    return np.concatenate([[0], np.flatnonzero(begins_list) + 1])[: len(list_of)]

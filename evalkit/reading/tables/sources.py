@@ -245,23 +245,26 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
     """
 
     @wraps(make)
-    def make_or_name_files(p: Parameters, *others: Any) -> Made:
+    def make_naming_files(p: Parameters, *others: Any) -> Made:
         try:
             return make(p, *others)
         except ParameterError:
             raise
         except InputError as error:
-            try:
-                names = [name for table in p.tables for name in _names(table)]
-            except InputError:  # a path that cannot be found, which the first error names
-                raise error from None
-            if not names or str(error).startswith(
-                (*names, frames.NAME, frames.BATCHES, spark_tables.NAME)
-            ):
-                raise
-            raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
+            raise _with_files(error, p.tables) from None
 
-    return make_or_name_files
+    return make_naming_files
+
+
+def _with_files(error: InputError, tables: Iterable[Any]) -> InputError:
+    """The error with the names of all files of the input before it, unless it names one itself."""
+    try:
+        names = [name for table in tables for name in _names(table)]
+    except InputError:  # a path that cannot be found, which the error names
+        return error
+    if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
+        return error
+    return InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}")
 
 
 def _names(data: Any) -> list[str]:
