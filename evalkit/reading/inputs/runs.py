@@ -440,7 +440,7 @@ class Build:
         accounts = {name: account for name, (_, account) in systems.items()}
         return Measured(
             query=pa.array(self._queries.names[self._population], pa.large_string()),
-            first=self._first_of_idle(accounts),
+            first=self._unjudged_queries(accounts),
             beside=self.beside.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
@@ -455,8 +455,8 @@ class Build:
             },
         )
 
-    def _first_of_idle(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
-        """A query of each system none of whose queries is judged."""
+    def _unjudged_queries(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
+        """System -> the first query that it returns, of the systems that return no judged one."""
         first = {}
         for name, account in accounts.items():
             if account.rows and not account.used:
@@ -547,29 +547,27 @@ class Build:
         sampled = self._respelled_of_queries(np.arange(queries) % max(1, queries // SAMPLED) == 0)
         return self._respelled_of_queries(np.ones(queries, np.bool_)) if sampled.size else sampled
 
-    def _respelled_of_queries(self, wanted: Bools) -> Ints:
-        """The lists of `_respelled` that are of the wanted queries."""
-        queries = len(self._queries.names)
-        rows = self._unjudged_rows_on_top(wanted)
+    def _respelled_of_queries(self, is_compared: Bools) -> Ints:
+        """The lists of `_respelled` that are of some queries. is_compared: True for these."""
+        rows = self._unjudged_rows_on_top(is_compared)
         judged = self._judgements.rows
-        judged = judged[wanted[self._queries.judged[judged]]]
+        judged = judged[is_compared[self._queries.judged[judged]]]
         if not len(rows) or not len(judged):
             return np.zeros(0, np.int64)
         lists = self._list_of_row[rows]
-        run, judgements = (
-            listing.items_of_rows(self.run.item, rows),
-            listing.items_of_rows(self.judged.item, judged),
-        )
         is_near = listing.is_respelled(
-            run, lists % queries, judgements, self._queries.judged[judged]
+            listing.items_of_rows(self.run.item, rows),
+            lists % len(self._queries.names),
+            listing.items_of_rows(self.judged.item, judged),
+            self._queries.judged[judged],
         )
         return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._offsets) - 1))
 
-    def _unjudged_rows_on_top(self, wanted: Bools) -> Ints:
-        """The rows without a judgement among the first of each list of the wanted queries."""
+    def _unjudged_rows_on_top(self, is_compared: Bools) -> Ints:
+        """The rows without a judgement among the first of each list of some queries."""
         lists = len(self._offsets) - 1
-        is_wanted = np.tile(wanted, lists // max(len(wanted), 1))
-        depth = np.minimum(np.diff(self._offsets), TOP) * is_wanted
+        is_in = np.tile(is_compared, lists // max(len(is_compared), 1))
+        depth = np.minimum(np.diff(self._offsets), TOP) * is_in
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
         return rows[~np.isin(rows, self._judged_rows.rows)]
 
@@ -603,12 +601,12 @@ class Build:
         if not any(block.any() for block in self.run.ranked):
             return None
         is_ranked = ids.concatenated(self.run.ranked)
-        self._one_kind(is_ranked)
+        self._refuse_mixed_lists(is_ranked)
         rows, tied = self._rank_order
         score = ids.concatenated(self.run.score)
         return listing.positions(is_ranked[rows], score[rows], tied, self._offsets)
 
-    def _one_kind(self, ranked: Bools) -> None:
+    def _refuse_mixed_lists(self, ranked: Bools) -> None:
         """Raise InputError if a list has rows with scores and rows with ranks."""
         count = np.bincount(self._list_of_row, minlength=1)
         both = np.bincount(self._list_of_row, ranked, minlength=1) % np.maximum(count, 1) > 0
