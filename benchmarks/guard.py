@@ -397,7 +397,7 @@ def second_sort() -> AbstractContextManager[object]:
 
 def merge_by_rows() -> AbstractContextManager[object]:
     """Judged rows are found by a merge of the texts of all rows."""
-    plain = runs.built
+    plain = runs.despite_collisions
 
     def merged(build: runs.Build, use: Callable[[runs.Build], runs.Made]) -> runs.Made:
         pairs = [
@@ -407,7 +407,7 @@ def merge_by_rows() -> AbstractContextManager[object]:
         pairs[0].merge(pairs[1])
         return plain(build, use)
 
-    return mock.patch.object(runs, "built", merged)
+    return mock.patch.object(runs, "despite_collisions", merged)
 
 
 def texts(blocks: list[pa.Array]) -> pd.Series:

@@ -211,7 +211,7 @@ def users(rows: int) -> pd.DataFrame:
 
 
 REPORTS = {
-    "classification": Report(ek.classification, two_classes, outcomes.Predicted, "read"),
+    "classification": Report(ek.classification, two_classes, outcomes.OutcomeTable, "read"),
     "ranking": Report(ek.ranking, ranked_lists, sharded, "read"),
     "rating": Report(ek.rating, forecasts, outcomes, "forecasts_of"),
     "validation": Report(ek.validation, out_of_fold, folds, "predictions"),

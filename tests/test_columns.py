@@ -11,7 +11,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables import columns
-from evalkit.reading.tables.table import MOST, Coded, indexed
+from evalkit.reading.tables.table import MOST, Coded, encode
 from evalkit.studies import rating
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
@@ -37,16 +37,16 @@ ROLES = ("system", "query", "item", "score", "rank", "grade")
     ],
 )
 def test_resolves(names, given, expected):
-    assert columns.match(names, ROLES, given, "f.csv").resolved() == expected
+    assert columns.match(names, ROLES, given, "f.csv").resolve() == expected
 
 
 def test_a_column_has_one_use():
     assert columns.match(
         ["query", "item"], ["query", "item"], {"query": "item"}, "f.csv"
-    ).resolved() == {"query": "item"}
+    ).resolve() == {"query": "item"}
     assert columns.match(
-        ["qid", "user_id"], ["query"], {}, "f.csv", taken=["user_id"]
-    ).resolved() == {"query": "qid"}
+        ["qid", "user_id"], ["query"], {}, "f.csv", other_uses=["user_id"]
+    ).resolve() == {"query": "qid"}
 
 
 def test_a_column_has_its_role_by_the_surest_of_three_ways():
@@ -67,7 +67,9 @@ def test_a_usual_name_beside_the_exact_one_is_the_runner_up():
 
 
 def test_a_twofold_role_shares_a_column_with_another_use():
-    mapping = columns.match(["user_id"], ["query"], {}, "f.csv", ["user_id"], twofold=["query"])
+    mapping = columns.match(
+        ["user_id"], ["query"], {}, "f.csv", ["user_id"], shared_roles=["query"]
+    )
     assert mapping.columns == {"query": "user_id"}
 
 
@@ -92,7 +94,7 @@ def test_refuses_two_synonyms():
         r"columns='query=qid'"
     )
     with pytest.raises(InputError, match=message):
-        columns.match(["qid", "user_id", "item"], ROLES, {}, "f.csv").resolved()
+        columns.match(["qid", "user_id", "item"], ROLES, {}, "f.csv").resolve()
 
 
 def test_refuses_a_column_that_is_not_there():
@@ -100,7 +102,7 @@ def test_refuses_a_column_that_is_not_there():
         r"columns: score: f.csv has no column 'scroe', it has query, score; did you mean 'score'\?"
     )
     with pytest.raises(ParameterError, match=message):
-        columns.match(["query", "score"], ROLES, {"score": "scroe"}, "f.csv").resolved()
+        columns.match(["query", "score"], ROLES, {"score": "scroe"}, "f.csv").resolve()
     with pytest.raises(ParameterError, match=r"f\.csv has no column 'zzz', it has query, score$"):
         columns.require(["query", "score"], "zzz", "f.csv", "segments")
 
@@ -148,14 +150,14 @@ def numbered(cells):
     ],
 )
 def test_distinct_texts_and_places_give_back_the_cells(blocks):
-    place, texts = indexed(blocks)
+    place, texts = encode(blocks)
     distinct = texts.to_pylist()
     assert [distinct[i] for i in place] == CELLS
     assert len(distinct) == len({*distinct})
 
 
 def test_texts_that_mean_the_same_are_one_name():
-    column = Coded.of(["1.0", "0", "1"], np.array([0, 1, 2, 2]))
+    column = Coded.from_texts(["1.0", "0", "1"], np.array([0, 1, 2, 2]))
     assert column.names == ("0", "1", "1.0")
     texts = column.texts
     assert texts.tolist() == ["1.0", "0", "1", "1"]
@@ -163,7 +165,7 @@ def test_texts_that_mean_the_same_are_one_name():
 
 
 def test_rows_that_are_taken_have_only_their_own_names():
-    column = Coded.of(["c", "a", "b"], np.array([0, 1, 2, 0]))
+    column = Coded.from_texts(["c", "a", "b"], np.array([0, 1, 2, 0]))
     part = column.take(np.array([3, 1]))
     assert part.names == ("a", "c")
     assert part.texts.tolist() == ["c", "a"]
@@ -211,8 +213,8 @@ def test_a_column_of_a_system_without_a_name_is_refused():
         "x.csv: a column of a system must be called score_NAME, got 'score_'",
     )
     with pytest.raises(InputError, match=message):
-        columns.wide(names, "score_", [], "x.csv")
-    assert columns.wide(names, "score_", ["a"], "x.csv") == {"a": "score_a"}
+        columns.columns_of_systems(names, "score_", [], "x.csv")
+    assert columns.columns_of_systems(names, "score_", ["a"], "x.csv") == {"a": "score_a"}
 
 
 def test_a_value_at_the_end_of_a_quarter_belongs_to_it():

@@ -17,7 +17,7 @@ from evalkit.reading.engines.base import Query
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import ids
-from evalkit.reading.tables.ids import hashed
+from evalkit.reading.tables.ids import text_hashes
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -74,7 +74,7 @@ def test_sorted_rows(keys):
     well.
     """
     key = np.array(keys, np.uint64)
-    found = ids.Sorted.of(key)
+    found = ids.SortedKeys.sort(key)
     assert key.tolist() == keys
     assert key[found.order].tolist() == sorted(keys)
     assert sorted(found.order.tolist()) == list(range(len(keys)))
@@ -88,7 +88,7 @@ def test_sorted_rows(keys):
 def test_rows_found_by_their_keys(keys, others):
     keys = list(dict.fromkeys(keys))
     wanted = keys + others
-    numbers, rows = ids.Sorted.of(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
+    numbers, rows = ids.SortedKeys.sort(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
     found = dict(zip(numbers.tolist(), rows.tolist(), strict=True))
     assert found == {number: keys.index(key) for number, key in enumerate(wanted) if key in keys}
 
@@ -96,10 +96,10 @@ def test_rows_found_by_their_keys(keys, others):
 def test_rows_of_several_blocks():
     rng = np.random.default_rng(0)
     key = rng.integers(0, 2**64, 400_000, dtype=np.uint64)
-    assert not ids.Sorted.of(key).same.any()
+    assert not ids.SortedKeys.sort(key).same.any()
     key[[5, 70_000, 399_999]] = key[200_000]
-    ordered = ids.Sorted.of(key)
-    again = ordered.order[ids.runs(ordered.same)]
+    ordered = ids.SortedKeys.sort(key)
+    again = ordered.order[ids.equal_to_neighbour(ordered.same)]
     assert sorted(again.tolist()) == [5, 70_000, 200_000, 399_999]
     wanted = np.append(np.unique(key)[::2], np.uint64(3))
     numbers, rows = ordered.find(wanted)
@@ -113,24 +113,24 @@ def test_hashes_tell_texts_apart_and_nothing_else(texts, skipped, wide):
     array = pa.array([*["before"] * skipped, *texts], pa.large_string() if wide else pa.string())[
         skipped:
     ]
-    found = hashed(array)
+    found = text_hashes(array)
     by_text = dict(zip(texts, found.tolist(), strict=True))
     assert found.tolist() == [by_text[text] for text in texts]
     assert len(set(by_text.values())) == len(by_text)
-    assert found.tolist() == hashed(pa.array(texts, pa.string())).tolist()
+    assert found.tolist() == text_hashes(pa.array(texts, pa.string())).tolist()
 
 
 def test_hashes_of_several_blocks_are_those_of_the_texts():
     texts = pa.array([f"document {i % 40_000}" for i in range(100_000)])
-    found = hashed(texts)
+    found = text_hashes(texts)
     assert np.array_equal(found[40_000:80_000], found[:40_000])
     assert len(np.unique(found)) == 40_000
-    assert np.array_equal(found[70_000:70_010], hashed(texts[70_000:70_010]))
+    assert np.array_equal(found[70_000:70_010], text_hashes(texts[70_000:70_010]))
 
 
 def test_long_texts_are_told_apart():
     texts = ["x" * n + end for n in (255, 256, 257, 100_000) for end in ("a", "b")]
-    assert len(set(hashed(pa.array([*texts, *texts])).tolist())) == len(texts)
+    assert len(set(text_hashes(pa.array([*texts, *texts])).tolist())) == len(texts)
 
 
 def test_codes_follow_the_bytes_and_not_the_locale():
@@ -187,19 +187,19 @@ def test_by_rank_is_the_exact_sort(rows, in_order):
     of = np.array([row[0] for row in rows], np.int64)
     score = np.array([row[1] for row in rows], float)
     item = np.random.default_rng(0).permutation(len(rows))
-    order, tied = ids.by_rank(of, score, lambda some: item[some])
+    order, tied = ids.rank_order(of, score, lambda some: item[some])
     assert order.tolist() == np.lexsort((-item, -score, of)).tolist()
     pairs = list(zip(of[order].tolist(), score[order].tolist(), strict=True))
     assert tied.tolist() == [i > 0 and pairs[i] == pairs[i - 1] for i in range(len(pairs))]
 
 
 def test_no_rows():
-    order, tied = ids.by_rank(np.zeros(0, np.int64), np.zeros(0), lambda rows: rows)
+    order, tied = ids.rank_order(np.zeros(0, np.int64), np.zeros(0), lambda rows: rows)
     assert order.tolist() == tied.tolist() == []
 
 
 def test_lists_in_pieces_are_put_in_order_and_not_sorted():
     of, score = np.array([2, 2, 0, 1, 1]), np.array([2.0, 1.0, 5.0, 3.0, 3.0])
-    order, tied = ids.by_rank(of, score, lambda rows: rows)
+    order, tied = ids.rank_order(of, score, lambda rows: rows)
     assert order.tolist() == [2, 4, 3, 0, 1]
     assert tied.tolist() == [False, False, True, False, False]

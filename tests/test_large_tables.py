@@ -29,7 +29,7 @@ from evalkit.metrics import influence
 from evalkit.pages import classification_page, significance_page
 from evalkit.pages.shared_findings import power
 from evalkit.reading.engines.backends import budget, opened
-from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
@@ -227,7 +227,7 @@ def counted(table, most=2**20):
 def grids(folder, memory, size, most=2**20, **more):
     with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
         made = scores.read(
-            engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"]
+            engine, OutcomeTable.of(str(folder), attributes=["country"], **more), ["country"]
         )
         return counted(made, most)
 

@@ -168,7 +168,7 @@ def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
     ):
         outcomes.read(frame)
     with pytest.raises(InputError, match=r"got none \(it has 'a', 'b'\)"):
-        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), asked="multi-label")
+        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), requested_kind="multi-label")
 
 
 def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
@@ -185,7 +185,7 @@ def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
 def test_the_kind_can_be_named():
     frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
     assert outcomes.read(frame).kind == "binary"
-    assert outcomes.read(frame, asked="multi-class").kind == "multi-class"
+    assert outcomes.read(frame, requested_kind="multi-class").kind == "multi-class"
 
 
 def test_forecasts():

@@ -179,7 +179,7 @@ def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
         .assign(system="s")
     )
     parts = sources.parts([data, data.astype({"score": "float64"})])
-    assert [rules.of(part, "score").name for part in parts] == ["float32", "float64"]
+    assert [rules.precision_of(part, "score").name for part in parts] == ["float32", "float64"]
     assert classification.read([data, data.astype({"score": "float64"})]).precision == {
         "s": rules.DOUBLE
     }

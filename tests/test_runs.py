@@ -277,7 +277,7 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     run["score"] = rng.normal(size=len(run)).round(1)
     judged = run[["query", "item"]].iloc[::3].assign(grade=rng.integers(0, 3, len(run.iloc[::3])))
     a = runs.read(run, judged)
-    monkeypatch.setattr(ids, "hashed", lambda texts: np.zeros(len(texts), np.uint64))
+    monkeypatch.setattr(ids, "text_hashes", lambda texts: np.zeros(len(texts), np.uint64))
     b = runs.read(run, judged)
     one, other = a.rankings["score"], b.rankings["score"]
     assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)

@@ -33,7 +33,7 @@ def read(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
     log = sessions.Log(
         *codes(session),
         *codes(unit),
-        Coded.of(texts, np.arange(len(texts))),
+        Coded.from_texts(texts, np.arange(len(texts))),
         *numbers,
         arms,
         neutral,

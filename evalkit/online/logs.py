@@ -24,7 +24,7 @@ from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import InputPart, Selection, Source, names
-from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, columns_by_type
 
 LOG = (
     Role.declared("session", required=True),
@@ -68,7 +68,7 @@ def read_log(
     engine, fields = engine or AtHand.opened(), log_fields(parts, p.columns, segments)
     each = enumerate(zip(parts, fields, strict=True))
     read = [
-        (f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}"))
+        (f"frame{i}", part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"))
         for i, (part, own) in each
     ]
     chosen = [engine.kept(selection, frame) for frame, selection in read]
@@ -95,10 +95,10 @@ def read_log(
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
-    session, names = table.ordered(columns["session"])
-    user, users = table.ordered(columns["user"]) if "user" in columns else (session, names)
+    session, names = table.encode_sorted(columns["session"])
+    user, users = table.encode_sorted(columns["user"]) if "user" in columns else (session, names)
     team, position, outcome = table.coded(columns["team"]), columns["position"], columns["outcome"]
-    item = table.ordered(columns["item"])[0] if "item" in columns else None
+    item = table.encode_sorted(columns["item"])[0] if "item" in columns else None
     several = {
         name[10:]: table.coded(values)
         for name, values in columns.items()
@@ -122,7 +122,7 @@ class LogBlock:
     def __call__(self, rows: Any, before: int = 0) -> list[Any]:
         columns = {role: rows.column(i) for i, role in enumerate(self.fields)}
         for role, field in self.fields.items():
-            checked = field.checked(columns[role].combine_chunks(), None)
+            checked = field.check(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
@@ -148,7 +148,7 @@ def _kept(
         raise (refusal if isinstance(error, BrokenRule) else error) from None
     wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
     kept = Sessions.joined(found) if not wrong else None
-    if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):
+    if kept is None or (wrong := kept.names.take(table.rows_of_repeated(kept.names))):
         raise _refusal(engine, chosen, fields, block, wrong)
     for selection in chosen:
         if selection.source:
@@ -202,7 +202,7 @@ def _refusal(
         try:
             _log(joined, block.arms, block.neutral).check()
         except RowError as error:
-            (part, numbers), row = table.located(places, error.row)
+            (part, numbers), row = table.locate(places, error.row)
             number = 0 if numbers is None else int(numbers[row - 1]) + 1
             return error.located(part.name, lambda _: (part.name, number), named(fields[0]))
     return blocks.changed(names([selection.part for selection in chosen]))
@@ -284,7 +284,7 @@ def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.A
     for role, row in (("user", empty), ("arm", arm.first("") if "" in arm.names else -1)):
         if row >= 0:
             raise RowError(role, EMPTY, row)
-    several = np.zeros(0, np.int64) if user is None else table.repeated(user)
+    several = np.zeros(0, np.int64) if user is None else table.rows_of_repeated(user)
     users = experiments.assigned(
         arm, arms, several, [] if user is None else user.take(several).to_pylist()
     )
@@ -330,7 +330,7 @@ def located(
     names = ", ".join(dict.fromkeys(source.name for source in read))
 
     def locate(row: int) -> tuple[str, int]:
-        source, number = table.located(((source, source.rows) for source in read), row)
+        source, number = table.locate(((source, source.rows) for source in read), row)
         return source.name, number if numbered else 0
 
     return error.located(names, locate, columns)
@@ -361,7 +361,7 @@ def user_fields(
 def _same(fields: list[dict[str, Field]], parts: Sequence[InputPart]) -> list[dict[str, Field]]:
     """The columns of each part; raises InputError where they are not the same in all."""
     if parts:
-        table.same_columns(parts, fields)
+        table.refuse_missing_columns(parts, fields)
     return fields
 
 
@@ -429,15 +429,15 @@ def _fields(
         roles_of.match(part.columns, ["arm"], {}, part.name).candidates
     )
     mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
-    if needed == ["arm"] and mapping.lacking(needed):
+    if needed == ["arm"] and mapping.missing_roles(needed):
         proposal = proposal_of_users(SampledTable.of(part, here, used=[*attributes, *numbers]))
         if proposal.is_complete:
             here = {**proposal.columns, **here}
             mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
     try:
-        columns = mapping.resolved(needed)
+        columns = mapping.resolve(needed)
     except InputError as error:
-        if not (of_users and mapping.lacking(needed)):
+        if not (of_users and mapping.missing_roles(needed)):
             raise
         users = "a table with one row per user is given as users=FILE"
         raise InputError(f"{error}; {users}") from None

@@ -250,7 +250,8 @@ class Sessions:
         )
         credit, several = np.concatenate(columns.pop("credit")), columns.pop("attributes")
         attributes = {
-            name: table.joined([block[name] for block in several]) for name in first.attributes
+            name: table.concatenated([block[name] for block in several])
+            for name in first.attributes
         }
         repeated = None if first.repeated is None else sum(columns["repeated"])
         counted = (

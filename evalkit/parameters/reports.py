@@ -131,23 +131,33 @@ class Parameters:
         default is not None.
         """
         entries = cls.declared()
-        refuse_unknown(raw, entries)
+        if not raw.keys() <= entries.keys():
+            refuse_unknown(raw, entries)
         changed = {
-            name: value for name, value in raw.items() if not _same(value, entries[name].default)
+            name: value
+            for name, value in raw.items()
+            if not _is_default(value, entries[name].default)
         }
-        in_memory = {name: changed[name] for name in cls.arguments() if name in changed}
-        if not in_memory:
+        if cls.arguments().keys().isdisjoint(changed):
             return cls(**_read(entries, changed), given=changed)
+        return cls._of_arrays(changed)
+
+    @classmethod
+    def _of_arrays(cls, changed: dict[str, Any]) -> Self:
+        """The parameters with arrays of labels and predictions in the place of a table. changed:
+        the raw values that are not the default; `unit` may be an array too.
+        """
+        arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
-            raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
+            raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
         further = {}
-        unit = raw.get("unit")
+        unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
             further = {"unit": unit}
             changed["unit"] = "unit"
-        stated = {name: value for name, value in changed.items() if name not in in_memory}
-        values = _read(entries, stated)
-        values["preds"] = Arrays.of(cls.arguments(), in_memory, further, values.get("positive"))
+        stated = {name: value for name, value in changed.items() if name not in arrays}
+        values = _read(cls.declared(), stated)
+        values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
         return cls(**values, given=changed)
 
     @property
@@ -169,14 +179,18 @@ class Parameters:
         )
 
 
-def _same(value: Any, default: Any) -> bool:
-    """True if a raw value is the default; a frame or a list never is."""
+def _is_default(value: Any, default: Any) -> bool:
+    """True if a raw value is the default of its parameter; a frame or a list never is."""
     if isinstance(value, bool):
         return value is default
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
 def _read(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of parameters, each read from its raw value by its kind.
+
+    Raises one ParameterError for all that are invalid; None is if the default is not None.
+    """
     values = {}
     refusals = []
     for name in filter(raw.__contains__, entries):
@@ -252,37 +266,16 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
     nearest one.
     """
-    signature, public = report.signature(), report.report_name()
-    first = [
-        name
-        for name, argument in signature.parameters.items()
-        if argument.kind is argument.POSITIONAL_OR_KEYWORD
-    ]
+    signature = report.signature()
+    public = report.report_name()
     lines = [f"{name}: {entry.help}" for name, entry in report.declared().items()]
-    arrays = list(report.arguments())[
-        :2
-    ]  # labels and predictions, as scikit-learn's metrics take them
 
-    def of(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
+    def decorate(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
         def read(*data: Any, **arguments: Any) -> Made:
-            spelt = {name: SPELLINGS.get(name, name) for name in arguments}
-            if {*spelt.values()} <= {*signature.parameters} and len({*spelt.values()}) == len(
-                spelt
-            ):
-                arguments = {spelt[name]: value for name, value in arguments.items()}
-            if unknown := next(
-                (name for name in arguments if name not in signature.parameters), None
-            ):
-                near = did_you_mean(unknown, signature.parameters)
-                raise TypeError(f"{public}() got an unexpected keyword argument {unknown!r}{near}")
-            if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
-                data, arguments = (), dict(zip(arrays, data, strict=True)) | arguments
-            if len(data) > len(first):
-                most = f"from 0 to {len(first)} positional arguments but {len(data)} were given"
-                raise TypeError(f"{public}() takes {most}")
-            bound = signature.bind(*data, **arguments).arguments
-            _refuse_none(report, bound)
+            bound = _bound(report, signature, data, arguments)
+            if any(value is None for value in bound.values()):
+                _refuse_none(report, bound)
             p: Any = report.of(bound)
             try:
                 return study_of(p)
@@ -298,7 +291,38 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
         )
         return read
 
-    return of
+    return decorate
+
+
+def _bound(
+    report: type[Parameters],
+    signature: inspect.Signature,
+    data: tuple[Any, ...],
+    named: dict[str, Any],
+) -> dict[str, Any]:
+    """The arguments of a call of `read` by the names of the parameters.
+
+    data: the arguments by position: tables, or labels and predictions as the metrics of
+    scikit-learn take them. named: those by name, perhaps a name of another library. Raises
+    TypeError for an unknown name, and for too many arguments by position.
+    """
+    known = signature.parameters
+    spelt = {SPELLINGS.get(name, name): value for name, value in named.items()}
+    if len(spelt) == len(named) and spelt.keys() <= known.keys():
+        named = spelt
+    for name in named:
+        if name not in known:
+            got = f"got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+            raise TypeError(f"{report.report_name()}() {got}")
+    arrays = [*report.arguments()][:2]
+    if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
+        named = dict(zip(arrays, data, strict=True)) | named
+        data = ()
+    most = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in known.values())
+    if len(data) > most:
+        takes = f"from 0 to {most} positional arguments but {len(data)} were given"
+        raise TypeError(f"{report.report_name()}() takes {takes}")
+    return signature.bind(*data, **named).arguments
 
 
 def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters.reports import ClassificationParameters, attributes, reader
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.matching import commands
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
@@ -63,9 +63,25 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     ([0.778, 0.556], ['a', 'b'])
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    predicted = Predicted(
+    predicted = _outcome_table(p, limits)
+    kind = KINDS[predicted.kind]
+    if predicted.scores_are_decisions and not p.metrics:
+        p = replace(p, metrics=binary.AT)
+    if idle := next((name for name in kind.idle if name in p.given), None):
+        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
+    if not predicted.fits_in_memory(limits.reading):
+        budget = backends.budget_of(p, limits.reading)
+        with scores.opened(predicted, budget, p.segments, p.unit) as table:
+            if table is not None:
+                return kind.of_blocks(table, p, limits)
+    return kind.of_rows(predicted.read(), p, limits)
+
+
+def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
+    """The table that is given, before it is read, with what parameters say of its columns."""
+    return OutcomeTable(
         sources.parts(p.preds, p.header, limits.reading),
-        asked=p.kind,
+        requested_kind=p.kind,
         positive=p.positive,
         columns=p.columns,
         systems=p.systems,
@@ -73,17 +89,6 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         beside=lookup.columns(p.metrics),
         unit=p.unit,
     )
-    kind = KINDS[predicted.kind]
-    if predicted.decides and not p.metrics:
-        p = replace(p, metrics=binary.AT)
-    if idle := next((name for name in kind.idle if name in p.given), None):
-        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
-    if not predicted.fits(limits.reading):
-        budget = backends.budget_of(p, limits.reading)
-        with scores.opened(predicted, budget, p.segments, p.unit) as table:
-            if table is not None:
-                return kind.of_blocks(table, p, limits)
-    return kind.of_rows(predicted.read(), p, limits)
 
 
 read = reader(ClassificationParameters)(study_of)

@@ -8,7 +8,7 @@ metric is computed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from evalkit.arrays import InputError
@@ -69,7 +69,7 @@ def parameter_of(p: reports.Parameters, part: InputPart) -> str:
     """
     if not isinstance(p, reports.InterleavingParameters):
         return "preds"
-    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolved()
+    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolve()
     has_arms = {"arm"} & {*p.columns, *named, *proposal.users(SampledTable.of(part, {})).columns}
     is_log = "team" in {*p.columns, *named}
     return "users" if p.metrics or (has_arms and not is_log) else "log"
@@ -198,29 +198,28 @@ def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
         run,
         judged or None,
         queries or None,
-        ListOptions.of(p, columns=lists.other_columns(p.columns)),
+        ListOptions.from_parameters(p, columns=lists.other_columns(p.columns)),
     )
-    first = ranked.pieces[0]
+    first = ranked.list_parts[0]
     if _read(of, run):
-        read = runs.of(ranked)
+        read = runs.rankings_of(ranked)
         return Inspection(
             "ranked lists", first.printed, read.systems, counted(len(read.query), "query")
         )
     named = [name for name in first.scores if name is not None]
-    return Inspection("ranked lists", first.printed, named or rows.names(run))
+    return Inspection("ranked lists", first.printed, named or rows.names_of_systems(run))
 
 
 def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
-    asked: dict[str, Any] = {
-        "asked": p.kind,
-        "positive": p.positive,
-        "columns": p.columns,
-        "systems": p.systems,
-    }
-    predicted = outcomes.Predicted(
-        parts, **asked, attributes=reports.attributes(p.segments, p.unit)
+    predicted = outcomes.OutcomeTable(
+        parts,
+        requested_kind=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=reports.attributes(p.segments, p.unit),
     )
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
@@ -254,7 +253,9 @@ def _significance(p: reports.SignificanceParameters, of: Opened) -> Inspection:
     output = unit_kinds.is_output(parts[0])
     if listed or (unit_kinds.is_ranking(parts[0], p.columns) and not output):
         if judged or (p.qrels is None and not listed):
-            _ = RankingInput(parts, judged or None, options=ListOptions.of(p)).pieces
+            _ = RankingInput(
+                parts, judged or None, options=ListOptions.from_parameters(p)
+            ).list_parts
     elif not output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):
@@ -279,7 +280,7 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
         folds.columns_of(features, p)
     if p.features is not None or not parts:
         return Inspection("a table to fit on")
-    layout = aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))[0]
+    layout = folds.layouts_of(parts, p.columns)[0]
     if not _read(of, parts):
         return Inspection("out-of-fold predictions", layout.printed)
     read = folds.predictions(parts, p)

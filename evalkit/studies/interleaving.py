@@ -410,7 +410,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     )
     budget = backends.budget_of(p, limits.reading)
     sessions_of, users_of = (
-        sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users)
+        sources.optional_parts(tables, p.header, limits.reading) for tables in (p.log, p.users)
     )
     inputs = {
         name: parts

@@ -76,19 +76,22 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    tables = (p.preds, p.qrels, p.queries, p.items)
-    run, judged, queries, items = (
-        sources.given(table, p.header, limits.reading) for table in tables
+    run = sources.parts(p.preds, p.header, limits.reading)
+    judged, queries, items = (
+        sources.optional_parts(table, p.header, limits.reading)
+        for table in (p.qrels, p.queries, p.items)
     )
     catalogue = listed.read_stock(items, p.columns)
-    stock = None if catalogue is None else catalogue.item
+    options = rows.ListOptions.from_parameters(
+        p,
+        columns=listed.other_columns(p.columns),
+        stock=None if catalogue is None else catalogue.item,
+    )
+    ranked = rows.RankingInput(run, judged, queries, options)
     cuts = p.ks or KS
-    columns = listed.other_columns(p.columns)
-    options = rows.ListOptions.of(p, columns=columns, stock=stock)
-    ranked = rows.RankingInput(run or (), judged, queries, options)
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
-    asks, reading = _asks(shared, cuts, relevant), limits.reading
-    data = sharded.read(ranked, asks, backends.budget_of(p, reading))
+    asks = _asks(shared, cuts, relevant)
+    data = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     return _check_defined(

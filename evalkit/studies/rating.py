@@ -92,7 +92,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         settings.columns,
         p.unit,
     )
-    if not given.fits(limits.reading):
+    if not given.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         groups = (settings.segments, p.unit)
         with backends.needed(given.parts, budget) as engine:

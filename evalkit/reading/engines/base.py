@@ -11,7 +11,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
-from evalkit.reading.tables.rules import Fields, split
+from evalkit.reading.tables.rules import Fields, columns_by_type
 from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
 from evalkit.system import progress
 
@@ -173,7 +173,7 @@ def typed(
         yield (
             before,
             {
-                role: field.checked(columns[role], selection.part, before)
+                role: field.check(columns[role], selection.part, before)
                 for role, field in fields.items()
             },
         )
@@ -218,7 +218,7 @@ def streamed(
             chunks: dict[str, list[Any]] = {role: [] for role in own}
             before = rows
             for _, columns in typed(
-                engine, part.select(*split(own), engine.dialect, frame=f"frame{i}"), own
+                engine, part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"), own
             ):
                 for role, field in own.items():
                     whole = field.is_number or role in ids

@@ -8,7 +8,7 @@ forecast, probabilities). Rows that some system lacks are counted.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -31,10 +31,10 @@ from evalkit.reading.tables import (
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
-from evalkit.reading.tables.table import CheckedTable, Coded, Ids, paired
+from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
 
 
-def nothing_shared(names: Sequence[str]) -> InputError:
+def no_common_ids(names: Sequence[str]) -> InputError:
     """The error for systems without a row in common."""
     more = "; `evalkit diff` compares reports on different rows"
     return InputError(
@@ -42,7 +42,7 @@ def nothing_shared(names: Sequence[str]) -> InputError:
     )
 
 
-def twice(place: str, id: str, system: str | None = None) -> InputError:
+def repeated_id(place: str, id: str, system: str | None = None) -> InputError:
     """The error for an id that a system, or a wide table, has more than once."""
     return InputError(
         f"{place}: id {id!r} must appear once{f' in system {system!r}' if system else ''}, got it "
@@ -50,7 +50,7 @@ def twice(place: str, id: str, system: str | None = None) -> InputError:
     )
 
 
-def not_one(place: str, column: str, id: str, a: object, b: object) -> InputError:
+def disagreement(place: str, column: str, id: str, a: object, b: object) -> InputError:
     """The error for a value that systems share and do not agree on."""
     return InputError(
         f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}"
@@ -61,22 +61,22 @@ def refuse_disagreement(
     table: CheckedTable,
     layout: "ColumnLayout",
     columns: Mapping[str, Coded | Floats],
-    pairs: Sequence["SystemRows"],
+    systems: Sequence["SystemRows"],
     id: Ids,
 ) -> None:
     """Raise InputError if two systems have different values of a shared column for an id."""
-    first = pairs[0].paired
+    first = systems[0].paired_rows
     for role, shared in layout.shared.items():
-        values = columns[role]
-        code = values.code if isinstance(values, Coded) else values
-        for system in pairs[1:]:
-            differs = np.flatnonzero(code[system.paired] != code[first])
+        column = columns[role]
+        values = column.code if isinstance(column, Coded) else column
+        for system in systems[1:]:
+            differs = np.flatnonzero(values[system.paired_rows] != values[first])
             if differs.size:
                 row = int(first[differs[0]])
-                other = int(system.paired[differs[0]])
-                cells = values.texts if isinstance(values, Coded) else values
+                other = int(system.paired_rows[differs[0]])
+                cells = column.texts if isinstance(column, Coded) else column
                 place = table.place(other)
-                raise not_one(place, shared.column, id.name(other), cells[row], cells[other])
+                raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
 
 
 # Rows side by side --------------------------------------------------------------------------------
@@ -84,9 +84,9 @@ def refuse_disagreement(
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
-HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
+UNPRINTED = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
-NAMING = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
+ROW_NAMES = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
 
 
@@ -113,7 +113,7 @@ class ColumnLayout:
     def shared(self) -> dict[str, Field]:
         """The columns that all systems share by role, but for those that name a row."""
         shared = [column for column in self.columns if column.system is None]
-        return {column.role: column.field for column in shared if column.role not in NAMING}
+        return {column.role: column.field for column in shared if column.role not in ROW_NAMES}
 
     @cached_property
     def predictions(self) -> dict[str, list[RoleColumn]]:
@@ -130,14 +130,14 @@ class ColumnLayout:
         columns = defaultdict[str, list[str]](list)
         for column in self.columns:
             role = column.role.split(" ")[0]
-            if role not in HIDDEN:
+            if role not in UNPRINTED:
                 columns[role].append(column.field.column)
         return {role: ", ".join(names) for role, names in columns.items()}
 
-    def unread(self, part: InputPart) -> tuple[str, ...]:
-        """The columns of a part without a role."""
-        read = {column.field.column for column in self.columns}
-        return tuple(name for name in part.columns if name not in read)
+    def unused_columns(self, part: InputPart) -> tuple[str, ...]:
+        """The columns of a part that have no role, and so are not read."""
+        used = {column.field.column for column in self.columns}
+        return tuple(name for name in part.columns if name not in used)
 
     def without(self, role: str) -> Self:
         """The layout without the columns of a role."""
@@ -157,47 +157,56 @@ class ColumnLayout:
 
 @dataclass(frozen=True, eq=False)
 class SystemRows:
-    """The rows of a system: those that were read, and of these the ones that all systems have.
+    """The rows of a system in a table, by their numbers.
 
-    number: that of the system's own columns. read: in the order of the table. paired: in the order
-    of their ids, or of the table if there is no id.
+    number: the system's place among those of a wide table; 0 in a long one. rows: all of its rows,
+    in the order of the table. paired_rows: those whose id every system has, in the order of the
+    ids; without ids in the order of the table.
     """
 
     number: int
-    read: Ints
-    paired: Ints
+    rows: Ints
+    paired_rows: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    table: the rows as they were read. columns: role -> column as the page prints it. others: the
-    columns that were not read. pairs: the rows of each system in it. shared: role -> text or
-    doubles, for what all systems share. own: system -> role -> text or doubles. sources: the parts
-    with their rows.
+    table: the rows as they were read. layout: the columns of its first part. system_rows: system ->
+    its rows in the table. shared: role -> the texts or doubles that all systems share, such as
+    labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
+    their rows.
     """
 
     table: CheckedTable
     layout: ColumnLayout
-    columns: Mapping[str, str]
-    others: tuple[str, ...]
-    pairs: Mapping[str, SystemRows]
+    system_rows: Mapping[str, SystemRows]
     shared: Mapping[str, Any]
-    own: Mapping[str, Mapping[str, Any]]
+    predictions: Mapping[str, Mapping[str, Any]]
     sources: tuple[Source, ...]
 
     def __len__(self) -> int:
-        return len(self._first.paired)
+        return len(self._first.paired_rows)
 
     @property
     def _first(self) -> SystemRows:
-        return next(iter(self.pairs.values()))
+        return next(iter(self.system_rows.values()))
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Role -> column as the page prints it."""
+        return self.layout.printed
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the first part that were not read."""
+        return self.layout.unused_columns(self.table.blocks[0].part)
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems, in order."""
-        return tuple(self.pairs)
+        return tuple(self.system_rows)
 
     @property
     def rows(self) -> int:
@@ -212,7 +221,9 @@ class Aligned:
     @property
     def alone(self) -> int:
         """The number of rows left out because another system lacks their id."""
-        return sum(len(own.read) - len(own.paired) for own in self.pairs.values())
+        return sum(
+            len(system.rows) - len(system.paired_rows) for system in self.system_rows.values()
+        )
 
     @cached_property
     def id(self) -> Any:
@@ -222,7 +233,7 @@ class Aligned:
         """
         if UNPAIRED_ID in self.layout.fields:
             return self.table.column(UNPAIRED_ID)
-        rows = self._first.paired
+        rows = self._first.paired_rows
         if "id" in self.layout.fields:
             return self.table.texts("id")[rows]
         return (rows + 1).astype(str).astype(object)
@@ -232,33 +243,37 @@ class Aligned:
         """System -> role -> the type in which its numbers were stored: the widest of all parts that
         hold a row of it.
         """
-        return {name: self._precision(own) for name, own in self.pairs.items()}
+        return {name: self._precision(own) for name, own in self.system_rows.items()}
 
     def _precision(self, system: SystemRows) -> dict[str, Precision]:
         starts = np.cumsum([0, *(block.rows for block in self.table.blocks)])
-        counts = np.diff(np.searchsorted(system.read, starts))
+        counts = np.diff(np.searchsorted(system.rows, starts))
         blocks = [block for block, n in zip(self.table.blocks, counts, strict=True) if n]
         precision = {}
         for column in self.layout.columns:
             if column.system == system.number and column.field.is_number:
-                names = [(block.part, block.fields[column.key].column) for block in blocks]
-                precision[column.role] = rules.widest(rules.of(*name) for name in names)
+                precision[column.role] = rules.widest(
+                    rules.precision_of(block.part, block.fields[column.key].column)
+                    for block in blocks
+                )
         return precision
+
+    def predictions_of(self, role: str) -> dict[str, Any]:
+        """System -> its values of a role, of the systems that have it."""
+        return {system: roles[role] for system, roles in self.predictions.items() if role in roles}
 
     def without(self, role: str) -> Self:
         """The rows without a role that systems have of their own."""
-        own = {
+        predictions = {
             system: {name: values for name, values in columns.items() if name != role}
-            for system, columns in self.own.items()
+            for system, columns in self.predictions.items()
         }
-        layout = self.layout.without(role)
-        others = layout.unread(self.table.blocks[0].part)
-        return replace(self, layout=layout, columns=layout.printed, others=others, own=own)
+        return replace(self, layout=self.layout.without(role), predictions=predictions)
 
     def locate(self, row: int, system: str | None = None) -> tuple[InputPart, int]:
         """The part of a row and its number there, from 1, for a system or the first one."""
-        own = self.pairs[system] if system else self._first
-        return self.table.locate(int(own.paired[row]))
+        rows = self.system_rows[system] if system else self._first
+        return self.table.locate(int(rows.paired_rows[row]))
 
     def place(self, row: int, system: str | None = None) -> str:
         """The file and row for an error, for a system or the first one."""
@@ -279,40 +294,36 @@ def read(
     systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    id = Ids(table.whole(rows.chunks("id"))) if "id" in layouts[0].fields else None
-    pairs = _paired_systems(rows, layouts[0], systems, id)
-    aligned = _aligned(rows, layouts[0], pairs, id)
+    layout = layouts[0]
+    id = Ids(table.one_array(rows.chunks("id"))) if "id" in layout.fields else None
+    system_rows = _rows_of_systems(rows, layout, systems, id)
+    columns = _columns(rows, layout)
+    if id is not None and not layout.systems:
+        refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
+    aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
         empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
         if empty.size:
-            raise no_unit(aligned.place(int(empty[0])), unit, empty.size)
+            raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
 
 
 def _aligned(
-    rows: CheckedTable, layout: ColumnLayout, pairs: Mapping[str, SystemRows], id: Ids | None
+    rows: CheckedTable,
+    layout: ColumnLayout,
+    system_rows: Mapping[str, SystemRows],
+    columns: Mapping[str, Coded | Floats],
 ) -> Aligned:
-    """The columns of the rows that all systems have; InputError where two systems of a long table
-    do not agree.
-    """
-    columns = _columns(rows, layout)
-    if id is not None and not layout.systems:
-        refuse_disagreement(rows, layout, columns, [*pairs.values()], id)
-    first = next(iter(pairs.values())).paired
-    own = {}
-    for name, system in pairs.items():
-        keys = {role: each[system.number].key for role, each in layout.predictions.items()}
-        own[name] = {role: _taken(columns[key], system.paired, id) for role, key in keys.items()}
-    return Aligned(
-        table=rows,
-        layout=layout,
-        columns=layout.printed,
-        others=layout.unread(rows.blocks[0].part),
-        pairs=pairs,
-        shared={role: _taken(columns[role], first, id) for role in layout.shared},
-        own=own,
-        sources=rows.sources,
-    )
+    """The paired rows of all systems. columns: of all rows, by the name of `layout.fields`."""
+    first = next(iter(system_rows.values())).paired_rows
+    shared = {role: _values_of(columns[role], first) for role in layout.shared}
+    predictions = {}
+    for name, system in system_rows.items():
+        predictions[name] = {
+            role: _values_of(columns[of_systems[system.number].key], system.paired_rows)
+            for role, of_systems in layout.predictions.items()
+        }
+    return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,32 +354,36 @@ class PredictionTable:
         an unknown role.
         """
         names = [role.name for role in self.roles]
-        roles_of.check_roles(self.columns, names)
+        if self.columns:
+            roles_of.check_roles(self.columns, names)
         uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
         return {
             part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
             for part in self.parts
         }
 
-    def fits(self, reading: Reading) -> bool:
+    def fits_in_memory(self, reading: Reading) -> bool:
         """True if the rows surely fit into memory, without counting them."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @property
-    def is_named(self) -> bool:
+    def names_suffice(self) -> bool:
         """True if the names of the columns alone say which are the predictions."""
-        mapping = self.mappings[self.parts[0]]
-        own = next(role.name for role in self.roles if role.own)
-        needed = [role.name for role in self.roles if role.required and not role.own]
-        predicted = own in mapping.columns or bool(self.wide(self.parts[0], own))
-        return bool(mapping.absent) or (predicted and {*needed} <= mapping.columns.keys())
+        part = self.parts[0]
+        mapping = self.mappings[part]
+        predicted = next(role.name for role in self.roles if role.per_system)
+        shared = {role.name for role in self.roles if role.required and not role.per_system}
+        has_predictions = predicted in mapping.columns or bool(
+            self.columns_of_systems(part, predicted)
+        )
+        return bool(mapping.absent) or (has_predictions and shared <= mapping.columns.keys())
 
     @cached_property
     def proposal(self) -> Proposal | None:
         """How the first part is read by the cells of its columns; None if names alone say it, or if
         no column or several could have a role.
         """
-        if self.is_named:
+        if self.names_suffice:
             return None
         proposal = self.propose(self.sample)
         return proposal if proposal.is_complete else None
@@ -390,10 +405,14 @@ class PredictionTable:
         """
         proposal = self.proposal
         if proposal is None:
-            return layouts(self.parts, self.layout)
-        return layouts(self.parts, lambda part: self.proposed(part, proposal))
+            layouts = [self.layout(part) for part in self.parts]
+        else:
+            layouts = [self.proposed_layout(part, proposal) for part in self.parts]
+        if len(layouts) > 1:
+            refuse_other_columns(self.parts, layouts)
+        return layouts
 
-    def proposed(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
+    def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part as the cells of the first one suggest."""
         predictions = [
             RoleColumn(role, self.field_of(role, column), i)
@@ -419,191 +438,191 @@ class PredictionTable:
         return self.by_system(part, self.roles)
 
     def by_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
-        """The columns of a part by role, for the roles that each system has on its own, in a long
-        or a wide table.
+        """The columns of a part with one prediction per system: of a long table, or of a wide one,
+        where each system has its column.
 
-        The first of these roles must be there; the others may be, for all systems. Raises one
-        InputError for all columns that are missing or could have the same role.
+        roles: those that the report declares. The first one of predictions must exist; a further
+        one is read if every system has it. Raises one InputError for all columns that are missing
+        or could have the same role.
         """
         mapping = self.mappings[part]
-        own, *further = [role for role in roles if role.own]
-        wide = {} if own.name in mapping.candidates else self.wide(part, own.name)
-        needed = [role.name for role in roles if role.required and not (role.own and wide)]
-        columns = mapping.resolved(needed, [role.name for role in roles], own.name)
+        predicted, *further = [role for role in roles if role.per_system]
+        is_long = predicted.name in mapping.candidates
+        wide = {} if is_long else self.columns_of_systems(part, predicted.name)
+        required = [role.name for role in roles if role.required]
         if wide:
-            columns = {role: name for role, name in columns.items() if role != "system"}
+            required.remove(predicted.name)
+        columns = dict(mapping.resolve(required, [role.name for role in roles], predicted.name))
+        if wide:
+            columns.pop("system", None)
         else:
-            self._refuse_both(part, own.name, columns)
-        names = wide.values() or [columns[own.name]]
-        predictions = [RoleColumn(own.name, own.field(name), i) for i, name in enumerate(names)]
+            self._refuse_both(part, predicted.name, columns)
+        names = [*wide.values()] or [columns[predicted.name]]
+        predictions = _one_per_system(predicted, names)
         for role in further:
-            predictions += _of_each(role, [*wide], columns, part)
+            names = [f"{role.name}_{system}" for system in wide] or [columns.get(role.name, "")]
+            if {*names} <= {*part.columns}:
+                predictions += _one_per_system(role, names)
         return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
 
-    def wide(self, part: InputPart, role: str) -> dict[str, str]:
-        """System -> its column of a role, where each has one."""
-        return roles_of.wide(
-            without_bookkeeping(part.columns, self.systems), f"{role}_", self.systems, part.name
-        )
+    def columns_of_systems(self, part: InputPart, role: str) -> dict[str, str]:
+        """System -> its column of a role, in a table with a column per system; else nothing."""
+        names = without_bookkeeping(part.columns, self.systems)
+        return roles_of.columns_of_systems(names, f"{role}_", self.systems, part.name)
 
     def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
-        free = [
-            name for name in part.columns if name not in self.attributes and name not in self.beside
-        ]
+        uses = {*self.attributes, *self.beside}
+        free = [name for name in part.columns if name not in uses]
         roles_of.one_way(role, free, columns, self.columns, part.name)
 
     def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-        """The columns that all systems share, those for segments and unit, and those that metrics
-        use.
+        """The columns that systems share, by the roles that have one; then those of segments and
+        unit, and those that metrics name.
         """
-        return [
-            *role_columns(roles, columns),
-            *(RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes),
-            *(RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside),
-        ]
+        groups = [RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes]
+        beside = [RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside]
+        return [*shared_columns(roles, columns), *groups, *beside]
 
     def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for invalid values."""
         return read(self.parts, self.layouts, self.systems, self.unit)
 
 
-def _of_each(
-    role: Role, systems: Sequence[str], columns: Mapping[str, str], part: InputPart
-) -> list[RoleColumn]:
-    """The columns of a further role of systems, if every system has one. systems: those of a wide
-    table.
-    """
-    names = [f"{role.name}_{system}" for system in systems] or [columns.get(role.name, "")]
-    if not {*names} <= {*part.columns}:
-        return []
-    return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
-
-
-def layouts(
-    parts: Sequence[InputPart], layout: Callable[[InputPart], ColumnLayout]
-) -> list[ColumnLayout]:
-    """The columns of each part. Raises InputError if parts have different columns, or name
-    different systems.
-    """
-    every = [layout(part) for part in parts]
-    for part, other in zip(parts[1:], every[1:], strict=True):
-        if {*other.systems} != {*every[0].systems}:
-            raise InputError(
-                f"{parts[0].name} and {part.name} must name the same systems in their columns"
-            )
-        table.same_columns(parts, [layout.fields for layout in every])
-    return every
-
-
-def role_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-    """The columns of the roles that systems share."""
+def shared_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
+    """The columns of the roles that systems share. columns: role -> column, where there is one."""
     return [
         RoleColumn(role.name, role.field(columns[role.name]))
         for role in roles
-        if role.name in columns and not role.own
+        if role.name in columns and not role.per_system
     ]
+
+
+def _one_per_system(role: Role, names: Sequence[str]) -> list[RoleColumn]:
+    """The columns of a role that each system has of its own, in the order of the systems."""
+    return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
+
+
+def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLayout]) -> None:
+    """Raise InputError for parts that do not have the same columns, or name other systems in their
+    columns.
+    """
+    for part, layout in zip(parts[1:], layouts[1:], strict=True):
+        if {*layout.systems} != {*layouts[0].systems}:
+            raise InputError(
+                f"{parts[0].name} and {part.name} must name the same systems in their columns"
+            )
+    table.refuse_missing_columns(parts, [layout.fields for layout in layouts])
 
 
 DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of a file
 
-# Joining the systems ------------------------------------------------------------------------------
+# Pairing the rows of systems ----------------------------------------------------------------------
 
 
-def _paired_systems(
-    rows: CheckedTable, layout: ColumnLayout, wanted: Sequence[str], id: Ids | None
+def _rows_of_systems(
+    rows: CheckedTable, layout: ColumnLayout, requested: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
-    """The systems that are wanted: of a wide table columns, with one row per unit already; else
-    joined on the id.
+    """The rows of each requested system, of all systems if none is requested.
+
+    Each row of a wide table is one of every system; those of a long table are paired by id.
     """
     if layout.systems:
-        read = np.arange(len(rows))
-        order = read if id is None else _once(rows, id)
-        return {name: SystemRows(i, read, order) for i, name in enumerate(layout.systems)}
-    every, code = _systems(rows, layout)
-    names = kept_systems(every, wanted, layout, rows.blocks[0].part)
-    each = [np.flatnonzero(code == every.index(name)) for name in names]
-    pairs = (
-        each if id is None else _paired_by_id(rows, layout, id, dict(zip(names, each, strict=True)))
-    )
+        in_table = np.arange(len(rows))
+        by_id = in_table if id is None else _rows_by_id(rows, id)
+        return {name: SystemRows(i, in_table, by_id) for i, name in enumerate(layout.systems)}
+    names, code = _systems(rows, layout)
+    chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
+    of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
+    paired_rows = [*of_system.values()]
+    if id is not None:
+        paired_rows = _paired_by_id(rows, layout, id, of_system)
     return {
-        name: SystemRows(0, read, order)
-        for name, read, order in zip(names, each, pairs, strict=True)
+        name: SystemRows(0, of_system[name], pairs)
+        for name, pairs in zip(chosen, paired_rows, strict=True)
     }
 
 
-def _once(rows: CheckedTable, id: Ids) -> Ints:
-    """The rows in the order of their ids; raises InputError for an id that comes again."""
-    pairing = paired(id.rank, np.zeros(len(rows), np.int64), 1)
-    if pairing.again is not None:
-        raise twice(rows.place(pairing.again), id.name(pairing.again))
+def _rows_by_id(rows: CheckedTable, id: Ids) -> Ints:
+    """The rows in the order of their ids. Raises InputError for an id that two rows have."""
+    pairing = pair_rows(id.rank, np.zeros(len(rows), np.int64), 1)
+    if pairing.repeated_row is not None:
+        raise repeated_id(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
     return pairing.rows[:, 0]
 
 
 def _paired_by_id(
     rows: CheckedTable, layout: ColumnLayout, id: Ids, systems: Mapping[str, Ints]
 ) -> list[Ints]:
-    """For each system its rows of the ids that all systems have, ordered by id, then by part.
+    """For each system its rows of the ids that all systems have, ordered by id, then by fold.
 
-    Raises InputError if systems share an id and hold it in different parts, such as folds.
+    systems: the rows of each. Raises InputError if systems share an id and hold it in different
+    folds.
     """
-    code = id.rank
-    parts = [rows.coded(role) for role in layout.within]
-    for part in parts:
-        code = np.unique(code * len(part.names) + part.code, return_inverse=True)[1]
-    read = np.concatenate([*systems.values()])
-    number = np.repeat(np.arange(len(systems)), [len(own) for own in systems.values()])
-    pairing = paired(code[read], number, len(systems))
-    if pairing.again is not None:
-        row = int(read[pairing.again])
-        raise twice(rows.place(row), id.name(row), [*systems][number[pairing.again]])
-    pairs = [*read[pairing.rows].T]
-    if parts:
-        _refuse_other_parts(rows, id, parts, systems, pairs)
+    key = id.rank
+    folds = [rows.coded(role) for role in layout.within]
+    for fold in folds:
+        key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
+    every = np.concatenate([*systems.values()])
+    system = np.repeat(np.arange(len(systems)), [len(of_system) for of_system in systems.values()])
+    pairing = pair_rows(key[every], system, len(systems))
+    if pairing.repeated_row is not None:
+        row = int(every[pairing.repeated_row])
+        raise repeated_id(rows.place(row), id.name(row), [*systems][system[pairing.repeated_row]])
+    pairs = [*every[pairing.rows].T]
+    if folds:
+        _refuse_other_folds(rows, id, folds, systems, pairs)
     if not len(pairs[0]):
-        raise nothing_shared([*systems])
+        raise no_common_ids([*systems])
     return pairs
 
 
-def _refuse_other_parts(
+def _refuse_other_folds(
     rows: CheckedTable,
     id: Ids,
-    parts: Sequence[Coded],
+    folds: Sequence[Coded],
     systems: Mapping[str, Ints],
     pairs: Sequence[Ints],
 ) -> None:
-    """Raise InputError for an id that two systems have in different parts."""
-    for (name, read), kept in zip(systems.items(), pairs, strict=True):
-        alone = np.setdiff1d(read, kept)
-        for other, theirs in systems.items():
-            odd = alone[np.isin(id.rank[alone], id.rank[theirs])]
+    """Raise InputError for an id that two systems have in different folds. pairs: for each system
+    its paired rows.
+    """
+    for (name, own_rows), paired_rows in zip(systems.items(), pairs, strict=True):
+        unpaired = np.setdiff1d(own_rows, paired_rows)
+        for other, other_rows in systems.items():
+            odd = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
             if other != name and odd.size:
                 row = int(odd[0])
-                folds = ", ".join(repr(str(part.texts[row])) for part in parts)
-                place, named = rows.place(row), id.name(row)
+                listed = ", ".join(repr(str(fold.texts[row])) for fold in folds)
                 raise roles_of.refused(
-                    place, "other_folds", id=named, folds=folds, system=name, other=other
+                    rows.place(row),
+                    "other_folds",
+                    id=id.name(row),
+                    folds=listed,
+                    system=name,
+                    other=other,
                 )
 
 
 def _columns(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
-    """The columns that name no row: doubles, or texts, of which an empty one is a value of its
-    own.
+    """The doubles and texts of all rows, by the name of `layout.fields`, without ids and systems.
+
+    An empty text is a value of its own.
     """
     columns = dict[str, Coded | Floats]()
-    for key, column in layout.fields.items():
-        if column.is_number:
-            columns[key] = rows.numbers(key)
-        elif key not in NAMING:
-            columns[key] = table.coded(rows.chunks(key), column.plain, NONE)
+    for name, content in layout.fields.items():
+        if content.is_number:
+            columns[name] = rows.numbers(name)
+        elif name not in ROW_NAMES:
+            columns[name] = rows.coded(name, content.plain, NONE)
     return columns
 
 
-def _taken(values: Coded | Floats, rows: Ints, id: object) -> Coded | Floats:
-    """These rows of a column; the column itself where nothing orders all of its rows anew."""
-    if id is None and len(rows) == len(values):
-        return values
-    return values.take(rows) if isinstance(values, Coded) else values[rows]
+def _values_of(column: Coded | Floats, rows: Ints) -> Coded | Floats:
+    """The values of some rows, which are all different; the column itself for all rows in order."""
+    if len(rows) == len(column) and bool(np.all(rows[1:] > rows[:-1])):
+        return column
+    return column.take(rows) if isinstance(column, Coded) else column[rows]
 
 
 def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]:
@@ -636,22 +655,23 @@ def stem(part: InputPart) -> str:
     return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 
-def kept_systems(
-    names: Sequence[str], systems: Sequence[str], layout: ColumnLayout, part: InputPart
+def requested_systems(
+    names: Sequence[str], requested: Sequence[str], layout: ColumnLayout, part: InputPart
 ) -> list[str]:
-    """The requested systems. Raises if one does not exist or if nothing pairs their rows."""
-    kept = roles_of.kept_systems(names, systems)
-    if "system" in layout.fields and not systems:
+    """The requested ones of all systems. Raises if one does not exist or if nothing pairs their
+    rows.
+    """
+    systems = roles_of.requested_systems(names, requested)
+    if "system" in layout.fields and not requested:
         column = layout.fields["system"].column
         roles_of.refuse_names(names, f"{part.name}: {column}", "systems")
-    if "id" not in layout.fields and len(kept) > 1:
-        raise roles_of.refused(
-            part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns))
-        )
-    return kept
+    if "id" not in layout.fields and len(systems) > 1:
+        columns = ", ".join(map(repr, part.columns))
+        raise roles_of.refused(part.name, "no_id", systems=len(systems), columns=columns)
+    return systems
 
 
-def no_unit(place: str, unit: str, rows: int) -> InputError:
+def empty_unit(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit, which would otherwise count as one unit."""
     where = f"{rows:,} {'rows' if rows > 1 else 'row'}"
     return InputError(

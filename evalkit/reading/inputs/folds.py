@@ -229,14 +229,14 @@ def predictions(
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
     """
     _refuse_too_long(parts, p, reading)
-    rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
+    rows = aligned.read(parts, layouts_of(parts, p.columns))
     examples = _examples(
         rows,
         rows.shared,
         _classes(rows.shared["label"], p.task),
         rows.columns,
-        id=Ids(tables.whole(rows.id)) if "id" in rows.columns else None,
-        score={name: own["score"] for name, own in rows.own.items()},
+        id=Ids(tables.one_array(rows.id)) if "id" in rows.columns else None,
+        score=rows.predictions_of("score"),
         exclusions=(Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
@@ -277,19 +277,26 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
-def layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
+def layouts_of(parts: Sequence[InputPart], chosen: Mapping[str, str]) -> list[aligned.ColumnLayout]:
+    """The columns of each part by role. Raises InputError for parts with different columns."""
+    layouts = [_layout_of(part, chosen) for part in parts]
+    aligned.refuse_other_columns(parts, layouts)
+    return layouts
+
+
+def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
     """The columns of a part of predictions by role. Raises one InputError for all that are missing
     or ambiguous.
     """
     roles = ("system", "label", "score", *SIDES, "repeat")
     mapping = roles_of.match(part.columns, roles, chosen, part.name)
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
-    proposal = validation(SampledTable.of(part, chosen)) if mapping.lacking(NEEDED) else None
+    proposal = validation(SampledTable.of(part, chosen)) if mapping.missing_roles(NEEDED) else None
     if proposal is not None and proposal.is_complete:
         columns = dict(proposal.columns)
         predictions = proposal.predictions
     else:
-        columns = mapping.resolved(NEEDED)
+        columns = mapping.resolve(NEEDED)
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     is_paired = "system" in columns and "id" in columns
@@ -338,7 +345,7 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(
+            raise aligned.disagreement(
                 rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row]
             )
 
@@ -349,7 +356,7 @@ def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
     for role in within:
         column = rows.shared[role]
         key = key * len(column.names) + column.code
-    if (twice := tables.paired(key, np.zeros_like(key), 1).again) is not None:
+    if (twice := tables.pair_rows(key, np.zeros_like(key), 1).repeated_row) is not None:
         again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
         hint = (
             ""
@@ -464,7 +471,7 @@ def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Exampl
         text,
         _target(text["label"], own.roles["label"], p.task, rows.locate),
         own.roles,
-        id=Ids(tables.whole(rows.column("id"))) if "id" in text else None,
+        id=Ids(tables.one_array(rows.chunks("id"))) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
         candidates=features if own.selected else None,
         exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
@@ -486,7 +493,7 @@ def columns_of(
             f"target and columns: must name one column, got {p.target!r} and {label!r}"
         )
     columns = [_columns(part, p) for part in parts]
-    tables.same_columns(parts, [own.fields for own in columns])
+    tables.refuse_missing_columns(parts, [own.fields for own in columns])
     return columns
 
 
@@ -499,7 +506,7 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
+    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolve()
     if "label" not in roles:
         usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
         hint = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,41 +72,42 @@ class ListedItems:
     @cached_property
     def run(self) -> NDArray[np.uint64]:
         """A number for the item of each row of the run: a hash of its text, or its exact code."""
-        return self._codes[0] if self.exact else _hashed(self.runs)
+        return self._codes[0] if self.exact else _item_hashes(self.runs)
 
     @cached_property
     def judged(self) -> NDArray[np.uint64]:
         """A number for the item of each row of the judgements."""
         if self.judgements is self.runs:
             return self.run
-        return self._codes[1] if self.exact else _hashed(self.judgements)
+        return self._codes[1] if self.exact else _item_hashes(self.judgements)
 
     @cached_property
     def _codes(self) -> list[NDArray[np.uint64]]:
         _, codes = ids.sorted_codes(self.runs.item, self.judgements.item)
         return [code.astype(np.uint64) << np.uint64(32) for code in codes]
 
-    def places(self, at: Ints) -> Ints:
-        """The rank of the items of some rows of the run among these rows, in the order of their
-        bytes.
-        """
-        return table.ordered(texts(self.runs.item, at))[0]
+    def item_ranks(self, at: Ints) -> Ints:
+        """The place of the item of each of some rows of the run among theirs, by its bytes."""
+        return table.encode_sorted(items_of_rows(self.runs.item, at))[0]
 
-    def same(self, rows: ListRows, at: Ints, others: ListRows, there: Ints) -> None:
-        """Raise `Collision` if rows with the same hash have different items."""
+    def refuse_collisions(self, rows: ListRows, at: Ints, others: ListRows, there: Ints) -> None:
+        """Raise `Collision` if rows with equal hashes have different items.
+
+        at: numbers of rows. there: for each that of a row of `others` with the same hash.
+        """
+        if self.exact:
+            return
         if rows is others:
-            at, there = at[at != there], there[at != there]
-        if (
-            not self.exact
-            and len(at)
-            and not texts(rows.item, at).equals(texts(others.item, there))
-        ):
+            is_other = at != there
+            at = at[is_other]
+            there = there[is_other]
+        if len(at) and not items_of_rows(rows.item, at).equals(items_of_rows(others.item, there)):
             raise Collision
 
 
-def _hashed(rows: ListRows) -> NDArray[np.uint64]:
+def _item_hashes(rows: ListRows) -> NDArray[np.uint64]:
     """A hash of the item of each row; a block that stands for several systems is hashed once."""
-    numbers = {id(block): ids.hashed(block) for block in rows.item}
+    numbers = {id(block): ids.text_hashes(block) for block in rows.item}
     return ids.concatenated([numbers[id(block)] for block in rows.item])
 
 
@@ -142,8 +143,10 @@ def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bo
     return np.asarray(is_near & ~np.isin(whole[0], whole[1]))
 
 
-def texts(blocks: Sequence[Any], at: Ints) -> Any:
-    """The items of some rows, from a sequence of blocks, as Arrow text (large_string)."""
+def items_of_rows(blocks: Sequence[Any], at: Ints) -> Any:
+    """The items of some rows as Arrow text. blocks: the items of all rows, in sequence. at: the
+    numbers of the rows.
+    """
     import pyarrow as pa
 
     if len(blocks) > 1:
@@ -171,17 +174,17 @@ def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | N
     [2, 9]
     """
     counted = np.arange(1, len(score) + 1) - np.repeat(ends[:-1], np.diff(ends))
-    position = apart(np.where(ranked, -score, counted).astype(np.int64), tied, ends)
+    position = distinct_ranks(np.where(ranked, -score, counted).astype(np.int64), tied, ends)
     return None if np.array_equal(position, counted) else position
 
 
-def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
+def distinct_ranks(rank: Ints, tied: Bools, ends: Ints) -> Ints:
     """The rank of each row of lists in order: its own, or the next free one if rows before it have
     the same.
 
     rank: ascending in each list; ends: the indices at which the lists begin and end.
 
-    >>> apart(
+    >>> distinct_ranks(
     ...     np.array([2, 2, 3, 9]), np.array([False, True, False, False]), np.array([0, 4])
     ... ).tolist()
     [2, 3, 4, 9]
@@ -198,42 +201,55 @@ def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
     return np.asarray(value[np.maximum.accumulate(key) % len(value)] + within)
 
 
-def gaps(some: Lists) -> tuple[int, int]:
+class RankGaps(NamedTuple):
     """The number of lists that start above rank 1, and of lists that lack a rank after their
     first.
     """
-    if some.position is None:
-        return 0, 0
-    filled = some.length > 0
-    first = some.position[some.offset[:-1][filled]]
-    span = some.depth[filled] - first + 1
-    return int((first > 1).sum()), int((span > some.length[filled]).sum())
+
+    late: int
+    gaps: int
 
 
-def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
-    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct
-    grades, ascending.
+def rank_gaps(lists: Lists) -> RankGaps:
+    """How many lists lack ranks; none where ranks are counted."""
+    if lists.position is None:
+        return RankGaps(0, 0)
+    filled = lists.length > 0
+    first = lists.position[lists.offset[:-1][filled]]
+    span = lists.depth[filled] - first + 1
+    return RankGaps(int((first > 1).sum()), int((span > lists.length[filled]).sum()))
 
-    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), np.array([1.0, 2.0]))
+
+def grades_in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
+    """The grade of every row in the order of ranks, NaN for rows without a judgement.
+
+    row, grade: the judged rows and their grades. order: all rows. levels: the distinct grades,
+    ascending.
+
+    >>> levels = np.array([1.0, 2.0])
+    >>> grades_in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), levels)
     array([ 1., nan,  2.])
     """
     # few bytes a row, which stay in the cache
     code = np.zeros(len(order), np.min_scalar_type(len(levels)))
     code[row] = np.searchsorted(levels, grade) + 1
-    grades, ordered = np.concatenate([[np.nan], levels]), np.empty(len(order))
-    for at in ids.blocks(len(order)):
-        grades.take(code.take(order[at]), out=ordered[at])
+    grade_of_code = np.concatenate([[np.nan], levels])
+    ordered = np.empty(len(order))
+    for places in ids.cache_slices(len(order)):
+        grade_of_code.take(code.take(order[places]), out=ordered[places])
     return ordered
 
 
-def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
-    """The grades of each list in descending order; levels: all distinct grades, ascending.
+def grades_best_first(query: Ints, grade: Floats, levels: Floats) -> Floats:
+    """The grades of each query, best first, query by query.
 
-    >>> best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
+    query: the number of each grade's query. levels: the distinct grades, ascending.
+
+    >>> grades_best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
     array([1., 2., 1.])
     """
     bits = len(levels).bit_length()
-    key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
+    key = (query.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
     key.sort()
     return np.asarray(levels[len(levels) - (key & ((1 << bits) - 1))])
 
@@ -294,20 +310,20 @@ class Retrieved:
         return [str(item) for item in items.to_pylist()]
 
 
-def depth(lists: int) -> int:
-    """The number of rows of each list that are kept; 0 if there are too many lists.
+def retrieved_depth(lists: int) -> int:
+    """How many rows of each list stay in memory, of so many lists; 0 of too many.
 
-    >>> depth(500), depth(4_000), depth(40_000)
+    >>> retrieved_depth(500), retrieved_depth(4_000), retrieved_depth(40_000)
     (100, 50, 0)
     """
     rows = min(DEEPEST, KEPT // max(lists, 1))
     return rows if rows >= SHALLOWEST else 0
 
 
-def stretches(start: Ints, length: Ints) -> Ints:
-    """The numbers of each stretch in sequence, `length` of them from `start` on.
+def numbers_of_stretches(start: Ints, length: Ints) -> Ints:
+    """The whole numbers of stretches, one stretch after another: `length` of them from `start` on.
 
-    >>> stretches(np.array([5, 0]), np.array([2, 3]))
+    >>> numbers_of_stretches(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
     """
     before = np.cumsum(length) - length
@@ -323,7 +339,7 @@ STOCK = (
     rules.Role.declared("popularity"),
     rules.Role.declared("user_share"),
 )
-OWN = ("category", "popularity", "user_share")  # roles that only this table has
+ONLY_OF_ITEMS = ("category", "popularity", "user_share")  # roles that only this table has
 FEATURE = "feature_"
 FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
@@ -371,7 +387,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     >>> other_columns({"query": "topic", "category": "genre"})
     {'query': 'topic'}
     """
-    return {role: name for role, name in columns.items() if role not in OWN}
+    return {role: name for role, name in columns.items() if role not in ONLY_OF_ITEMS}
 
 
 def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.Field]:
@@ -379,11 +395,11 @@ def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.F
     no item column.
     """
     names = [role.name for role in STOCK]
-    chosen = {role: columns[role] for role in OWN if role in columns}
+    chosen = {role: columns[role] for role in ONLY_OF_ITEMS if role in columns}
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
-    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolved(["item"])
+    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolve(["item"])
     fields = {
         role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles
     }
@@ -397,32 +413,30 @@ def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) ->
     InputError with file, column, row and value for invalid values.
     """
     if parts is None:
-        if own := next((role for role in OWN if role in columns), None):
-            raise ParameterError(
-                f"columns: {own} is a column of the table of items; set items=TABLE"
-            )
+        for role in ONLY_OF_ITEMS:
+            if role in columns:
+                raise ParameterError(
+                    f"columns: {role} is a column of the table of items; set items=TABLE"
+                )
         return None
     fields = [plan_stock(part, columns) for part in parts]
-    table.same_columns(parts, fields)
+    table.refuse_missing_columns(parts, fields)
     rows = table.read(parts, fields)
     item = rows.texts("item")
-    _once(item, rows)
-    features = [rows.numbers(role) for role in fields[0] if role.startswith(FEATURE)]
-    numbers = {
-        role: rows.numbers(role) if role in fields[0] else None
-        for role in ("popularity", "user_share")
-    }
-    category = _codes(rows.texts("category")) if "category" in fields[0] else None
+    _refuse_repeated(item, rows)
+    roles = [*fields[0]]
+    features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
     return Stock(
         item,
-        category,
+        _codes(rows.texts("category")) if "category" in roles else None,
         np.column_stack(features) if features else None,
-        **numbers,
-        sources=rows.sources,
+        rows.numbers("popularity") if "popularity" in roles else None,
+        rows.numbers("user_share") if "user_share" in roles else None,
+        rows.sources,
     )
 
 
-def _once(item: np.ndarray, rows: table.CheckedTable) -> None:
+def _refuse_repeated(item: np.ndarray, rows: table.CheckedTable) -> None:
     """Raise InputError for the first item that a row names again."""
     _, first = np.unique(item.astype(str), return_index=True)
     if len(first) < len(item):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ ROLES = (
     ID,
     SYSTEM,
     LABEL,
-    Role.declared("score", own=True, required=True),
+    Role.declared("score", per_system=True, required=True),
     PREDICTED,
     WEIGHT,
 )
@@ -168,48 +168,51 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted(PredictionTable):
+class OutcomeTable(PredictionTable):
     """A table of predictions before it is read, with the parameters about its columns.
 
-    asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and
+    requested_kind: None for any. positive: the label that counts as 1, if labels are not 0 and
     1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
-    asked: str | None = None
+    requested_kind: str | None = None
     positive: str | None = None
 
     @cached_property
     def kind(self) -> str:
         """The kind of outcomes in the columns: binary, multi-class or multi-label."""
-        if self.asked is not None:
-            return self.asked
+        if self.requested_kind is not None:
+            return self.requested_kind
         if self.proposal is not None:
             return self.proposal.kind
         part = self.parts[0]
-        roles = self.mappings[part].resolved()
-        scores = _scores(part)
+        roles = self.mappings[part].resolve()
+        scores = class_score_columns(part)
         actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
         if actual - {*roles.values()}:
             return "multi-label"
-        if "score" in roles or self.wide(part, "score"):
+        if "score" in roles or self.columns_of_systems(part, "score"):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
     @property
-    def is_named(self) -> bool:
+    def names_suffice(self) -> bool:
+        """True if the names of the columns alone say which are the predictions."""
         part = self.parts[0]
         mapping = self.mappings[part]
-        scores = _scores(part)
-        if self.asked == "multi-label" or {f"y_{name[2:]}" for name in scores} & {*part.columns}:
+        scores = class_score_columns(part)
+        if self.requested_kind == "multi-label" or {f"y_{name[2:]}" for name in scores} & {
+            *part.columns
+        }:
             return True
-        if len(scores) > 1 and self.asked != "binary":
+        if len(scores) > 1 and self.requested_kind != "binary":
             return bool(mapping.absent) or "label" in mapping.columns
-        return super().is_named or "predicted" in self.columns
+        return super().names_suffice or "predicted" in self.columns
 
     def propose(self, table: SampledTable) -> Proposal:
-        proposal = classification(table, self.asked)
-        if self.asked in (None, proposal.kind):
+        proposal = classification(table, self.requested_kind)
+        if self.requested_kind in (None, proposal.kind):
             return proposal
         return replace(proposal, lacking=[*proposal.lacking, "kind"])
 
@@ -223,62 +226,73 @@ class Predicted(PredictionTable):
         return self.positive
 
     @property
-    def decides(self) -> bool:
+    def scores_are_decisions(self) -> bool:
         """True if the scores of two classes are decisions, 0 and 1, and nothing else."""
         if self.proposal is None or self.kind != "binary":
             return False
         columns = {column.name: column for column in self.sample.columns}
-        predictions = [own["score"] for own in self.proposal.predictions.values()]
-        return all(columns[name].labels <= {"0", "1"} for name in predictions)
+        names = [roles["score"] for roles in self.proposal.predictions.values()]
+        return all(columns[name].labels <= {"0", "1"} for name in names)
 
     def layout(self, part: parts.InputPart) -> ColumnLayout:
+        """The columns of a part by role, for the kind of its outcomes."""
         if self.kind == "binary":
             return self.by_system(part, BINARY)
-        scores = _scores(part)
-        needed = ["label"] if self.kind == "multi-class" else []
-        if needed and not scores:
-            needed.append("predicted")
-        roles = self.mappings[part].resolved(needed)
-        shared = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
-        own = [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
-        if self.kind == "multi-label":
-            _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-            shared = [column for column in shared if column.role != "label"]
-            shared += [
-                RoleColumn(f"true {name[2:]}", Field(f"y_{name[2:]}", rules.FLAGS))
-                for name in scores
-            ]
-        elif "predicted" in roles:
-            own = [RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0), *own]
-        return ColumnLayout((*shared, *own))
+        return self._label_layout(part) if self.kind == "multi-label" else self._class_layout(part)
+
+    def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
+        """The columns of several classes: the label, a score of each class, the predicted one."""
+        scores = class_score_columns(part)
+        roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
+        columns = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
+        if "predicted" in roles:
+            columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
+        columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
+        return ColumnLayout((*columns,))
+
+    def _label_layout(self, part: parts.InputPart) -> ColumnLayout:
+        """The columns of several labels: for each whether it holds, and its score."""
+        scores = class_score_columns(part)
+        roles = self.mappings[part].resolve()
+        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
+        columns = self.shared((ID, SYSTEM, WEIGHT), roles)
+        labels = [name[2:] for name in scores]
+        columns += [
+            RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels
+        ]
+        columns += [
+            RoleColumn(f"p {label}", Field(f"p_{label}", rules.NUMBER), 0) for label in labels
+        ]
+        return ColumnLayout((*columns,))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
         """The layout with the column of each system's decisions: the named one, which must be
         filled in, or the only one of each system, if every system has one.
         """
         named = self.columns.get("predicted")
-        rule = rules.NAME if named else rules.LABELS
+        content = rules.NAME if named else rules.LABELS
         decisions = []
         for i, system in enumerate(layout.systems or [""]):
             columns = [named] if named else decisions_beside(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            decisions.append(RoleColumn("predicted", Field(columns[0], rule, canonical), i))
+            decisions.append(RoleColumn("predicted", Field(columns[0], content, canonical), i))
         return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
         """All rows. Raises InputError with file, column, row and value for invalid values."""
-        check_positive(self.positive, self.kind)
+        if self.positive is not None:
+            check_positive(self.kind)
         first = self.parts[0]
         if self.kind == "multi-class":
             return _multi_class(self.rows(), first)
         if self.kind == "multi-label":
             return _multi_label(self.rows())
-        decided = [
+        layouts = [
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
-        rows = aligned.read(self.parts, decided, self.systems, self.unit)
+        rows = aligned.read(self.parts, layouts, self.systems, self.unit)
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
 
@@ -298,25 +312,26 @@ def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in columns if column_names.key(name) in DECISIONS)
 
 
-def check_positive(positive: str | None, kind: str) -> None:
-    """Raise ParameterError if `positive` is given for a kind without a positive label."""
-    if positive is not None and kind != "binary":
+def check_positive(kind: str) -> None:
+    """Raise ParameterError for a kind of outcomes without a positive label."""
+    if kind != "binary":
         raise ParameterError(
             f"positive: only a binary table has a positive label, this one is {kind}"
         )
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
-    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted`
-    has it.
+    """The outcomes of a file, folder, glob pattern, frame or list of these.
+
+    chosen: fields of `OutcomeTable`.
     """
-    return Predicted.of(data, **chosen).read()
+    return OutcomeTable.of(data, **chosen).read()
 
 
 # Which columns ------------------------------------------------------------------------------------
 
 
-def _scores(part: parts.InputPart) -> list[str]:
+def class_score_columns(part: parts.InputPart) -> list[str]:
     """The columns p_<class> or p_<label>."""
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
@@ -360,42 +375,50 @@ def _binary(
 ) -> Outcomes:
     """The outcomes of two classes. named: the column of decisions that the user names."""
     labels = rows.shared["label"]
-    hit, miss = two_labels(_texts(rows, "label", [labels]), positive, part.name)
-    actual = (np.array(labels.names) == hit)[labels.code].astype(np.int64)
-    score = {name: own["score"] for name, own in rows.own.items()}
-    sure = [name for name, own in score.items() if own.min() >= 0.5 and own.max() <= 1]
-    refuse_confidence(sure, [*rows.others, rows.columns.get("predicted", "")], part.name)
-    outcomes = Outcomes(rows, "binary", (miss, hit), actual, score, weight_of(rows))
-    if "predicted" in rows.columns:
-        if named:
-            _refuse_other_decisions(outcomes, named)
-        return _decided_outcomes(outcomes)
-    return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
+    pair = two_labels(_texts(rows, "label", [labels]), positive, part.name)
+    is_positive = np.array(labels.names) == pair.positive
+    actual = is_positive[labels.code].astype(np.int64)
+    score = rows.predictions_of("score")
+    for name, values in score.items():
+        if values.min() >= 0.5 and values.max() <= 1:
+            predicted = rows.columns.get("predicted", "")
+            refuse_confidence(name, [*rows.others, predicted], part.name)
+    names = (pair.negative, pair.positive)
+    outcomes = Outcomes(rows, "binary", names, actual, score, weight_of(rows))
+    if "predicted" not in rows.columns:
+        return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
+    if named:
+        _refuse_other_decisions(outcomes, named)
+    return _decided_outcomes(outcomes)
 
 
 @dataclass(frozen=True)
 class LabelTexts:
     """The texts of a column of labels or of predicted classes, in memory or in an engine.
 
-    rows: the number of rows of each text, in order. first: from some texts to the place of the
+    counts: the number of rows of each text, in order. first: from some texts to the place of the
     first row that has one of them, and this text.
     """
 
     column: str
-    rows: Mapping[str, int]
+    counts: Mapping[str, int]
     first: Callable[[Sequence[str]], tuple[str, str]]
 
 
 def _texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
-    """The texts of a role in memory. columns: one, or that of each system."""
+    """The texts of a role in memory, with the number of rows of each.
+
+    columns: of a role that systems share one, else that of each system.
+    """
     counts = Counter[str]()
     for column in columns:
         counts.update(dict(zip(column.names, np.bincount(column.code).tolist(), strict=True)))
 
     def first(texts: Sequence[str]) -> tuple[str, str]:
-        having = next(column for column in columns if {*texts} & {*column.names})
-        row = having.first(*{*texts}.intersection(having.names))
-        return rows.place(row), having.names[having.code[row]]
+        """The place of the first row with one of the texts, and its text."""
+        column = next(column for column in columns if {*texts} & {*column.names})
+        row = column.first(*{*texts}.intersection(column.names))
+        return rows.place(row), column.names[column.code[row]]
 
     return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first)
 
@@ -403,8 +426,7 @@ def _texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
 def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
     """Raise InputError for the first cell of a named column that is neither of the two labels."""
     rows, labels = outcomes.rows, outcomes.names
-    for name, own in rows.own.items():
-        decisions = own["predicted"]
+    for name, decisions in rows.predictions_of("predicted").items():
         unknown = [text for text in decisions.names if text not in labels]
         if unknown and _decided(decisions, labels) is None:
             row = decisions.first(*unknown)
@@ -416,13 +438,13 @@ def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
 def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
     """The outcomes with the decisions that stand beside the scores, if all systems have some."""
     rows = outcomes.rows
-    columns = [own["predicted"] for own in rows.own.values()]
-    decisions = {name: _decided(own["predicted"], outcomes.names) for name, own in rows.own.items()}
+    columns = rows.predictions_of("predicted")
+    decisions = {name: _decided(column, outcomes.names) for name, column in columns.items()}
     known = {name: decision for name, decision in decisions.items() if decision is not None}
     if len(known) == len(columns):
         return replace(outcomes, decision=known)
     unused = named_as_decisions(rows.others)  # one column for all systems, or none
-    if any(len({*column.names} - {NONE}) <= 2 for column in columns):
+    if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
@@ -440,15 +462,15 @@ def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
     return np.asarray((np.array(coded.names) == positive)[coded.code])
 
 
-def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
-    """Raise InputError for scores that seem to be the confidence in a predicted class in another
-    column.
+def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
+    """Raise InputError if a column holds predicted classes: the scores of the system, which all lie
+    between 0.5 and 1, are then the confidence in these classes, not scores of the positive one.
 
-    sure: the systems whose scores are 0.5 to 1.
+    columns: the names of those that may hold predicted classes.
     """
-    said = named_as_decisions(others)
-    if sure and said:
-        raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
+    decisions = named_as_decisions(columns)
+    if decisions:
+        raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
 
 
 class UnclearPositive(ParameterError):
@@ -459,40 +481,50 @@ class UnclearPositive(ParameterError):
         self.labels = labels
 
 
-def two_labels(labels: LabelTexts, positive: str | None, where: str) -> tuple[str, str]:
-    """The positive and the negative label, as names; the negative is "" if it never occurs.
-
-    Raises InputError for a row with a third label.
+class LabelPair(NamedTuple):
+    """The two labels of a binary table; the negative one is "" if it never occurs and nothing says
+    what it would be.
     """
-    names = [*labels.rows]
+
+    positive: str
+    negative: str
+
+
+def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPair:
+    """The positive and the negative label of a column.
+
+    positive: the positive label as the user names it. Raises InputError for a third label, with the
+    row of the rarest, and ParameterError if it is not clear which label is positive.
+    """
+    names = [*labels.counts]
     if len(names) > 2:
         # the label with the fewest rows is most likely the invalid one
-        rarest = min(reversed(names), key=lambda name: labels.rows[name])
+        rarest = min(reversed(names), key=lambda name: labels.counts[name])
         place, _ = labels.first([rarest])
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
             f"{place}: {labels.column} must hold two labels, got {got}; more classes need "
             f"p_<class> columns"
         )
-    chosen = _positive(names, positive, where, labels.column)
-    opposite = ""
+    chosen = _positive_of(names, positive, where, labels.column)
+    absent = ""
     if positive is None:
-        opposite = "false" if chosen == "true" else "0"
-    return chosen, next((name for name in names if name != chosen), opposite)
+        absent = "false" if chosen == "true" else "0"
+    return LabelPair(chosen, next((name for name in names if name != chosen), absent))
 
 
-def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
-    """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1,
-    false and true, no and yes.
+def _positive_of(names: Sequence[str], named: str | None, where: str, column: str) -> str:
+    """The positive one of the labels: the one that the user names, or the usual one of labels that
+    are 0 and 1, -1 and 1, false and true, or no and yes.
     """
-    if wanted is not None:
-        if canonical(wanted) not in names and len(names) == 2:
+    if named is not None:
+        if canonical(named) not in names and len(names) == 2:
             raise ParameterError(
-                f"positive: {column} has no label {wanted!r}, it has {', '.join(map(repr, names))}"
+                f"positive: {column} has no label {named!r}, it has {', '.join(map(repr, names))}"
             )
-        return canonical(wanted)
+        return canonical(named)
     for pair, positive in POSITIVE_OF.items():
-        if set(names) <= pair:
+        if {*names} <= pair:
             return positive
     labels = " and ".join(map(repr, names))
     raise UnclearPositive(
@@ -502,21 +534,24 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
 
 
 def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
+    """The outcomes of several classes: scores of each class, predicted classes, or both."""
     labels = rows.shared["label"]
-    first = rows.own[rows.systems[0]]
+    first = rows.predictions[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
-    decisions = {name: own["predicted"] for name, own in rows.own.items() if "predicted" in own}
-    texts = _texts(rows, "label", [labels]), _texts(rows, "predicted", [*decisions.values()])
-    classes = classes_of(*texts, roles, part.name)
-    score, predicted = {}, {}
-    scored = rows.own if roles else {}
-    for name, own in scored.items():
-        score[name] = np.column_stack([own[roles[label]] for label in classes])
-        predicted[name] = score[name].argmax(axis=1).astype(np.int64)
+    decisions = rows.predictions_of("predicted")
+    actual_texts = _texts(rows, "label", [labels])
+    predicted_texts = _texts(rows, "predicted", [*decisions.values()])
+    classes = classes_of(actual_texts, predicted_texts, roles, part.name)
+    score = {}
+    predicted = {}
+    if roles:
+        for name, columns in rows.predictions.items():
+            score[name] = np.column_stack([columns[roles[label]] for label in classes])
+            predicted[name] = score[name].argmax(axis=1).astype(np.int64)
     for name, decision in decisions.items():
         predicted[name] = decision.among(classes)
-    actual, weight = labels.among(classes), weight_of(rows)
-    return Outcomes(rows, "multi-class", classes, actual, score, weight, predicted)
+    actual = labels.among(classes)
+    return Outcomes(rows, "multi-class", classes, actual, score, weight_of(rows), predicted)
 
 
 def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
@@ -541,24 +576,24 @@ def classes_of(
     scores: the role of each class's column. Raises InputError for a label, or a predicted class,
     that is none, and for a single class.
     """
-    if not scores and not labels.rows.keys() & predicted.rows.keys():
+    if not scores and not labels.counts.keys() & predicted.counts.keys():
         texts = [
-            roles_of.listed(map(repr, _in_order({*column.rows})), 5)
+            roles_of.listed(map(repr, _in_order({*column.counts})), 5)
             for column in (labels, predicted)
         ]
         raise InputError(
             f"{where}: {predicted.column} must use the names of the labels, {texts[0]}, got "
             f"{texts[1]}; write both in the same way"
         )
-    classes = _in_order({*scores} or {*labels.rows, *predicted.rows})
-    unknown = [name for name in labels.rows if name not in classes]
+    classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
+    unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first(unknown)
         has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
         raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])
-    unknown = [name for name in predicted.rows if name not in classes]
+    unknown = [name for name in predicted.counts if name not in classes]
     if unknown:
         place, name = predicted.first(unknown)
         raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")
@@ -586,8 +621,8 @@ def _multi_label(rows: Aligned) -> Outcomes:
     labels = tuple(role.removeprefix("true ") for role in rows.shared if role.startswith("true "))
     actual = np.column_stack([rows.shared[f"true {label}"] for label in labels])
     score = {
-        name: np.column_stack([own[f"p {label}"] for label in labels])
-        for name, own in rows.own.items()
+        name: np.column_stack([columns[f"p {label}"] for label in labels])
+        for name, columns in rows.predictions.items()
     }
     return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
@@ -607,14 +642,16 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 
 MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
 ACTUAL = Role.declared("actual", required=True)
-FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", own=True, required=True), WEIGHT)
+FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, required=True), WEIGHT)
 
 
 def forecasts_of(rows: Aligned) -> Outcomes:
     """The forecasts of rows in memory; raises InputError if all weights are 0."""
-    forecast, weight = {name: own["forecast"] for name, own in rows.own.items()}, weight_of(rows)
-    refuse_missing(rows.shared["actual"], None, rows.columns["actual"], rows.sources[0].name)
-    return Outcomes(rows, "forecasts", (), rows.shared["actual"], forecast, weight)
+    actual = rows.shared["actual"]
+    forecast = rows.predictions_of("forecast")
+    weight = weight_of(rows)
+    refuse_missing(actual, None, rows.columns["actual"], rows.sources[0].name)
+    return Outcomes(rows, "forecasts", (), actual, forecast, weight)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:

@@ -18,7 +18,7 @@ from evalkit.reading.tables import (
     columns as roles_of,
     formats,
     rules,
-    sources as folders,
+    sources,
     table,
     trec,
 )
@@ -31,7 +31,7 @@ ROLES = (
     Role.declared("system"),
     Role.declared("query", required=True),
     Role.declared("item", required=True),
-    Role.declared("score", own=True),
+    Role.declared("score", per_system=True),
     Role.declared("rank"),
     Role.declared("grade", required=True),
 )
@@ -74,12 +74,21 @@ class ListPart(NamedTuple):
         return columns
 
 
+class RunColumns(NamedTuple):
+    """The columns of a run by role, and in a wide table the column of scores of each system."""
+
+    by_role: dict[str, str]
+    scores: dict[str, str]
+
+
 @dataclass(eq=False)
 class ListRows:
-    """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
+    """The rows of runs, of judgements, or of tables of queries, one block after another.
 
-    score: the negated rank if rows have no score. ranked: True if that rank is the row's place in
-    its list.
+    A block has the rows of a part, and of one system in a wide table: each list below has its texts
+    (Arrow), or doubles. score: the negated rank if rows have no score. ranked: True if that rank is
+    the row's place in its list. system: a column, or a name and the number of rows. stretches: the
+    part of each block, and its number of rows.
     """
 
     system: list[Any] = field(default_factory=list)
@@ -94,28 +103,28 @@ class ListRows:
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, piece: ListPart, block: table.CheckedPart, *, in_place: bool) -> None:
-        """Append the rows of a piece, once for each system of a wide table. in_place: as in
+        """Append the rows of a part, once for each system of a wide table. in_place: as in
         `ListOptions`.
         """
         columns = block.columns
-        n = block.rows
-        self.sources.append(block.part.fingerprint(n))
+        rows = block.rows
+        self.sources.append(block.part.fingerprint(rows))
         self.columns.update(piece.printed)
         attributes = _attributes(columns)
         for system, role in piece.scores.items():
             name = piece.name if system is None else system
-            self.system.append(says(piece.part, columns.get("system")) or (name, n))
+            self.system.append(naming_column(piece.part, columns.get("system")) or (name, rows))
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
-            self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
+            self.ranked.append(np.broadcast_to(in_place and role == "rank", rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)
-            self.stretches.append((piece.part, n))
+            self.stretches.append((piece.part, rows))
 
     def place(self, row: int) -> str:
         """The file and the row there, from 1, of a row of the whole."""
-        part, number = table.located(self.stretches, row)
+        part, number = table.locate(self.stretches, row)
         return part.place(number)
 
 
@@ -153,12 +162,10 @@ class ListOptions:
         roles_of.check_roles(self.columns, RULES)
 
     @classmethod
-    def of(cls, p: Any, **instead: Any) -> "ListOptions":
-        """The options from the parameters of a report, except those given here."""
-        return cls(
-            **{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)}
-            | instead
-        )
+    def from_parameters(cls, p: Any, **instead: Any) -> "ListOptions":
+        """The options that a report has parameters for. instead: other values of some options."""
+        names = [option.name for option in fields(cls) if hasattr(p, option.name)]
+        return cls(**{name: getattr(p, name) for name in names} | instead)
 
     @property
     def attributes(self) -> list[str]:
@@ -201,30 +208,33 @@ class RankingInput:
         `ListOptions`.
         """
         return cls(
-            folders.parts(preds),
-            folders.given(qrels),
-            folders.given(queries),
+            sources.parts(preds),
+            sources.optional_parts(qrels),
+            sources.optional_parts(queries),
             ListOptions(**chosen),
         )
 
     @property
-    def graded(self) -> bool:
-        """True if the runs contain their judgements."""
+    def has_grades(self) -> bool:
+        """True if the runs hold their judgements, in a column of grades."""
         return self.judged is None
 
     @property
-    def beside(self) -> Sequence[str]:
-        """The attributes that the runs contain."""
+    def attributes_of_runs(self) -> Sequence[str]:
+        """The columns of segments and unit, where the runs hold them."""
         return self.options.attributes if self.queries is None else ()
 
     # Which columns to read
 
     @cached_property
-    def pieces(self) -> list[ListPart]:
+    def list_parts(self) -> list[ListPart]:
         """All parts with their columns. Raises one InputError for all roles of a part without a
         column.
         """
-        runs = [self._run(part, name) for part, name in zip(self.run, names(self.run), strict=True)]
+        runs = [
+            self._run(part, name)
+            for part, name in zip(self.run, names_of_systems(self.run), strict=True)
+        ]
         return [
             *runs,
             *map(self._judgements, self.judged or ()),
@@ -232,116 +242,137 @@ class RankingInput:
         ]
 
     @property
-    def grade(self) -> list[str]:
-        """The role of the grades, where the runs contain their judgements."""
-        return ["grade"] if self.graded else []
+    def grade_roles(self) -> list[str]:
+        """The role of the grades, if the runs hold them; else none."""
+        return ["grade"] if self.has_grades else []
 
     @property
     def grade_precision(self) -> Precision:
-        """The widest type in which the grades were stored."""
-        columns = [(piece.part, piece.fields.get("grade")) for piece in self.pieces]
-        return rules.widest(rules.of(part, grade.column) for part, grade in columns if grade)
+        """The widest type in which a part stores its grades."""
+        return rules.widest(
+            rules.precision_of(piece.part, piece.fields["grade"].column)
+            for piece in self.list_parts
+            if "grade" in piece.fields
+        )
 
     def _run(self, part: InputPart, name: str) -> ListPart:
-        """The columns of a run, and those with one value per query where it holds them."""
+        """A run with its columns by role, and those of segments and unit where it holds them.
+
+        name: what its system is called if no column says it.
+        """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        mapping = self._mapping(part)
-        proposal = self._proposal(part, mapping)
-        if proposal is None:
-            wide = _wide(part, mapping.columns, self.options.systems)
-            columns = self._resolved(part, mapping, [] if wide else [ORDER])
-        else:
-            several = {str(system): own for system, own in proposal.predictions.items() if system}
-            wide = {system: own["score"] for system, own in several.items()}
-            columns = {**proposal.columns, **proposal.predictions.get(None, {})}
-        if part.unnamed and len(self.run) == 1 and not wide:
-            name = columns.get("score") or columns["rank"]
-        _refuse_attributes(part, columns, self.beside)
-        scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
-        named = list(LISTED)
-        if not wide:
+        columns, system_scores = self._columns_of_run(part)
+        _refuse_attributes(part, columns, self.attributes_of_runs)
+        roles = [*LISTED]
+        scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
+        if not system_scores:
             order = "score" if "score" in columns else "rank"
+            roles += ["system", order]
             scores = {None: order}
-            named += ["system", order]
-        named += self.grade
-        fields = {role: Field(columns[role], RULES[role]) for role in named if role in columns}
-        for system, column in wide.items():
+            if part.unnamed and len(self.run) == 1:
+                name = columns[order]
+        roles += self.grade_roles
+        fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
+        for system, column in system_scores.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields
         return ListPart(RUN, part, fields, scores, name)
 
+    def _columns_of_run(self, part: InputPart) -> "RunColumns":
+        """The columns of a run by their names, or by their cells where names do not say it."""
+        mapping = self._mapping(part)
+        proposal = self._proposal(part, mapping)
+        if proposal is None:
+            scores = _score_columns(part, mapping.columns, self.options.systems)
+            return RunColumns(self._resolve(part, mapping, [] if scores else [ORDER]), scores)
+        predictions = proposal.predictions
+        scores = {system: columns["score"] for system, columns in predictions.items() if system}
+        return RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
+
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
         column or several could have a role.
         """
-        known = mapping.columns.keys()
-        is_ordered = known & {*ORDER} or _wide(part, mapping.columns, self.options.systems)
-        if part.layout or mapping.absent or (is_ordered and {*LISTED, *self.grade} <= known):
+        if part.layout or mapping.absent:
             return None
-        table = SampledTable.of(part, self.options.columns, self.options.systems, self.beside)
-        proposal = ranking(table, graded=self.graded)
+        roles = mapping.columns.keys()
+        is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
+        if is_ordered and {*LISTED, *self.grade_roles} <= roles:
+            return None
+        table = SampledTable.of(
+            part, self.options.columns, self.options.systems, self.attributes_of_runs
+        )
+        proposal = ranking(table, graded=self.has_grades)
         return proposal if proposal.is_complete else None
 
     def _mapping(self, part: InputPart) -> RoleMapping:
-        """The columns by role; a column may be the query and the unit or a segment at once."""
-        chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
+        """The columns of a run by role; one may be the query and the unit or a segment at once."""
+        chosen = self._chosen_columns(
+            part, [role for role in RULES if self.has_grades or role != "grade"]
+        )
         # these are the query always
-        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]
-        named = dict.fromkeys(self.beside, ATTRIBUTE)
+        other_uses = [
+            name for name in self.attributes_of_runs if name not in ("query", "query_id", "qid")
+        ]
+        named = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
         return roles_of.match(
-            part.columns, RULES, chosen, part.name, taken, named, twofold=["query"]
+            part.columns, RULES, chosen, part.name, other_uses, named, shared_roles=["query"]
         )
 
-    def _resolved(
+    def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
-        """Role -> column; order: the roles of which one must order the lists, if the table is
-        long.
+        """Role -> column. Raises InputError for roles without a column. order: the roles of which
+        one must be there, as the lists of a long table have no other order.
         """
-        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade]
-        is_clear = len(mapping.columns) == len(mapping.candidates)
-        if is_clear and mapping.lacking(needed) == [("grade",)]:
+        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
+        if not mapping.unclear and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade")
             raise refused(part.name, "no_grade", columns=names, hint=hint)
-        return mapping.resolved(needed, per_system="score")
+        return mapping.resolve(needed, per_system="score")
 
     def _judgements(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         wanted = (*LISTED, "grade")
-        chosen = self._given(part, wanted)
+        chosen = self._chosen_columns(part, wanted)
         for role in LISTED:
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolved(wanted)
+        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolve(wanted)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
     def _query_table(self, part: InputPart) -> ListPart:
-        chosen = self._given(part, ["query"])
+        chosen = self._chosen_columns(part, ["query"])
         if chosen.get("query") not in part.columns:
             chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
         mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
-        fields = {"query": Field(mapping.resolved(["query"])["query"])}
+        fields = {"query": Field(mapping.resolve(["query"])["query"])}
         return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
 
-    def _given(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
-        """What the user says of these roles; TREC files have no columns to choose from."""
-        given = self.options.columns
-        return {} if part.layout else {role: given[role] for role in roles if role in given}
+    def _chosen_columns(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
+        """Role -> column of these roles, as the user names them; none of a TREC file, whose columns
+        have no names.
+        """
+        chosen = self.options.columns
+        if part.layout:
+            return {}
+        return {role: chosen[role] for role in roles if role in chosen}
 
     def rows(self, kind: str) -> ListRows:
-        """The rows of all parts of one kind."""
+        """The rows of all runs, of all judgements, or of all tables of queries. kind: RUN, JUDGED
+        or BESIDE.
+        """
         rows = ListRows()
-        for piece in self.pieces:
+        for piece in self.list_parts:
             if piece.kind == kind:
-                rows.add(
-                    piece, table.block(piece.part, piece.fields), in_place=self.options.in_place
-                )
+                block = table.read_part(piece.part, piece.fields)
+                rows.add(piece, block, in_place=self.options.in_place)
         return rows
 
 
@@ -357,32 +388,36 @@ def _refuse_attributes(
             raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
-def _wide(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
-    """System -> score column, where each system has a column; empty for a long table."""
+def _score_columns(
+    part: InputPart, roles: Mapping[str, str], systems: Sequence[str]
+) -> dict[str, str]:
+    """System -> its column of scores, in a wide table; empty for a long one. roles: role -> column,
+    of those that the names of columns say.
+    """
     if part.layout:
         return {}
-    _one_way(part, roles, systems)
+    _refuse_two_forms(part, roles, systems)
     named = bool(systems) and {*systems} <= {*part.columns}
     if "score" in roles and ("system" in roles or not named):
         return {}
     names = without_bookkeeping(part.columns, systems)
-    return roles_of.wide(names, "score_", systems, part.name)
+    return roles_of.columns_of_systems(names, "score_", systems, part.name)
 
 
-def _one_way(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
-    """Raise InputError for a table that has a score or a system column, and scores of each system
-    beside it.
+def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
+    """Raise InputError for a table that is long and wide at once: with a column of scores, or of
+    systems, and a column of scores for each system beside it.
     """
-    more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
-    if more and "score" in roles and not systems:
-        raise refused(part.name, "score_and_systems", score=roles["score"], system=more[0])
-    if more and "system" in roles:
-        raise refused(part.name, "system_twice", system=roles["system"], scores=more[0])
+    scores = [name for name in part.columns if name.startswith("score_") and name != "score_"]
+    if scores and "score" in roles and not systems:
+        raise refused(part.name, "score_and_systems", score=roles["score"], system=scores[0])
+    if scores and "system" in roles:
+        raise refused(part.name, "system_twice", system=roles["system"], scores=scores[0])
 
 
-def says(part: InputPart, column: Any) -> Any:
-    """The column that names the systems, or None; the tag of a TREC run counts only if there are
-    several.
+def naming_column(part: InputPart, column: Any) -> Any:
+    """The column of systems if it names them, else None: the tag of a TREC run counts only if
+    there are several.
     """
     is_tag = part.layout is not None and "system" not in part.folders
     if is_tag and column is not None and len(column.unique()) < 2:
@@ -390,23 +425,23 @@ def says(part: InputPart, column: Any) -> Any:
     return column
 
 
-def names(parts: Sequence[InputPart]) -> list[str]:
-    """The system of each part that names none: its file's name without suffix, with folders if
-    names are equal.
+def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
+    """What the system of each part is called if its rows do not say it: the name of the file
+    without suffix, after as many of its folders as make all names differ.
     """
-    tables = [Path() if part.unnamed else formats.table(part.path) for part in parts]
-    paths = [path.parts[:-1] for path in tables]
+    paths = [Path() if part.unnamed else formats.table(part.path) for part in parts]
     stems = [
         "system" if part.unnamed else _stem(path.name)
-        for part, path in zip(parts, tables, strict=True)
+        for part, path in zip(parts, paths, strict=True)
     ]
-    for deep in range(max(map(len, paths), default=0) + 1):
-        longer = [
-            "/".join([*above[len(above) - deep :], stem])
-            for above, stem in zip(paths, stems, strict=True)
+    folders = [path.parts[:-1] for path in paths]
+    for depth in range(max(map(len, folders), default=0) + 1):
+        names = [
+            "/".join([*above[len(above) - depth :], stem])
+            for above, stem in zip(folders, stems, strict=True)
         ]
-        if len(set(longer)) == len(set(tables)):
-            return longer
+        if len({*names}) == len({*paths}):
+            return names
     return stems
 
 

@@ -108,29 +108,30 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     for each system) or TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with
     file, column, row and value, for invalid values.
     """
-    return of(RankingInput.of(preds, qrels, **chosen))
+    return rankings_of(RankingInput.of(preds, qrels, **chosen))
 
 
-def of(ranked: RankingInput) -> Runs:
-    """The rankings of an input, as `read`."""
+def rankings_of(ranked: RankingInput) -> Runs:
+    """The rankings of an input whose rows fit into memory, as `read`."""
     run = ranked.rows(RUN)
-    judged = run if ranked.graded else ranked.rows(JUDGED)
+    judged = run if ranked.has_grades else ranked.rows(JUDGED)
     beside = run if ranked.queries is None else ranked.rows(BESIDE)
-    return built(Build(run, judged, beside, ranked.options), partial(_whole, ranked=ranked))
+    build = Build(run, judged, beside, ranked.options)
+    return despite_collisions(build, partial(_whole, ranked=ranked))
 
 
 def _whole(build: "Build", ranked: RankingInput) -> Runs:
-    """All lists in memory."""
+    """The rankings of all systems, from all rows."""
     names = build.systems()
-    lists = build.built(names)
+    systems = build.rankings(names)
+    rankings = {name: rankings for name, (rankings, _) in systems.items()}
     sources = [source for rows in build.parts for source in rows.sources]
-    top = max(rankings.top_grade for rankings, _ in lists.values())
-    runs = gathered([build.measured(lists)], ranked, (), build.run.columns, sources, top)
-    rankings = {name: rankings for name, (rankings, _) in lists.items()}
+    top = max(lists.top_grade for lists in rankings.values())
+    runs = combined([build.measured(systems)], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
 
 
-def gathered(
+def combined(
     shards: Sequence[Measured],
     ranked: RankingInput,
     asks: Sequence[Ask],
@@ -138,29 +139,31 @@ def gathered(
     sources: Sequence[Source],
     top: float,
 ) -> Runs:
-    """The lists of the shards in the order of the queries' ids. Raises what concerns the input as a
-    whole.
+    """The measured lists of shards together, in the order of the queries' ids.
+
+    asks: what was measured. columns: role -> column of the runs. top: the best grade. Raises
+    InputError for what only all shards show: no judgement, or a system without a judged query.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = pa.chunked_array([shard.query for shard in shards])
-    if not len(texts):
+    query_ids = pa.chunked_array([shard.query for shard in shards])
+    if not len(query_ids):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
-    order = pc.sort_indices(texts).to_numpy()
-    query = np.array(texts.take(order).to_pylist(), dtype=object)
+    order = pc.sort_indices(query_ids).to_numpy()
+    query = np.array(query_ids.take(order).to_pylist(), dtype=object)
     accounts = {
         name: sum((shard.accounts[name] for shard in shards), NOTHING)
         for name in shards[0].accounts
     }
-    _check(accounts, shards, query[0], ranked)
+    _refuse_other_queries(accounts, shards, query[0], ranked)
     return Runs(
         systems=tuple(accounts),
         accounts=accounts,
         attributes=_concatenated_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
-        pooled_ideal=ranked.graded,
+        pooled_ideal=ranked.has_grades,
         negative=sum(shard.negative for shard in shards),
         judgements=sum(shard.judgements for shard in shards),
         unlisted=sum(shard.unlisted for shard in shards),
@@ -182,25 +185,25 @@ def _concatenated_attributes(
 def _concatenated_values(
     shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
 ) -> dict[tuple[str, Ask], Sums]:
-    """The values of all shards, taken from them one by one, as two copies of all need not fit."""
+    """The values of all shards, which are taken from them: two copies of all may not fit."""
     values = {}
-    for name, number in [*shards[0].values]:
-        sums = [shard.values.pop((name, number)) for shard in shards]
-        top = np.concatenate([own.numerator for own in sums])[order]
-        bottom = [own.denominator for own in sums if own.denominator is not None]
-        whole = Sums(top, np.concatenate(bottom)[order]) if bottom else Sums(top)
-        values[name, asks[number]] = whole
+    for system, number in [*shards[0].values]:
+        sums = [shard.values.pop((system, number)) for shard in shards]
+        numerator = np.concatenate([of_shard.numerator for of_shard in sums])[order]
+        bottoms = [of_shard.denominator for of_shard in sums if of_shard.denominator is not None]
+        denominator = np.concatenate(bottoms)[order] if bottoms else None
+        values[system, asks[number]] = Sums(numerator, denominator)
     return values
 
 
-def _check(
+def _refuse_other_queries(
     accounts: Mapping[str, ListAccount],
     shards: Sequence[Measured],
     judged: str,
     ranked: RankingInput,
 ) -> None:
-    """Raise InputError for a system or a table of queries that shares no query with the
-    judgements.
+    """Raise InputError for a system that returns no judged query, or no judged item, and for a
+    table of queries without a judged one. judged: a judged query, for the message.
     """
     for name, account in accounts.items():
         if not account.used:
@@ -210,7 +213,7 @@ def _check(
             raise InputError(
                 roles_of.sentence("other_queries", system=name, query=has, judged=judged)
             )
-        if account.unjudged == account.used and not ranked.graded:
+        if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(roles_of.sentence(reason, system=name))
     if ranked.queries and not any(shard.shared for shard in shards):
@@ -218,14 +221,14 @@ def _check(
         raise roles_of.refused(ranked.queries[0].name, "other_table", query=has, judged=judged)
 
 
-def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
-    """The result of `use` for rows with items compared by hashes, or if hashes collide, by
-    texts.
+def despite_collisions(build: "Build", read: Callable[["Build"], Made]) -> Made:
+    """What `read` makes of rows. Items are compared by hashes; where two of them have the same
+    hash, by their texts.
     """
     try:
-        return use(build)
+        return read(build)
     except Collision:
-        return use(replace(build, exact=True))
+        return read(replace(build, exact=True))
 
 
 class QueryCodes(NamedTuple):
@@ -254,6 +257,13 @@ class Judgements(NamedTuple):
     negative: int
 
 
+class JudgedRows(NamedTuple):
+    """The rows of runs that have a judgement, and the grade of each."""
+
+    rows: Ints
+    grade: Floats
+
+
 class RankOrder(NamedTuple):
     """Rows list by list, best rank first, and which of them have the score of the one before."""
 
@@ -272,6 +282,9 @@ class OwnDocuments(NamedTuple):
 class Build:
     """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is
     computed once.
+
+    run, judged, beside: the rows of the runs, of the judgements and of the table of queries; those
+    of the runs stand for what they hold too. exact: True if items are compared by their texts.
     """
 
     run: ListRows
@@ -282,6 +295,7 @@ class Build:
 
     @cached_property
     def _queries(self) -> QueryCodes:
+        """The queries of all rows, by numbers."""
         parts = self.parts
         names, codes = ids.sorted_codes(*(rows.query for rows in parts))
         run, judged, beside = (
@@ -301,18 +315,21 @@ class Build:
 
     @cached_property
     def _items(self) -> ListedItems:
+        """The items of the runs and of the judgements."""
         return ListedItems(self.run, self.judged, self.exact)
 
     @cached_property
     def _systems(self) -> SystemCodes:
-        return SystemCodes(*ids.named(self.run.system))
+        """The systems of the rows of the runs, by numbers."""
+        return SystemCodes(*ids.codes_of_systems(self.run.system))
 
     @cached_property
     def _judgements(self) -> Judgements:
+        """The judgements that count. Raises InputError for two of one query and item."""
         grade = ids.concatenated(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
-        key = ids.pair(self._queries.judged, len(self._queries.names), self._items.judged)
-        ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
+        key = ids.row_keys(self._queries.judged, len(self._queries.names), self._items.judged)
+        ordered = ids.SortedKeys.sort(key if len(known) == len(key) else key[known])
         rows = known[ordered.order]
         grade = grade[rows]
         self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.same))
@@ -326,25 +343,25 @@ class Build:
         """Raise InputError for an item that a query has twice in a file of judgements, or with two
         grades. again: the places of rows with the query and item of the row before.
         """
-        self._items.same(self.judged, rows[again - 1], self.judged, rows[again])
+        self._items.refuse_collisions(self.judged, rows[again - 1], self.judged, rows[again])
         if self.judged is not self.run and again.size:
             last = max(rows[again[0] - 1], rows[again[0]])
-            pair = self._pair(self.judged, self._queries.judged, last)
+            pair = self._pair_of_row(self.judged, self._queries.judged, last)
             raise InputError(f"{self.judged.place(last)}: {pair} must appear once, got them again")
         conflict = again[grade[again - 1] != grade[again]]
         if conflict.size:
             two = slice(conflict[0] - 1, conflict[0] + 1)
             row = int(rows[two].max())
             low, high = np.sort(grade[two])
-            pair = self._pair(self.judged, self._queries.judged, row)
+            pair = self._pair_of_row(self.judged, self._queries.judged, row)
             raise InputError(
                 f"{self.judged.place(row)}: {pair} must have one grade, got {exact(low)} and "
                 f"{exact(high)}"
             )
 
-    def _pair(self, rows: ListRows, query: Ints, row: int) -> str:
+    def _pair_of_row(self, rows: ListRows, query: Ints, row: int) -> str:
         """The query and item of a row, for errors. query: the places of the rows' queries."""
-        item = listing.texts(rows.item, np.array([row]))[0].as_py()
+        item = listing.items_of_rows(rows.item, np.array([row]))[0].as_py()
         return f"query {self._queries.names[query[row]]!r} and item {item!r}"
 
     @cached_property
@@ -363,42 +380,39 @@ class Build:
         return np.flatnonzero(np.bincount(query, minlength=len(self._queries.names)))
 
     @cached_property
-    def _list(self) -> Ints:
+    def _list_of_row(self) -> Ints:
         """The list of each row of the run: system · queries + query."""
         if len(self._systems.names) == 1:
             return self._queries.run
         return self._systems.code * len(self._queries.names) + self._queries.run
 
     @cached_property
-    def _judged(self) -> tuple[Ints, Floats]:
-        """The rows of the run that have a judgement, with their grades; raises InputError for an
-        item twice.
+    def _judged_rows(self) -> JudgedRows:
+        """The rows of the run that have a judgement, with their grades. Raises InputError for an
+        item that a list has twice.
         """
         queries = len(self._queries.names)
         lists = len(self._systems.names) * queries
-        ordered = ids.Sorted.of(ids.pair(self._list, lists, self._items.run))
+        ordered = ids.SortedKeys.sort(ids.row_keys(self._list_of_row, lists, self._items.run))
         if ordered.same.any():
             self._refuse_twice(ordered)
         judged = self._judgements
-        starts = np.arange(len(self._systems.names)) * queries
-        wanted = ids.pair(
-            np.add.outer(starts, self._queries.judged[judged.rows]).ravel(),
-            lists,
-            np.tile(self._items.judged[judged.rows], len(starts)),
-        )
-        number, row = ordered.find(wanted)
+        first_lists = np.arange(len(self._systems.names)) * queries
+        judged_lists = np.add.outer(first_lists, self._queries.judged[judged.rows]).ravel()
+        judged_items = np.tile(self._items.judged[judged.rows], len(first_lists))
+        number, rows = ordered.find(ids.row_keys(judged_lists, lists, judged_items))
         number %= max(len(judged.rows), 1)
-        self._items.same(self.run, row, self.judged, judged.rows[number])
-        return row, judged.grade[number]
+        self._items.refuse_collisions(self.run, rows, self.judged, judged.rows[number])
+        return JudgedRows(rows, judged.grade[number])
 
-    def _refuse_twice(self, ordered: ids.Sorted) -> None:
+    def _refuse_twice(self, ordered: ids.SortedKeys) -> None:
         """Raise InputError for the first item that a list has twice, or Collision. ordered: the
         rows by list and item.
         """
         again = ordered.key[ordered.order[ordered.same.argmax()]]
         first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
-        self._items.same(self.run, np.array([first]), self.run, np.array([row]))
-        pair = self._pair(self.run, self._queries.run, row)
+        self._items.refuse_collisions(self.run, np.array([first]), self.run, np.array([row]))
+        pair = self._pair_of_row(self.run, self._queries.run, row)
         system = self._systems.names[self._systems.code[row]]
         error = f"{self.run.place(row)}: {pair} must appear once in system {system!r}"
         is_unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
@@ -415,18 +429,18 @@ class Build:
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
             roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
-        return roles_of.kept_systems(names, self.options.systems)
+        return roles_of.requested_systems(names, self.options.systems)
 
     def measured(
         self, systems: Mapping[str, tuple[Rankings, ListAccount]], asks: Sequence[Ask] = ()
     ) -> Measured:
-        """The measured lists of each system, from the result of `built`."""
+        """The measured lists of each system. systems: the result of `rankings`."""
         import pyarrow as pa
 
         accounts = {name: account for name, (_, account) in systems.items()}
         return Measured(
             query=pa.array(self._queries.names[self._population], pa.large_string()),
-            first=self._first_of_idle(accounts),
+            first=self._unjudged_queries(accounts),
             beside=self.beside.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
@@ -441,8 +455,8 @@ class Build:
             },
         )
 
-    def _first_of_idle(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
-        """A query of each system none of whose queries is judged."""
+    def _unjudged_queries(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
+        """System -> the first query that it returns, of the systems that return no judged one."""
         first = {}
         for name, account in accounts.items():
             if account.rows and not account.used:
@@ -453,16 +467,14 @@ class Build:
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
         """The items of the first rows of each list of these systems."""
-        depth = listing.depth(len(names) * len(self._population))
+        depth = listing.retrieved_depth(len(names) * len(self._population))
         if not depth:
             return None
-        place = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])[
-            :, None
-        ]
-        lists = (place * len(self._queries.names) + self._population).ravel()
+        codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
+        lists = (codes[:, None] * len(self._queries.names) + self._population).ravel()
         length = np.minimum(self._offsets[lists + 1] - self._offsets[lists], depth)
-        rows = self._ranked.rows[listing.stretches(self._offsets[lists], length)]
-        return Retrieved(partial(listing.texts, self.run.item, rows), length, names, depth)
+        rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[lists], length)]
+        return Retrieved(partial(listing.items_of_rows, self.run.item, rows), length, names, depth)
 
     @cached_property
     def _unlisted(self) -> int:
@@ -472,15 +484,17 @@ class Build:
 
         if self.options.stock is None:
             return 0
-        items = listing.texts(self.judged.item, self._judgements.rows)
+        items = listing.items_of_rows(self.judged.item, self._judgements.rows)
         known = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
         return len(items) - int(pc.sum(known).as_py() or 0)
 
     @cached_property
-    def _order(self) -> RankOrder:
-        """The order of all rows."""
+    def _whole_order(self) -> RankOrder:
+        """All rows of the run in the order of ranks."""
         return RankOrder(
-            *ids.by_rank(self._list, ids.concatenated(self.run.score), self._items.places)
+            *ids.rank_order(
+                self._list_of_row, ids.concatenated(self.run.score), self._items.item_ranks
+            )
         )
 
     @cached_property
@@ -488,38 +502,38 @@ class Build:
         """The places of the order whose rows are not left out."""
         if not self.options.leave_out:
             return slice(None)
-        remaining: Bools = ~listing.own_documents(self.run)[self._order.rows]
+        remaining: Bools = ~listing.own_documents(self.run)[self._whole_order.rows]
         return remaining
 
     @cached_property
-    def _ranked(self) -> RankOrder:
-        """The order of the rows that are not left out."""
+    def _rank_order(self) -> RankOrder:
+        """The rows of the run in the order of ranks, without those that are left out."""
         if isinstance(self._remaining, slice):
-            return self._order
-        tied = self._order.tied
+            return self._whole_order
+        tied = self._whole_order.tied
         # a row behind the query's own document is tied with the row before that one
         after_own = np.append(False, ~self._remaining[:-1])
         before_tied = np.append(False, tied[:-1])
         tied = tied & (~after_own | before_tied)
-        return RankOrder(self._order.rows[self._remaining], tied[self._remaining])
+        return RankOrder(self._whole_order.rows[self._remaining], tied[self._remaining])
 
     @cached_property
     def _offsets(self) -> Ints:
         """Where each list begins among the ranked rows, and where the last one ends."""
         lists = len(self._systems.names) * len(self._queries.names)
-        sizes = np.bincount(self._list[self._ranked.rows], minlength=lists)
+        sizes = np.bincount(self._list_of_row[self._rank_order.rows], minlength=lists)
         return np.concatenate([[0], np.cumsum(sizes)])
 
     @cached_property
-    def _own(self) -> OwnDocuments:
+    def _own_documents(self) -> OwnDocuments:
         """The lists that return the query itself, and which of them return it in their first fifth;
         none if it is left out.
         """
         if self.options.leave_out:
             return OwnDocuments(np.zeros(0, np.int64), np.zeros(0, np.bool_))
-        order = self._ranked.rows
+        order = self._rank_order.rows
         place = np.flatnonzero(listing.own_documents(self.run)[order])
-        lists = self._list[order[place]]
+        lists = self._list_of_row[order[place]]
         is_early = (place - self._offsets[lists]) * EARLY < np.diff(self._offsets)[lists]
         return OwnDocuments(lists, is_early)
 
@@ -530,53 +544,53 @@ class Build:
         texts take long to compare.
         """
         queries = len(self._queries.names)
-        sampled = self._respelled_of(np.arange(queries) % max(1, queries // SAMPLED) == 0)
-        return self._respelled_of(np.ones(queries, np.bool_)) if sampled.size else sampled
+        sampled = self._respelled_of_queries(np.arange(queries) % max(1, queries // SAMPLED) == 0)
+        return self._respelled_of_queries(np.ones(queries, np.bool_)) if sampled.size else sampled
 
-    def _respelled_of(self, wanted: Bools) -> Ints:
-        """The lists of `_respelled` that are of the wanted queries."""
-        queries = len(self._queries.names)
-        rows = self._unjudged_top(wanted)
+    def _respelled_of_queries(self, is_compared: Bools) -> Ints:
+        """The lists of `_respelled` that are of some queries. is_compared: True for these."""
+        rows = self._unjudged_rows_on_top(is_compared)
         judged = self._judgements.rows
-        judged = judged[wanted[self._queries.judged[judged]]]
+        judged = judged[is_compared[self._queries.judged[judged]]]
         if not len(rows) or not len(judged):
             return np.zeros(0, np.int64)
-        lists = self._list[rows]
-        run, judgements = (
-            listing.texts(self.run.item, rows),
-            listing.texts(self.judged.item, judged),
-        )
+        lists = self._list_of_row[rows]
         is_near = listing.is_respelled(
-            run, lists % queries, judgements, self._queries.judged[judged]
+            listing.items_of_rows(self.run.item, rows),
+            lists % len(self._queries.names),
+            listing.items_of_rows(self.judged.item, judged),
+            self._queries.judged[judged],
         )
         return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._offsets) - 1))
 
-    def _unjudged_top(self, wanted: Bools) -> Ints:
-        """The rows without a judgement among the first of each list of the wanted queries."""
+    def _unjudged_rows_on_top(self, is_compared: Bools) -> Ints:
+        """The rows without a judgement among the first of each list of some queries."""
         lists = len(self._offsets) - 1
-        is_wanted = np.tile(wanted, lists // max(len(wanted), 1))
-        depth = np.minimum(np.diff(self._offsets), TOP) * is_wanted
-        rows = self._ranked.rows[listing.stretches(self._offsets[:-1], depth)]
-        return rows[~np.isin(rows, self._judged[0])]
+        is_in = np.tile(is_compared, lists // max(len(is_compared), 1))
+        depth = np.minimum(np.diff(self._offsets), TOP) * is_in
+        rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
+        return rows[~np.isin(rows, self._judged_rows.rows)]
 
-    def built(
+    def rankings(
         self, names: Sequence[str], top: float | None = None
     ) -> dict[str, tuple[Rankings, ListAccount]]:
-        """Rankings and account of each system; top: the best grade of the scale, if it is not that
-        of these rows.
+        """The rankings of each system, and the account of its rows. top: the best grade of the
+        scale, if these rows are not all.
         """
-        row, grade = self._judged
         position = self._positions()
-        grades = listing.in_order(row, grade, self._order.rows, self._levels)[self._remaining]
-        lists = Lists(grades, self._ranked.tied, self._offsets, position)
-        ideal = self._ideal()
+        order = self._whole_order.rows
+        grades = listing.grades_in_order(*self._judged_rows, order, self._levels)
+        lists = Lists(grades[self._remaining], self._rank_order.tied, self._offsets, position)
+        ideal = self._ideal_lists()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         query = self._queries.names[self._population]
         systems = {}
         for name in names:
-            own = self._lists_of(name, lists)
-            judged = own.take(self._is_judged) if len(query) < len(self._is_judged) else own
-            account = self._account(name, own, judged)
+            of_system = self._lists_of(name, lists)
+            judged = of_system
+            if len(query) < len(self._is_judged):
+                judged = of_system.take(self._is_judged)
+            account = self._account(name, of_system, judged)
             systems[name] = (Rankings(query, judged, ideal, best), account)
         return systems
 
@@ -587,25 +601,25 @@ class Build:
         if not any(block.any() for block in self.run.ranked):
             return None
         is_ranked = ids.concatenated(self.run.ranked)
-        self._one_kind(is_ranked)
-        rows, tied = self._ranked
+        self._refuse_mixed_lists(is_ranked)
+        rows, tied = self._rank_order
         score = ids.concatenated(self.run.score)
         return listing.positions(is_ranked[rows], score[rows], tied, self._offsets)
 
-    def _one_kind(self, ranked: Bools) -> None:
+    def _refuse_mixed_lists(self, ranked: Bools) -> None:
         """Raise InputError if a list has rows with scores and rows with ranks."""
-        count = np.bincount(self._list, minlength=1)
-        both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
+        count = np.bincount(self._list_of_row, minlength=1)
+        both = np.bincount(self._list_of_row, ranked, minlength=1) % np.maximum(count, 1) > 0
         if both.any():
             system, query = divmod(int(both.argmax()), len(self._queries.names))
             named = {"system": self._systems.names[system], "query": self._queries.names[query]}
             raise InputError(roles_of.sentence("scores_and_ranks", **named))
 
-    def _ideal(self) -> Lists:
+    def _ideal_lists(self) -> Lists:
         """All grades of each query of the population, best first."""
         query = self._queries.judged[self._judgements.rows]
         count = np.bincount(query, minlength=len(self._queries.names))[self._population]
-        grade = listing.best_first(query, self._judgements.grade, self._levels)
+        grade = listing.grades_best_first(query, self._judgements.grade, self._levels)
         return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     @cached_property
@@ -626,27 +640,29 @@ class Build:
         return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
 
     def _account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
-        """How the rows of a system were used: its lists of all queries, and those of the judged
-        ones.
+        """How the rows of a system were used.
+
+        lists: those of all queries, also without a row. judged: those of the judged queries.
         """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)
-        count = lists.length
-        late, gaps = listing.gaps(judged)
-        own = self._own
-        is_mine = np.isin(own.lists // queries, codes) & self._is_judged[own.lists % queries]
+        rows = lists.length
+        ranks = listing.rank_gaps(judged)
+        returned = self._own_documents
+        is_of_system = np.isin(returned.lists // queries, codes)
+        is_counted = is_of_system & self._is_judged[returned.lists % queries]
         return ListAccount(
             rows=len(lists.grade),
             used=len(judged.grade),
             unjudged_query=len(lists.grade) - len(judged.grade),
-            missing=int((count[self._is_judged] == 0).sum()),
-            extra=int((count[~self._is_judged] > 0).sum()),
+            missing=int((rows[self._is_judged] == 0).sum()),
+            extra=int((rows[~self._is_judged] > 0).sum()),
             tied=int(judged.tied.sum()),
             unjudged=int(np.isnan(judged.grade).sum()),
-            late=late,
-            gaps=gaps,
-            own=int(is_mine.sum()),
-            own_early=int((is_mine & own.is_early).sum()),
+            late=ranks.late,
+            gaps=ranks.gaps,
+            own=int(is_counted.sum()),
+            own_early=int((is_counted & returned.is_early).sum()),
             respelled=int(np.isin(self._respelled // queries, codes).sum()),
         )
 

@@ -15,12 +15,11 @@ from evalkit.arrays import Floats, InputError, ratio
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
-    NAMES,
     UnitColumn,
     UnitTable,
     refuse_bookkeeping,
 )
-from evalkit.reading.matching.column_names import USES
+from evalkit.reading.matching.column_names import NAMES, USES
 from evalkit.reading.matching.commands import of_part
 from evalkit.reading.matching.proposal import classification, rating
 from evalkit.reading.matching.samples import SampledTable

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatch
+from fnmatch import translate
+from functools import lru_cache
 
 from evalkit.names import usual
 from evalkit.reading.tables.columns import facts
@@ -48,5 +49,11 @@ def is_like(name: str, patterns: Sequence[str]) -> bool:
     (True, False)
     """
     plain = name.strip().lower()
-    forms = (plain, re.sub(r"[ _./-]+", "_", plain))
-    return any(fnmatch(form, pattern) for form in forms for pattern in patterns)
+    fits = _expression(tuple(patterns)).match
+    return bool(fits(plain) or fits(re.sub(r"[ _./-]+", "_", plain)))
+
+
+@lru_cache(maxsize=64)
+def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One regular expression for all of the patterns: names are compared often."""
+    return re.compile("|".join(map(translate, patterns)))

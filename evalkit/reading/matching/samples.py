@@ -94,7 +94,8 @@ class ColumnSample:
     def finite(self) -> Floats:
         """The numbers without the empty cells."""
         numbers = np.array([]) if self.numbers is None else self.numbers
-        return numbers[np.isfinite(numbers)]
+        finite: Floats = numbers[np.isfinite(numbers)]
+        return finite
 
     @property
     def is_whole(self) -> bool:

@@ -20,7 +20,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import InputPart, Selection, Source
-from evalkit.reading.tables.rules import LONGEST, BrokenRule, split
+from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -81,7 +81,7 @@ class Blocks:
     @property
     def others(self) -> tuple[str, ...]:
         """The columns that were not read."""
-        return self.pieces[0].layout.unread(self.pieces[0].part)
+        return self.pieces[0].layout.unused_columns(self.pieces[0].part)
 
     @property
     def wide(self) -> bool:
@@ -174,7 +174,7 @@ class Blocks:
         condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(aligned.NONE)}"
         condition += f" AND id = {literal(id)}" if id is not None else ""
         empty = self.where(condition, "1", 1, None if id is None else self.systems[0])
-        return aligned.no_unit(empty[0][1] if empty else self.name, unit, rows)
+        return aligned.empty_unit(empty[0][1] if empty else self.name, unit, rows)
 
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. of: the number of each text."""
@@ -189,7 +189,7 @@ class Blocks:
             table = self.engine.table(self._query(None, f"LIMIT {HEAD}"))
             if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
-            of = tables.places_of(table["system"], self.systems)
+            of = tables.indices_among(table["system"], self.systems)
             alone = replace(self.schema, paired=False, systems=self.systems[:1])
             return [
                 alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))
@@ -205,7 +205,7 @@ class Blocks:
             query = replace(self._query(by), rows=self.rows, then=then)
             whole: Kept | None = self.engine.total(query, work)
         if whole is None:
-            raise self.twice() or aligned.nothing_shared(self.systems)
+            raise self.twice() or aligned.no_common_ids(self.systems)
         return whole
 
     def again(self, rows: int) -> Iterator[Block]:
@@ -251,7 +251,7 @@ class Blocks:
         """Raise InputError if an id occurs in two rows."""
         if (id := self.id_having("count(*) > 1")) is not None:
             _, place, _ = self._having(id, "1")[1]
-            raise aligned.twice(place, id, None if self.wide else self.systems[0])
+            raise aligned.repeated_id(place, id, None if self.wide else self.systems[0])
 
     def id_having(self, condition: str) -> str | None:
         """The first id whose rows together meet the condition; None if there is none."""
@@ -269,7 +269,7 @@ class Blocks:
                 for system, place, _ in self._having(again["id"], "1")
                 if system == again["system"]
             ]
-            return aligned.twice(places[1], again["id"], again["system"])
+            return aligned.repeated_id(places[1], again["id"], again["system"])
         return None
 
     def refuse(self) -> InputError:
@@ -290,7 +290,7 @@ class Blocks:
                     for _, place, value in rows
                 ]
                 place, value = next((place, value) for place, value in said if value != said[0][1])
-                return aligned.not_one(place, field.column, id, said[0][1], value)
+                return aligned.disagreement(place, field.column, id, said[0][1], value)
         return changed(self.name)
 
     def _having(self, id: str, value: str) -> list[tuple[str, str, Any]]:
@@ -373,7 +373,7 @@ def pieces_of(
             TablePart(
                 part,
                 layout,
-                part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"),
+                part.select(*columns_by_type(layout.fields), engine.dialect, frame=f"frame{i}"),
                 name,
             )
         )
@@ -448,7 +448,7 @@ def blocks_of(
     layout = pieces[0].layout
     names = [*layout.systems]
     if not names:
-        names = aligned.kept_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
+        names = aligned.requested_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
     id = layout.fields.get("id")
     row_names = None
     if id is not None:

@@ -151,14 +151,14 @@ class Schema:
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
         texts = {name: _whole(table[name]) for name in names}
         if self.id:
-            self.id.checked(texts["id"], None)
+            self.id.check(texts["id"], None)
         return texts
 
     def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
         """A column that keeps its rules, as numbers."""
-        values: np.ndarray = field.checked(_whole(column), None)
+        values: np.ndarray = field.check(_whole(column), None)
         coded = self.coded.get(role)
-        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
+        return values if coded is None else coded.of[tables.indices_among(values, coded.values)]
 
     def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
         """The names of the rows: their ids, a column of numbers, or these as they are counted."""
@@ -184,7 +184,7 @@ class Schema:
         start = 1
         for i, segment in enumerate(self.segments):
             texts = _whole(table[f"segment{i}"])
-            slices.append(start + segment.of[tables.places_of(texts, segment.values)])
+            slices.append(start + segment.of[tables.indices_among(texts, segment.values)])
             start += int(segment.of.max()) + 1
         return slices
 
@@ -215,9 +215,9 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column per system; Refused where a system has
     an id again.
     """
-    key = tables.indexed(ids)[0]
-    pairing = tables.paired(key, tables.places_of(column, systems), len(systems))
-    if pairing.again is not None:
+    key = tables.encode(ids)[0]
+    pairing = tables.pair_rows(key, tables.indices_among(column, systems), len(systems))
+    if pairing.repeated_row is not None:
         raise rules.BrokenRule("an id stands twice")
     return pairing.rows
 

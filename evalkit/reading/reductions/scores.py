@@ -20,7 +20,7 @@ from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Selection
@@ -48,13 +48,14 @@ class Predictions:
 
     @classmethod
     def of(
-        cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None
+        cls, engine: Engine, predicted: OutcomeTable, segments: Sequence[str], unit: str | None
     ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
         most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
-        outcomes.check_positive(predicted.positive, predicted.kind)
+        if predicted.positive is not None:
+            outcomes.check_positive(predicted.kind)
         sizes = [Counter[str]() for _ in profiles]
         for size, row in (
             (size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows
@@ -130,7 +131,9 @@ class Predictions:
         ]
         keys = [self._key(system, role) for role in self.table.schema.said]
         return [
-            rules.widest(rules.of(piece.part, piece.layout.fields[key].column) for piece in held)
+            rules.widest(
+                rules.precision_of(piece.part, piece.layout.fields[key].column) for piece in held
+            )
             for key in keys
         ]
 
@@ -215,7 +218,7 @@ def _stated(
 
 
 def read(
-    engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None
+    engine: Engine, predicted: OutcomeTable, segments: Sequence[str] = (), unit: str | None = None
 ) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
     return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
@@ -224,11 +227,12 @@ def read(
 # Two classes --------------------------------------------------------------------------------------
 
 
-def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
+def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t, label = found.table, found.table.schema.shared["label"]
     ends = {name: found.ends(name, "score") for name in t.systems}
-    sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
-    outcomes.refuse_confidence(sure, t.others, found.where)
+    for name, (low, high) in ends.items():
+        if low >= 0.5 and high <= 1:
+            outcomes.refuse_confidence(name, t.others, found.where)
     labels = _labels(found)
     positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
     hits = sorted(
@@ -287,7 +291,7 @@ def of_width(reading: Reading, columns: int) -> Reading:
     return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
 
 
-def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
+def _of_classes(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t = found.table
     texts = {"label": sorted({row["label"] for _, row in found.requested})}
     answers = outcomes.LabelTexts("", {}, lambda _: ("", ""))
@@ -324,7 +328,7 @@ def _field(t: blocks.Blocks, role: str) -> rules.Field:
 # Several labels, and any of them ------------------------------------------------------------------
 
 
-KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
+KINDS: Mapping[str, Callable[[Predictions, OutcomeTable], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
     "multi-label": lambda found, _: replace(
@@ -335,7 +339,7 @@ KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
 
 @contextmanager
 def opened(
-    predicted: Predicted, budget: backends.Budget, segments: Sequence[str], unit: str | None
+    predicted: OutcomeTable, budget: backends.Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
     """The table in an engine if it has more rows than are kept in memory; None otherwise."""
     numbers = sum(field.is_number for field in predicted.layouts[0].fields.values())

@@ -28,9 +28,9 @@ from evalkit.reading.inputs.rows import (
     RankingInput,
 )
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
-from evalkit.reading.tables.columns import kept_systems, refused
+from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.parts import Selection
-from evalkit.reading.tables.rules import split
+from evalkit.reading.tables.rules import columns_by_type
 
 
 class Read(NamedTuple):
@@ -87,11 +87,15 @@ def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
-    return [runs.built(Build(run, judged, beside, task.options), partial(_measured, task=task))]
+    return [
+        runs.despite_collisions(
+            Build(run, judged, beside, task.options), partial(_measured, task=task)
+        )
+    ]
 
 
 def _measured(build: Build, task: Task) -> Measured:
-    return build.measured(build.built(task.systems, task.top), task.asks)
+    return build.measured(build.rankings(task.systems, task.top), task.asks)
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
@@ -233,29 +237,36 @@ class _SelectedPart(NamedTuple):
 
 
 def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
-    """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of
-    `asks`.
+    """The rankings of an input, as `runs.read`, if its rows fit into memory; otherwise only what is
+    asked of them, which an engine brings together.
+
+    Raises InputError for a query without a unit, where queries are clustered by a unit.
     """
     lists = [*ranked.run, *(ranked.judged or ())]
-    every = [*lists, *(ranked.queries or ())]
-    if _fits(sum(part.rows for part in lists), budget) and all(
-        part.cluster is None for part in every
-    ):
-        data = runs.of(ranked)
+    parts = [*lists, *(ranked.queries or ())]
+    is_on_cluster = any(part.cluster is not None for part in parts)
+    if not is_on_cluster and _fits_in_memory(sum(part.rows for part in lists), budget):
+        data = runs.rankings_of(ranked)
     else:
-        with backends.opened(budget, every) as engine:
+        with backends.opened(budget, parts) as engine:
             data = measured(engine, ranked, asks)
     unit = ranked.options.unit
-    without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
-    if len(without):  # it would make one cluster of all such queries
-        query = data.query[without[0]]
-        raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(without))
+    if unit:
+        _refuse_empty_units(data, unit)
     return data
 
 
-def _fits(count: int, budget: backends.Budget) -> bool:
+def _refuse_empty_units(data: Runs, unit: str) -> None:
+    """Raise InputError for queries without a unit, which would be one cluster."""
+    lacking = np.flatnonzero(data.attributes[unit] == runs.NONE)
+    if len(lacking):
+        query = data.query[lacking[0]]
+        raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
+
+
+def _fits_in_memory(rows: int, budget: backends.Budget) -> bool:
     """True if this number of rows is read into memory."""
-    return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
+    return rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
 
 
 def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:
@@ -265,12 +276,12 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two
     rows contradict each other it names the query and the item instead of the row.
     """
-    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.pieces)]
+    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
     profiles = [_profile(engine, of) for of in several]
     says = any(of.says for of in several)
     task = Task(
         options=ranked.options,
-        systems=tuple(kept_systems(_systems(several, profiles), ranked.options.systems)),
+        systems=tuple(requested_systems(_systems(several, profiles), ranked.options.systems)),
         asks=tuple(asks),
         reads=tuple(
             read for of in several for read in _reads(of, in_place=ranked.options.in_place)
@@ -295,7 +306,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
         role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()
     }
     sources = [piece.part.fingerprint(n) for piece, n in each]
-    return runs.gathered(shards, ranked, task.asks, columns, sources, task.top)
+    return runs.combined(shards, ranked, task.asks, columns, sources, task.top)
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -303,7 +314,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
 
 def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
     """What the engine reads of a piece."""
-    chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
+    chosen = piece.part.select(*columns_by_type(piece.fields), engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
         return _SelectedPart(piece, chosen, says=False)
     column = (
@@ -311,7 +322,7 @@ def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
         if piece.part.layout
         else piece.fields["system"]
     )
-    return _SelectedPart(piece, chosen, rows.says(piece.part, column) is not None)
+    return _SelectedPart(piece, chosen, rows.naming_column(piece.part, column) is not None)
 
 
 def _profile(engine: base.Engine, of: _SelectedPart) -> dict[str, Any]:

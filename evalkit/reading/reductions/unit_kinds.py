@@ -82,7 +82,7 @@ def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
 def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str]:
     """The roles of predictions that columns have."""
     named = {role: name for role, name in chosen.items() if role not in OF_VALUES}
-    return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolved()}
+    return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolve()}
 
 
 def _names_systems(p: SignificanceParameters, table: UnitTable) -> bool:
@@ -312,4 +312,4 @@ def check_named(
         named[unit] = "unit"
     named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
-        columns.match(part.columns, (), {}, part.name, named=named).resolved()
+        columns.match(part.columns, (), {}, part.name, named=named).resolve()

@@ -84,7 +84,7 @@ def read_losses(
 def _predictions(table: UnitTable, named: Mapping[str, str], unit: str | None) -> blocks.Blocks:
     """The rows of the systems, to be read in blocks."""
     layouts = [_layout(part, named, unit) for part in table.parts]
-    tables.same_columns(table.parts, [layout.fields for layout in layouts])
+    tables.refuse_missing_columns(table.parts, [layout.fields for layout in layouts])
     pieces = blocks.pieces_of(table.engine, table.parts, layouts)
     return blocks.blocks_of(table.engine, pieces, unit=unit)
 
@@ -116,13 +116,13 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolved(
+    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolve(
         ["label", SCORE]
     )
     return ColumnLayout(
         (
             *(RoleColumn(f"attribute {name}", rules.Field(name, rules.LABELS)) for name in units),
-            *aligned.role_columns([ID_ROLE, SYSTEM, LABEL], columns),
+            *aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns),
             RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
         )
     )
@@ -370,7 +370,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     if label:
         columns["system"] = label
         fields["system"] = rules.Field(label, rules.NAME)
-    rows = tables.CheckedTable([tables.block(part, fields) for part in table.parts])
+    rows = tables.CheckedTable([tables.read_part(part, fields) for part in table.parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)
     return Trials(
@@ -401,7 +401,7 @@ def _trial_names(rows: tables.CheckedTable, label: str | None) -> tuple[str, ...
         return names if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
     code = codes(systems)[0]
-    again = tables.paired(code, np.zeros_like(code), 1).again
+    again = tables.pair_rows(code, np.zeros_like(code), 1).repeated_row
     if again is not None:
         part, row = rows.locate(again)
         got = f"got {systems[again]!r} again{at(row)}"

@@ -94,7 +94,7 @@ class UnitValues:
         """
         draws = {key: _draws_of_column(table, number) for number, key in enumerate(keys)}
         units = cls(
-            tables.whole(table[ID]) if ID in table.column_names else None,
+            tables.one_array(table[ID]) if ID in table.column_names else None,
             name,
             {key: Sums(draw.mean) for key, draw in draws.items()},
             draws=draws,
@@ -102,13 +102,13 @@ class UnitValues:
         )
         if CLUSTER not in table.column_names:
             return units
-        return units.in_clusters(tables.whole(table[CLUSTER]))
+        return units.in_clusters(tables.one_array(table[CLUSTER]))
 
     def in_clusters(self, names: Any) -> "UnitValues":
         """The units in clusters of these names; if each has one unit, the unit has the cluster's
         name.
         """
-        clusters = Clusters(*tables.ordered(names))
+        clusters = Clusters(*tables.encode_sorted(names))
         if len(clusters.names) == len(self):
             return replace(self, id=names)
         return replace(self, cluster=clusters)
@@ -331,7 +331,7 @@ class UnitPivot:
         """The number of each row's value and unit: of the first value's units, of the second's …"""
         number = np.zeros(len(block), np.int64)
         for name, texts in self.names.items():
-            number = number * len(texts) + tables.places_of(block[name], texts)
+            number = number * len(texts) + tables.indices_among(block[name], texts)
         return number * len(units.first) + units.unit
 
     def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
@@ -371,7 +371,7 @@ def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
 
     code = np.zeros(len(keys[0]), np.int64)
     for column in keys:
-        number, texts = tables.indexed(column)
+        number, texts = tables.encode(column)
         code = code * len(texts) + number
     units = pa.array(code).dictionary_encode()
     unit = units.indices.to_numpy().astype(np.int64)
@@ -424,7 +424,7 @@ def read_table(
     units = blocks.concatenated((CLUSTER, ID), reading.max_listed)
     values = UnitValues.of_table(units, keys, roles.varying)
     if roles.ids:
-        unit_roles.refuse_summaries(roles, tables.whole(units[ID]), values.numbers)
+        unit_roles.refuse_summaries(roles, tables.one_array(units[ID]), values.numbers)
     values = replace(
         values,
         columns=roles.printed,

@@ -119,11 +119,6 @@ class Candidates(NamedTuple):
     columns: tuple[str, ...]
     why: Why
 
-    @property
-    def is_clear(self) -> bool:
-        """True if the first column has the role, whatever the others are."""
-        return self.why is not Why.USUAL or len(self.columns) == 1
-
 
 @dataclass(frozen=True)
 class RoleMapping:
@@ -139,35 +134,47 @@ class RoleMapping:
     where: str
 
     @cached_property
-    def columns(self) -> dict[str, str]:
-        """Role -> column, of the roles for which one column is the surest."""
-        return {role: c.columns[0] for role, c in self.candidates.items() if c.is_clear}
+    def unclear(self) -> dict[str, tuple[str, ...]]:
+        """Role -> the columns that could all have it, as each has a usual name of the role."""
+        return {
+            role: columns
+            for role, (columns, why) in self.candidates.items()
+            if why is Why.USUAL and len(columns) > 1
+        }
 
-    def lacking(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Role -> its column, but for the roles that are unclear."""
+        return {
+            role: columns[0]
+            for role, (columns, _) in self.candidates.items()
+            if role not in self.unclear
+        }
+
+    def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
         """The needed roles without a possible column, each with its alternatives."""
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if self.candidates.keys().isdisjoint(choice)]
 
-    def resolved(
+    def resolve(
         self,
         needed: Iterable[str | tuple[str, ...]] = (),
         roles: Iterable[str] | None = None,
         per_system: str = "",
     ) -> dict[str, str]:
-        """Role -> column; needed: roles that must exist; of a tuple of roles one.
+        """Role -> column, where every needed role has one, and no column could be another's.
 
-        roles: those that matter, None for all. per_system: the role of which each system could have
-        a column of its own, as the advice where it is missing.
+        needed: roles that must have a column; of a tuple of roles one must. roles: those that
+        matter, None for all. per_system: a role of which each system could have a column of its
+        own, which the error for a missing one advises.
 
         Raises one error for all of them: InputError if two synonyms match one role or a needed role
         has no column, ParameterError if only columns that a parameter names do not exist.
         """
-        lacking = self.lacking(needed)
-        unclear = {
-            role: candidates.columns
-            for role, candidates in self.candidates.items()
-            if not candidates.is_clear and (roles is None or role in roles)
-        }
+        lacking = self.missing_roles(needed)
+        unclear = self.unclear
+        if roles is not None:
+            unclear = {role: columns for role, columns in unclear.items() if role in roles}
         if lacking or unclear:
             raise self._error(lacking, unclear, per_system)
         if self.absent:
@@ -219,14 +226,16 @@ def match(
     roles: Iterable[str],
     chosen: Mapping[str, str],
     where: str,
-    taken: Collection[str] = (),
+    other_uses: Collection[str] = (),
     named: Mapping[str, str] | None = None,
-    twofold: Collection[str] = (),
+    shared_roles: Collection[str] = (),
 ) -> RoleMapping:
-    """The columns by role; `chosen` decides first, then the exact name, then a usual name.
+    """The columns of a table by role: the one that `chosen` names, else that of the role's own
+    name, else those with a usual name of it.
 
-    taken: names with another use. named: further columns that must exist, each with the parameter
-    that names it. twofold: roles that a column with another use has too, if no other one can.
+    names: all columns. where: the table, for errors. other_uses: columns that have another use.
+    named: further columns that must exist -> the parameter that names each. shared_roles: roles
+    that a column with another use may have too, if no other column can.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
@@ -236,18 +245,18 @@ def match(
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
     candidates = {}
     unnamed = [name for name in names if name not in chosen.values()]
-    free = [name for name in unnamed if name not in taken]
+    free = [name for name in unnamed if name not in other_uses]
     for role in roles:
         if role in chosen:
             candidates[role] = Candidates((chosen[role],), Why.NAMED)
             if chosen[role] not in names:
                 absent.setdefault(chosen[role], f"columns: {role}")
             continue
-        found = _candidates(role, free)
-        if found is None and role in twofold:
-            found = _candidates(role, unnamed)
-        if found is not None:
-            candidates[role] = found
+        by_name = _candidates(role, free)
+        if by_name is None and role in shared_roles:
+            by_name = _candidates(role, unnamed)
+        if by_name is not None:
+            candidates[role] = by_name
     return RoleMapping(candidates, absent, names, where)
 
 
@@ -295,17 +304,19 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     return [name for name in names if name in matches]
 
 
-def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
-    """System -> column of a wide table: those that `systems` names, else those that begin with
-    `prefix`, without ids.
+def columns_of_systems(
+    names: Iterable[str], prefix: str, systems: Sequence[str], where: str
+) -> dict[str, str]:
+    """System -> its column in a wide table: the columns that `systems` names, else those whose
+    names begin with the prefix.
 
-    >>> wide(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
+    >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
     names = list(names)
     if systems and all(name in names for name in systems):
         return {name: name for name in systems}
-    columns = {own.removeprefix(prefix): own for own in system_columns(names, prefix)}
+    columns = {name.removeprefix(prefix): name for name in system_columns(names, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
         raise ParameterError(
@@ -372,15 +383,16 @@ def listed(
     return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The requested systems among these, all if none is. Raises ParameterError for one that does
-    not exist.
+def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
+    """The requested ones of these systems, all if none is requested. Raises ParameterError for one
+    that does not exist.
     """
-    if unknown := [name for name in wanted if name not in names]:
+    unknown = [name for name in requested if name not in names]
+    if unknown:
         raise ParameterError(
             f"systems: there is no system {unknown[0]!r}, the input has {written(names)}"
         )
-    return [name for name in names if not wanted or name in wanted]
+    return [name for name in names if not requested or name in requested]
 
 
 NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")

@@ -11,7 +11,7 @@ import re
 import shutil
 import warnings
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, InputPart, 
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
+SMALL = 100_000  # rows of a pandas frame up to which starting threads takes longer than they save
 # Arrow's types whose texts Arrow and DuckDB write alike, and those that it casts to doubles
 PLAIN = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
 NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
@@ -48,10 +49,12 @@ class Frame(InputPart):
 
     @property
     def counted(self) -> int:
+        """The number of rows."""
         return len(self.table)
 
     @property
     def stored(self) -> Mapping[str, str]:
+        """The name of Arrow's type of each column, as the frame had it."""
         kinds = {
             name: str(kind)
             for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)
@@ -80,14 +83,16 @@ class Frame(InputPart):
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """By Arrow's casts; by a query where a type, or what is read, needs one."""
+        """The columns by role, as Arrow casts them to texts and to doubles. Types that it writes
+        otherwise than DuckDB, or a part of the rows, are read by a query.
+        """
         stored = self.stored
         is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
         is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
         if self.mixed or self.only or not (is_plain and is_numeric):
             return super().load(text, numbers)
-        columns = {role: _texts(self.table[name]) for role, name in text.items()}
-        return columns | {role: _doubles(self.table[name]) for role, name in numbers.items()}
+        columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
+        return columns | {role: _as_doubles(self.table[name]) for role, name in numbers.items()}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
@@ -96,8 +101,8 @@ class Frame(InputPart):
         )
 
 
-def _texts(column: Any) -> Any:
-    """The values as one Arrow array of texts; an empty text is an empty cell."""
+def _as_texts(column: Any) -> Any:
+    """A column of an Arrow table as one array of texts; an empty text becomes an empty cell."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -108,12 +113,13 @@ def _texts(column: Any) -> Any:
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
 
 
-def _doubles(column: Any) -> Any:
-    """The values as one Arrow array of doubles; true and false are 1 and 0."""
+def _as_doubles(column: Any) -> Any:
+    """A column of an Arrow table as one array of doubles; true and false become 1 and 0."""
     return _one_array(column.cast("float64", safe=False))
 
 
 def _one_array(column: Any) -> Any:
+    """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
@@ -134,8 +140,8 @@ def is_spark_frame(data: Any) -> bool:
 
 
 def part_of(data: Any) -> InputPart:
-    """The part of a frame, columns or arrays; of an iterator of batches or an Arrow reader, in a
-    file.
+    """The input in memory as a part: a frame, a dict of columns, or arrays of labels and
+    predictions; of an iterator of batches, or an Arrow reader, a file that holds them.
 
     Raises InputError for anything else, for columns of different lengths, and for one that has not
     one value per row.
@@ -143,12 +149,7 @@ def part_of(data: Any) -> InputPart:
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
         return _batches(data)
     if isinstance(data, Arrays):
-        shared = {role: _plain(role, values) for role, values in data.shared.items()}
-        each = {
-            role: {name: _plain(role, v) for name, v in systems.items()}
-            for role, systems in data.own.items()
-        }
-        data = _of_arrays(Arrays(shared, each, data.positive))
+        data = _of_arrays(data)
     elif isinstance(data, Mapping):
         data = _of_columns(data)
     if hasattr(data, INTERFACE):
@@ -161,22 +162,22 @@ def part_of(data: Any) -> InputPart:
 
 
 def _frame(data: Any) -> Frame:
-    """The part of an object with Arrow's interface. Raises InputError if it cannot be read, or has
-    a column name twice.
+    """The part of an object with Arrow's interface, without the columns of an index.
+
+    Raises InputError if it cannot be read, or has a column name twice.
     """
     import pyarrow as pa
 
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table, mixed = _table(data)
+            table, mixed = _arrow_table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
     table = table.drop_columns(list(filter(INDEX.fullmatch, table.column_names)))
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
-    about = table.schema.metadata
-    table = table.rename_columns(names).replace_schema_metadata(about)
+    table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
     halves = tuple(column.name for column in table.schema if column.type == pa.float16())
     return Frame(
         name=NAME,
@@ -255,15 +256,17 @@ def _mixed(data: Any) -> list[str]:
     ]
 
 
-def _table(data: Any) -> tuple[Any, list[str]]:
-    """The frame as Arrow has it, and its mixed columns, which are text so that their reader names
-    the wrong cell.
+def _arrow_table(data: Any) -> tuple[Any, list[str]]:
+    """The frame as an Arrow table, and the names of its columns of texts and numbers.
+
+    These are text in the table, so that the error for a wrong cell names it.
     """
     import pyarrow as pa
 
     mixed: list[str] = []
+    is_small = hasattr(data, "iloc") and len(data) <= SMALL
     try:
-        table = pa.table(data)
+        table = pa.table(data, nthreads=1 if is_small else None)
     except pa.ArrowException:
         mixed = _mixed(data)
         if not mixed:
@@ -439,27 +442,29 @@ class Classes:
 
     @classmethod
     def of(cls, arrays: Arrays) -> "Classes":
-        """The classes of the labels."""
+        """The classes of the labels, which are the first of the shared arrays."""
         role, label = next(iter(arrays.shared.items()))
         if np.ndim(label) == 2:
-            return cls(
-                _heads(label) or [str(i) for i in range(np.shape(label)[1])], None, labels=True
-            )
-        if not any(
-            np.ndim(values) == 2 for systems in arrays.own.values() for values in systems.values()
-        ):
+            names = _heads(label) or [str(i) for i in range(np.shape(label)[1])]
+            return cls(names, None, labels=True)
+        predictions = [values for systems in arrays.own.values() for values in systems.values()]
+        if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
-        names = np.unique(np.asarray(column.drop_null() if column.null_count else label))
-        return cls([str(name) for name in names], arrays.positive, labels=False)
+        distinct = np.unique(np.asarray(column.drop_null() if column.null_count else label))
+        return cls([str(name) for name in distinct], arrays.positive, labels=False)
 
-    def columns(self, role: str, values: Any) -> dict[str, Any]:
-        """The values as columns: themselves, or for a matrix one per class; for two classes the
-        positive one alone.
-        """
-        if np.ndim(values) != 2:
-            return {role: values}
-        matrix, heads = _array(values), _heads(values) or self.names
+    def columns(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays by role as columns by name, a matrix as one column per class or label."""
+        columns: dict[str, Any] = {}
+        for role, values in arrays.items():
+            columns |= self._of_matrix(role, values) if np.ndim(values) == 2 else {role: values}
+        return columns
+
+    def _of_matrix(self, role: str, values: Any) -> dict[str, Any]:
+        """The columns of a matrix; of the scores of two classes that of the positive one alone."""
+        matrix = _array(values)
+        heads = _heads(values) or self.names
         if role not in PREFIX:
             got = f"{matrix.shape[1]} columns"
             raise InputError(
@@ -471,77 +476,71 @@ class Classes:
                 f"{matrix.shape[1]}"
             )
         if role == "score" and len(self.names) == matrix.shape[1] == 2 and not self.labels:
-            return {role: matrix[:, self._of_positive(heads)]}
+            return {role: matrix[:, self._number_of_positive(heads)]}
         return {f"{PREFIX[role]}{name}": matrix[:, i] for i, name in enumerate(heads)}
 
-    def _of_positive(self, heads: Sequence[str]) -> int:
+    def _number_of_positive(self, heads: Sequence[str]) -> int:
         """The number of the positive class's column; where it is no class, which the reader says,
         the second's.
         """
-        columns, classes = [*map(canonical, heads)], [*map(canonical, self.names)]
+        columns = [*map(canonical, heads)]
+        classes = [*map(canonical, self.names)]
         if {*columns} != {*classes}:
             must, got = ", ".join(self.names), ", ".join(heads)
             raise InputError(
                 f"score must have the columns {must}, got {got}; name several systems by a dict"
             )
-        wanted = classes[1] if self.positive is None else canonical(self.positive)
-        return columns.index(wanted if wanted in columns else classes[1])
+        positive = classes[1] if self.positive is None else canonical(self.positive)
+        return columns.index(positive if positive in columns else classes[1])
 
 
 def _of_arrays(arrays: Arrays) -> Any:
-    """Labels and predictions as a frame: a column of scores per system; with several columns per
-    system, its rows.
+    """Labels and predictions as an Arrow table: wide where each system has one column, else long.
+
+    Raises InputError for arrays that do not belong together.
     """
-    own = {
-        role if name is None else f"{role}_{name}": v
-        for role, o in arrays.own.items()
-        for name, v in o.items()
-    }
-    _refuse_other_order({**arrays.shared, **own})
-    arrays = _flat(arrays)
+    arrays = _each(arrays, _plain)
+    named = dict(arrays.shared)
+    for role, of_systems in arrays.own.items():
+        for name, values in of_systems.items():
+            named[role if name is None else f"{role}_{name}"] = values
+    _refuse_other_order(named)
+    arrays = _each(arrays, _of_one)
     classes = Classes.of(arrays)
-    shared = _columns(classes, arrays.shared)
-    by_system = {
-        name: {role: own[name] for role, own in arrays.own.items()} for name in _systems(arrays)
+    shared = classes.columns(arrays.shared)
+    systems = {
+        name: classes.columns({role: values[name] for role, values in arrays.own.items()})
+        for name in _systems(arrays)
     }
-    systems = {name: _columns(classes, own) for name, own in by_system.items()}
     if None in systems:
         return _of_columns({**shared, **systems[None]})
-    if all(len(columns) == 1 for columns in systems.values()) and "predicted" not in arrays.own:
-        wide = {
-            f"{role}_{name}": v for name, columns in systems.items() for role, v in columns.items()
-        }
-        return _of_columns({**shared, **wide})
-    return _long(shared, systems)
+    if "predicted" in arrays.own or any(len(columns) > 1 for columns in systems.values()):
+        return _long(shared, systems)
+    wide: dict[str, Any] = {}
+    for name, columns in systems.items():
+        wide |= {f"{role}_{name}": values for role, values in columns.items()}
+    return _of_columns({**shared, **wide})
 
 
-def _columns(classes: Classes, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: column
-        for role, v in values.items()
-        for key, column in classes.columns(role, v).items()
-    }
-
-
-def _flat(arrays: Arrays) -> Arrays:
-    """The same, with a matrix of one column as that column."""
+def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
+    """What a function makes of each array, by its role and values."""
+    shared = {role: read(role, values) for role, values in arrays.shared.items()}
     own = {
-        role: {name: _of_one(role, v) for name, v in systems.items()}
-        for role, systems in arrays.own.items()
+        role: {name: read(role, values) for name, values in of_systems.items()}
+        for role, of_systems in arrays.own.items()
     }
-    return Arrays(
-        {role: _of_one(role, v) for role, v in arrays.shared.items()}, own, arrays.positive
-    )
+    return Arrays(shared, own, arrays.positive)
 
 
 def _of_one(role: str, values: Any) -> Any:
+    """The column of a matrix of one column; other values as they are."""
     try:
-        several = np.ndim(values) != 2 or np.shape(values)[1] != 1
+        is_matrix_of_one = np.ndim(values) == 2 and np.shape(values)[1] == 1
     except ValueError:
         raise InputError(
             f"{role} must have as many values in each row, got rows of several lengths"
         ) from None
-    return values if several else _array(values)[:, 0]
+    return _array(values)[:, 0] if is_matrix_of_one else values
 
 
 def _systems(arrays: Arrays) -> list[str | None]:
@@ -558,21 +557,22 @@ def _systems(arrays: Arrays) -> list[str | None]:
 
 
 def _heads(values: Any) -> list[str]:
+    """The names of the columns of a frame; none of an array."""
     return [str(name) for name in getattr(values, "column_names", getattr(values, "columns", ()))]
 
 
 def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -> Any:
-    """One row per row and system, with the number of the row as its id."""
+    """An Arrow table with one row per row and system, and the number of the row as its id."""
     import pyarrow as pa
 
-    (first, columns), *others = systems.items()
-    for name, own in others:
-        if {*own} != {*columns}:
-            got = f"{', '.join(columns)} for {first}, {', '.join(own)} for {name}"
+    (first, names), *others = systems.items()
+    for other, columns in others:
+        if {*columns} != {*names}:
+            got = f"{', '.join(names)} for {first}, {', '.join(columns)} for {other}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
-    each = (
-        {**shared, **own, "id": np.arange(rows), "system": [name] * rows}
-        for name, own in systems.items()
-    )
-    return pa.concat_tables(map(_of_columns, each))
+    tables = []
+    for name, columns in systems.items():
+        beside = {"id": np.arange(rows), "system": [name] * rows}
+        tables.append(_of_columns({**shared, **columns, **beside}))
+    return pa.concat_tables(tables)

@@ -18,27 +18,32 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 Keys = NDArray[np.uint64]
 
 
-def pair(group: Ints, groups: int, number: Keys) -> Keys:
-    """A key for each (group, number): the group above the leading bits of the number; equal pairs
-    have equal keys.
+def row_keys(group: Ints, groups: int, number: Keys) -> Keys:
+    """A key of 64 bits for each pair of a group and a number; equal pairs have equal keys.
 
-    >>> pair(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64)).tolist() == [3 * 2**62, 2**63]
+    group: the group of each row, from 0, one of so many `groups`. Its bits stand first, the leading
+    bits of the number behind them.
+
+    >>> keys = row_keys(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64))
+    >>> keys.tolist() == [3 * 2**62, 2**63]
     True
     """
     bits = np.uint64(max(groups - 1, 0).bit_length())
     if not bits:
         return number
     key = np.empty(len(number), np.uint64)
-    for at in blocks(len(key)):
-        np.left_shift(group[at].astype(np.uint64), np.uint64(64) - bits, out=key[at])
-        key[at] |= number[at] >> bits
+    for rows in cache_slices(len(key)):
+        np.left_shift(group[rows].astype(np.uint64), np.uint64(64) - bits, out=key[rows])
+        key[rows] |= number[rows] >> bits
     return key
 
 
 @dataclass(frozen=True, eq=False)
-class Sorted:
-    """The order of rows by a key, ascending: `order` has the rows, `same` is True for those equal
-    to the one before.
+class SortedKeys:
+    """The order of rows by their keys, ascending.
+
+    key: of each row, unsorted. order: the rows in the order of their keys. same: for each place of
+    this order, True if its key equals that of the place before.
     """
 
     key: Keys
@@ -46,68 +51,72 @@ class Sorted:
     same: Bools
 
     @classmethod
-    def of(cls, key: Keys) -> "Sorted":
-        """The order of the keys' rows; rows with equal keys are in any order.
+    def sort(cls, key: Keys) -> "SortedKeys":
+        """Sort rows by their keys; rows with equal keys are in any order.
 
-        >>> found = Sorted.of(np.array([7, 5, 7], np.uint64))
+        >>> found = SortedKeys.sort(np.array([7, 5, 7], np.uint64))
         >>> found.order.tolist(), found.same.tolist()
         ([1, 0, 2], [False, False, True])
         """
-        order, same = numbered(key.copy())
-        rows = np.flatnonzero(runs(same))
-        if len(rows):
-            some = order[rows]
-            order[rows] = some = some[np.argsort(key[some])]
-            same[rows[1:]] = key[some[1:]] == key[some[:-1]]
+        order, same = sort_keys(key.copy())
+        places = np.flatnonzero(equal_to_neighbour(same))
+        if len(places):
+            rows = order[places]
+            rows = rows[np.argsort(key[rows])]
+            order[places] = rows
+            same[places[1:]] = key[rows[1:]] == key[rows[:-1]]
         return cls(key, order, same)
 
-    def find(self, wanted: Keys) -> tuple[Ints, Ints]:
-        """The indices of the wanted keys that exist, and a row with each.
+    def find(self, keys: Keys) -> tuple[Ints, Ints]:
+        """The indices of those of some keys that a row has, and a row with each.
 
-        >>> Sorted.of(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
+        >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
         (array([0, 2]), array([1, 0]))
         """
         if not len(self.key):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        key = self.key[self.order]
-        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        number = np.flatnonzero(key[place] == wanted)
-        return number, self.order[place[number]]
+        ordered = self.key[self.order]
+        place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+        index = np.flatnonzero(ordered[place] == keys)
+        return index, self.order[place[index]]
 
 
-def numbered(key: Keys) -> tuple[Ints, Bools]:
-    """The rows in the order of the leading bits of their keys, and a mask: equal in them to the row
-    before.
+def sort_keys(key: Keys) -> tuple[Ints, Bools]:
+    """Sort rows by the leading bits of their keys: the rows in this order, and a mask of those that
+    equal the row before in these bits.
 
     One plain sort of keys whose last bits are replaced by the row's number is several times faster
     than a sort that moves row numbers along with the keys. The keys are overwritten.
 
-    >>> order, same = numbered(np.array([2**63, 4, 2**63 + 1], np.uint64))
+    >>> order, same = sort_keys(np.array([2**63, 4, 2**63 + 1], np.uint64))
     >>> order.tolist(), same.tolist()
     ([1, 0, 2], [False, False, True])
     """
-    spare = (np.uint64(1) << np.uint64(max(len(key) - 1, 0).bit_length())) - np.uint64(1)
+    number_bits = (np.uint64(1) << np.uint64(max(len(key) - 1, 0).bit_length())) - np.uint64(1)
     number = np.arange(min(BLOCK, len(key)), dtype=np.uint64)
-    for at in blocks(len(key)):
-        some = key[at]
-        some &= ~spare
-        some |= number[: len(some)]
-        some |= np.uint64(at.start)
+    for rows in cache_slices(len(key)):
+        block = key[rows]
+        block &= ~number_bits
+        block |= number[: len(block)]
+        block |= np.uint64(rows.start)
     key.sort()
     same = np.zeros(len(key), bool)
-    for at in blocks(len(key) - 1):
-        np.less_equal(key[1:][at] ^ key[:-1][at], spare, out=same[1:][at])
-    key &= spare
+    for rows in cache_slices(len(key) - 1):
+        differing_bits = key[1:][rows] ^ key[:-1][rows]
+        np.less_equal(differing_bits, number_bits, out=same[1:][rows])
+    key &= number_bits
     return key.view(np.int64), same
 
 
-def blocks(rows: int) -> list[slice]:
-    """Slices of the rows that fit into the cache."""
+def cache_slices(rows: int) -> list[slice]:
+    """All rows as slices so short that the values of one stay in the cache."""
     return [slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK)]
 
 
-def runs(same: Bools) -> Bools:
-    """A mask of the rows equal to a neighbour, from the mask of those equal to the row before."""
+def equal_to_neighbour(same: Bools) -> Bools:
+    """A mask of the rows that equal the row before or the one behind. same: of those that equal the
+    row before.
+    """
     return np.asarray(same | np.append(same[1:], False))
 
 
@@ -118,55 +127,59 @@ SHORT = 12  # bytes of a text that are hashed at once, with its length
 LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n bytes of eight
 
 
-def hashed(text: Any) -> Keys:
+def text_hashes(text: Any) -> Keys:
     """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal
     numbers.
 
     It takes eight bytes at a time, block by block, so that intermediate results stay in the cache.
 
     >>> import pyarrow as pa
-    >>> a, b, c = hashed(pa.array(["doc12345678", "doc1", "doc12345678"]))
+    >>> a, b, c = text_hashes(pa.array(["doc12345678", "doc1", "doc12345678"]))
     >>> bool(a == c), bool(a == b)
     (True, False)
     """
     import pyarrow as pa
 
     text = text.cast(pa.large_string())
-    _, ends, content = text.buffers()
-    ends = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
+    _, offsets, content = text.buffers()
+    offsets = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
     content = np.frombuffer(content or b"", np.uint8)
     numbers = np.empty(len(text), np.uint64)
-    for at in blocks(len(numbers)):
-        own = ends[at.start : at.stop + 1]
-        _hash(content[own[0] : own[-1]], own[:-1] - own[0], np.diff(own), numbers[at])
+    for rows in cache_slices(len(numbers)):
+        ends = offsets[rows.start : rows.stop + 1]
+        block = content[ends[0] : ends[-1]]
+        _hash_words(block, ends[:-1] - ends[0], np.diff(ends), numbers[rows])
     return numbers
 
 
-def _hash(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: Keys) -> None:
-    """Each word of some texts is mixed into what the ones before it gave."""
-    padded = np.concatenate([content, np.zeros(16, np.uint8)])
+def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: Keys) -> None:
+    """Write the hash of each text into `numbers`: eight bytes after eight are mixed into it.
+
+    content: the bytes of all texts. start, length: where each begins in them, and its bytes.
+    """
+    padded = np.append(content, np.zeros(16, np.uint8))
     words = np.ndarray(len(padded) - 7, "<u8", padded.data, strides=(1,))  # one begins at each byte
 
-    def at(start: Ints, left: Ints) -> Keys:
-        """Eight bytes from there on, zeros behind the end of the text."""
+    def word(start: Ints, left: Ints) -> Keys:
+        """The next eight bytes of each text, of which `left` are left; zeros behind its end."""
         return np.asarray(words[start] & LEADING.take(left, mode="clip"), np.uint64)
 
-    numbers[:] = at(start, np.minimum(length, 4)) << np.uint64(32)
+    numbers[:] = word(start, np.minimum(length, 4)) << np.uint64(32)
     numbers |= length.astype(np.uint64)
-    _mix(numbers)
-    numbers ^= at(start + 4, length - 4)
-    _mix(numbers)
-    rows = np.flatnonzero(length > SHORT)
-    start, left = start[rows] + SHORT, length[rows] - SHORT
+    _mix_bits(numbers)
+    numbers ^= word(start + 4, length - 4)
+    _mix_bits(numbers)
+    done = SHORT
+    rows = np.flatnonzero(length > done)
     while rows.size:  # a single longer text costs the others nothing
-        mixed = numbers[rows] ^ at(start, left)
-        _mix(mixed)
+        mixed = numbers[rows] ^ word(start[rows] + done, length[rows] - done)
+        _mix_bits(mixed)
         numbers[rows] = mixed
-        more = left > 8
-        rows, start, left = rows[more], start[more] + 8, left[more] - 8
+        done += 8
+        rows = rows[length[rows] > done]
 
 
-def _mix(words: Keys) -> None:
+def _mix_bits(words: Keys) -> None:
     """Make the upper bits of words depend on all bits, in place."""
     words *= MIX
     words ^= words >> np.uint64(32)
@@ -176,30 +189,35 @@ Blocks = Sequence[Any]  # Arrow arrays of text, one after another
 
 
 def sorted_codes(*groups: Blocks) -> tuple[np.ndarray, list[Ints]]:
-    """All distinct texts in the order of their UTF-8 bytes, and each group's codes into them."""
-    code, texts = table.ordered([block for group in groups for block in group])
+    """The distinct texts of all groups in the order of their UTF-8 bytes, and for each group the
+    index of each of its texts among them. groups: lists of Arrow arrays.
+    """
+    code, texts = table.encode_sorted([block for group in groups for block in group])
     ends = np.cumsum([sum(map(len, group)) for group in groups])
     return np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1])
 
 
-def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
-    """As `sorted_codes` for one group; a block may also be one name for a number of rows.
+def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
+    """The names of systems in order, and the index of each row's system among them.
 
-    >>> names, code = named([("b", 2), ("a", 1)])
+    blocks: Arrow arrays of names, or pairs of one name and the number of rows that have it.
+
+    >>> names, code = codes_of_systems([("b", 2), ("a", 1)])
     >>> names.tolist(), code.tolist()
     (['a', 'b'], [1, 1, 0])
     """
     import pyarrow as pa
 
-    def column(name: str, rows: int) -> Any:
-        return pa.DictionaryArray.from_arrays(
-            pa.array(np.zeros(rows, np.int32)), pa.array([name], pa.string())
-        )
-
-    names, (code,) = sorted_codes(
-        [column(*block) if isinstance(block, tuple) else block for block in blocks]
-    )
-    return names, code
+    columns = []
+    for block in blocks:
+        column = block
+        if isinstance(block, tuple):
+            name, rows = block
+            code = pa.array(np.zeros(rows, np.int32))
+            column = pa.DictionaryArray.from_arrays(code, pa.array([name], pa.string()))
+        columns.append(column)
+    names, codes = sorted_codes(columns)
+    return names, codes[0]
 
 
 def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -210,80 +228,95 @@ def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
 # The order of a ranking ---------------------------------------------------------------------------
 
 
-def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints, Bools]:
-    """The order of rows by list, then score descending, then item descending; `item` ranks the
-    items of some rows.
+def rank_order(
+    list_of: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]
+) -> tuple[Ints, Bools]:
+    """The order of rows by list, then score descending, then item descending; and a mask of the
+    rows of this order that have the list and the score of the one before.
 
-    Second, which rows of that order have the list and the score of the one before. Lists that come
-    in one piece, best score first, are only put in order; else a sort of a packed key, the list
-    above the leading bits of the score, puts all rows in place but those whose keys are equal:
-    these few are sorted exactly.
+    list_of: the number of each row's list. item_ranks: ranks the items of some rows, which is
+    asked for those that tie. Lists that come in one piece, best score first, are only put in order;
+    else a sort of a packed key, the list above the leading bits of the score, puts all rows in
+    place but those whose keys are equal: these few are sorted exactly.
 
-    >>> order, tied = by_rank(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
+    >>> order, tied = rank_order(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
-    order, same = _pieces(of, score) or _by_score(of, score)
-    rows = np.flatnonzero(runs(same))
-    if len(rows):
-        some = order[rows]
-        order[rows] = some[np.lexsort((-item(some), -score[some], of[some]))]
-    return order, same
+    order, tied = _order_of_sorted_lists(list_of, score) or _order_by_score(list_of, score)
+    places = np.flatnonzero(equal_to_neighbour(tied))
+    if len(places):
+        rows = order[places]
+        order[places] = rows[np.lexsort((-item_ranks(rows), -score[rows], list_of[rows]))]
+    return order, tied
 
 
-def _by_score(of: Ints, score: Floats) -> tuple[Ints, Bools]:
-    """What `by_rank` gives, ties unordered."""
-    order, same = numbered(packed(of, score))
-    rows = np.flatnonzero(runs(same))
-    if len(rows):
-        some = order[rows]
-        order[rows] = some = some[np.lexsort((-score[some], of[some]))]
-        same[rows[1:]] = (of[some[1:]] == of[some[:-1]]) & (score[some[1:]] == score[some[:-1]])
-    return order, same
+def _order_by_score(list_of: Ints, score: Floats) -> tuple[Ints, Bools]:
+    """As `rank_order`, with ties in any order."""
+    order, tied = sort_keys(rank_keys(list_of, score))
+    places = np.flatnonzero(equal_to_neighbour(tied))
+    if len(places):
+        rows = order[places]
+        rows = rows[np.lexsort((-score[rows], list_of[rows]))]
+        order[places] = rows
+        same_list = list_of[rows[1:]] == list_of[rows[:-1]]
+        same_score = score[rows[1:]] == score[rows[:-1]]
+        tied[places[1:]] = same_list & same_score
+    return order, tied
 
 
-def packed(group: Ints, score: Floats) -> Keys:
+def rank_keys(group: Ints, score: Floats) -> Keys:
     """Keys in the order of the group, then of the leading bits of the score, descending.
 
     Equal keys may stand for different scores, because the group takes the place of the last bits of
     the score.
 
-    >>> packed(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
+    >>> rank_keys(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
     array([2, 1, 0])
     """
     bits = int(group.max(initial=0)).bit_length()
     key = np.empty(len(score), np.uint64)
-    for at in blocks(len(key)):
-        code = (score[at] + 0.0).view(np.uint64)
-        positive = (~code).view(
-            np.int64
-        ) >> 63  # all bits of scores of at least 0: these but the sign are inverted
+    for rows in cache_slices(len(key)):
+        code = (score[rows] + 0.0).view(np.uint64)
+        # all bits of scores of at least 0: these but the sign are inverted
+        positive = (~code).view(np.int64) >> 63
         code ^= positive.view(np.uint64) >> np.uint64(1)
-        np.right_shift(code, np.uint64(bits), out=key[at])
+        np.right_shift(code, np.uint64(bits), out=key[rows])
         if bits:
-            key[at] |= group[at].astype(np.uint64) << np.uint64(64 - bits)
+            key[rows] |= group[rows].astype(np.uint64) << np.uint64(64 - bits)
     return key
 
 
-def _pieces(of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
-    """What `by_rank` gives, ties unordered, where each list is one piece whose scores never rise;
-    else None.
+def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
+    """As `rank_order`, with ties in any order, where each list is one piece of the rows whose
+    scores never rise; else None.
     """
-    fresh = np.empty(max(len(of) - 1, 0), bool)
-    for at in blocks(len(fresh)):  # the first block tells of most others
-        np.not_equal(of[1:][at], of[:-1][at], out=fresh[at])
-        if not (fresh[at] | (score[1:][at] <= score[:-1][at])).all():
-            return None
-    start = np.concatenate([[0], np.flatnonzero(fresh) + 1])[: len(of)]
-    code = of[start]
-    turn = np.argsort(code)
-    if (code[turn[1:]] == code[turn[:-1]]).any():
+    starts = _starts_of_sorted_lists(list_of, score)
+    if starts is None:
         return None
-    size = np.diff(start, append=len(of))[turn]
-    begins = np.cumsum(size) - size
-    order = np.repeat(start[turn] - begins, size)
-    order += np.arange(len(of))
-    ranked, same = score[order], np.zeros(len(of), bool)
-    np.equal(ranked[1:], ranked[:-1], out=same[1:])
-    same[begins] = False
-    return order, same
+    lists = list_of[starts]
+    by_list = np.argsort(lists)
+    if (lists[by_list[1:]] == lists[by_list[:-1]]).any():
+        return None
+    sizes = np.diff(starts, append=len(list_of))[by_list]
+    new_starts = np.cumsum(sizes) - sizes
+    order = np.repeat(starts[by_list] - new_starts, sizes)
+    order += np.arange(len(list_of))
+    ordered_score = score[order]
+    tied = np.zeros(len(list_of), bool)
+    np.equal(ordered_score[1:], ordered_score[:-1], out=tied[1:])
+    tied[new_starts] = False
+    return order, tied
+
+
+def _starts_of_sorted_lists(list_of: Ints, score: Floats) -> Ints | None:
+    """The rows at which another list begins than that of the row before; None if scores rise within
+    a list.
+    """
+    begins_list = np.empty(max(len(list_of) - 1, 0), bool)
+    for rows in cache_slices(len(begins_list)):  # the first block tells of most others
+        np.not_equal(list_of[1:][rows], list_of[:-1][rows], out=begins_list[rows])
+        falls = score[1:][rows] <= score[:-1][rows]
+        if not (begins_list[rows] | falls).all():
+            return None
+    return np.concatenate([[0], np.flatnonzero(begins_list) + 1])[: len(list_of)]

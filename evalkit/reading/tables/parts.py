@@ -86,17 +86,17 @@ class InputPart(ABC):
 
         DuckDB's names are the same in capitals and small letters.
         """
-        first: dict[str, str] = {}
+        known: dict[str, str] = {}
         for name in self.columns:
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
                 raise SHORT.error(self.name, "a column's name", name, 0)
-            if name.lower() in first:
-                got = f"{first[name.lower()]!r} and {name!r}"
+            if name.lower() in known:
+                got = f"{known[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
-            first[name.lower()] = name
+            known[name.lower()] = name
 
     # What is known before reading
 

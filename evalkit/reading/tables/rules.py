@@ -94,14 +94,16 @@ def at(row: int) -> str:
 
 
 def empty(values: Any) -> Bools:
-    """A mask of the empty cells of an Arrow array."""
+    """A mask of the empty cells (nulls) of an Arrow array."""
     if not values.null_count:
         return np.broadcast_to(np.False_, len(values))
     return np.asarray(values.is_null())
 
 
 def is_long(texts: Any) -> Bools:
-    """A mask of the Arrow texts that are too long for a page to repeat."""
+    """A mask of the texts of an Arrow array that are too long for a page to repeat: more than
+    `LONGEST` bytes.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -205,13 +207,13 @@ class Role:
     """The use of a column: its name among `columns`, the rules of its values, in order, and whether
     it is required.
 
-    own: each system has its own column, in wide tables `<name>_<system>`. required: an error if it
-    is missing. plain: maps texts with the same meaning to one text.
+    per_system: each system has a column of its own, in wide tables `<name>_<system>`. required: an
+    error if it is missing. plain: maps texts with the same meaning to one text.
     """
 
     name: str
     rules: Rules = TEXT
-    own: bool = False
+    per_system: bool = False
     required: bool = False
     plain: Callable[[str], str] = str
 
@@ -220,12 +222,12 @@ class Role:
         cls,
         name: str,
         *,
-        own: bool = False,
+        per_system: bool = False,
         required: bool = False,
         plain: Callable[[str], str] = str,
     ) -> Self:
         """A role of `roles.toml`, with the rules of its content there."""
-        return cls(name, CONTENT[facts("roles")[name]["content"]], own, required, plain)
+        return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, plain)
 
     def field(self, column: str) -> "Field":
         """A column of this role."""
@@ -247,24 +249,23 @@ class Field:
         """True if it is read as doubles."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def checked(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
-        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one
-        is empty.
+    def check(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
+        """The values of an Arrow array that keep the rules: texts as they are, numbers as numpy has
+        them, with NaN for empty cells.
 
-        before: rows of the part that came earlier; None if they have no numbers. Raises InputError
-        for the first value that breaks the first rule that any value breaks, and Refused where the
-        part is not known.
+        part: where the values stand; None if that is not known. before: rows of the part that came
+        earlier; None if they have no numbers. Raises InputError for the first value that breaks
+        the first rule that any value breaks; BrokenRule if the part is not known.
         """
-        is_empty = empty(values)
         checked = doubles(values) if self.is_number else values
         for rule in self.rules:
-            wrong = rule.breaks(checked)
+            is_broken = rule.breaks(checked)
             if rule.optional:
-                wrong = wrong & ~is_empty
-            if wrong.any():
+                is_broken = is_broken & ~empty(values)
+            if is_broken.any():
                 if part is None:
                     raise BrokenRule(f"{self.column} must {rule.text}")
-                row = int(wrong.argmax())
+                row = int(is_broken.argmax())
                 number = 0 if before is None else before + row + 1
                 raise rule.error(part.name, self.column, values[row].as_py(), number)
         if not self.is_number or checked.dtype.kind == "i" or checked.all():
@@ -293,8 +294,8 @@ class RoleColumn:
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
 
 
-def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns of text and of numbers by role."""
+def columns_by_type(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
+    """Role -> column of the texts among some columns, and of the numbers."""
     text = {role: column.column for role, column in fields.items() if not column.is_number}
     return text, {role: column.column for role, column in fields.items() if column.is_number}
 
@@ -320,21 +321,21 @@ WORDS = {
 STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's name too
 
 
-def of(part: "InputPart", column: str) -> Precision:
-    """The precision of a column's numbers: float16, float32, or float64, which whole numbers and
-    text have as well.
+def precision_of(part: "InputPart", column: str) -> Precision:
+    """The floating-point type in which a part stores the numbers of a column; double precision for
+    whole numbers and text.
     """
     return STORED.get(part.stored.get(column, ""), DOUBLE)
 
 
-def widest(several: Iterable[Precision]) -> Precision:
-    """The type that holds the values of all, as pandas stores such columns when it concatenates
-    them.
+def widest(precisions: Iterable[Precision]) -> Precision:
+    """The type that holds the numbers of all of these, as pandas stores such columns when it
+    concatenates them.
 
     >>> widest([HALF, SINGLE])
     dtype('float32')
     """
-    return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
+    return max(precisions, key=lambda precision: precision.itemsize, default=DOUBLE)
 
 
 def rounded(threshold: float, to: Precision) -> float:

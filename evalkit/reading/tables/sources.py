@@ -180,10 +180,10 @@ def parts(
     return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
 
 
-def given(
+def optional_parts(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart] | None:
-    """The parts of an input, None if it is None."""
+    """The parts of an input that need not be there; None if it is None."""
     return None if data is None else parts(data, header, reading)
 
 
@@ -245,23 +245,26 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
     """
 
     @wraps(make)
-    def located(p: Parameters, *others: Any) -> Made:
+    def make_naming_files(p: Parameters, *others: Any) -> Made:
         try:
             return make(p, *others)
         except ParameterError:
             raise
         except InputError as error:
-            try:
-                names = [name for table in p.tables for name in _names(table)]
-            except InputError:  # a path that cannot be found, which the first error names
-                raise error from None
-            if not names or str(error).startswith(
-                (*names, frames.NAME, frames.BATCHES, spark_tables.NAME)
-            ):
-                raise
-            raise InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}") from None
+            raise _with_files(error, p.tables) from None
 
-    return located
+    return make_naming_files
+
+
+def _with_files(error: InputError, tables: Iterable[Any]) -> InputError:
+    """The error with the names of all files of the input before it, unless it names one itself."""
+    try:
+        names = [name for table in tables for name in _names(table)]
+    except InputError:  # a path that cannot be found, which the error names
+        return error
+    if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
+        return error
+    return InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}")
 
 
 def _names(data: Any) -> list[str]:

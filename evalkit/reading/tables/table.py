@@ -5,11 +5,11 @@ Text columns are stored as codes of their distinct texts. Slices are the groups 
 a value of a column; a numeric column with many values is cut into quartiles.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import kept as hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source, names
-from evalkit.reading.tables.rules import Field, Fields, split
+from evalkit.reading.tables.rules import Field, Fields, columns_by_type
 
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
 
@@ -32,15 +32,16 @@ class Coded:
     code: Ints
 
     @classmethod
-    def of(cls, distinct: Sequence[str], place: Ints) -> "Coded":
-        """The texts with these indices into others, several of which may be equal.
+    def from_texts(cls, texts: Sequence[str], index: Ints) -> "Coded":
+        """The column whose rows have these indices into texts, several of which may be equal.
 
-        >>> Coded.of(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
+        >>> Coded.from_texts(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
         """
-        names = sorted({*distinct})
+        names = sorted({*texts})
         number = {name: i for i, name in enumerate(names)}
-        return cls(tuple(names), np.array([number[text] for text in distinct], np.int64)[place])
+        code = np.array([number[text] for text in texts], np.int64)
+        return cls(tuple(names), code[index])
 
     @cached_property
     def texts(self) -> np.ndarray:
@@ -53,35 +54,36 @@ class Coded:
     def take(self, rows: Bools | Ints | slice) -> "Coded":
         """The rows, with only the names that they have."""
         code = self.code[rows]
-        there = np.bincount(code, minlength=len(self.names)) > 0
-        if there.all():
+        occurs = np.bincount(code, minlength=len(self.names)) > 0
+        if occurs.all():
             return Coded(self.names, code)
-        names = tuple(name for name, stands in zip(self.names, there, strict=True) if stands)
-        return Coded(names, (np.cumsum(there) - 1)[code])
+        new_code = np.cumsum(occurs) - 1
+        return Coded(tuple(itertools.compress(self.names, occurs)), new_code[code])
 
     def first(self, *names: str) -> int:
         """The first row with one of the names."""
-        return int(
-            np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0]
-        )
+        codes = [self.names.index(name) for name in names]
+        return int(np.isin(self.code, codes).argmax())
 
     def among(self, classes: Sequence[str]) -> Ints:
         """The number of each row's text among the classes."""
         return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
 
 
-def joined(columns: Sequence[Coded]) -> Coded:
+def concatenated(columns: Sequence[Coded]) -> Coded:
     """The texts of several columns in sequence."""
     before = np.cumsum([0, *(len(column.names) for column in columns)])
     codes = [column.code + start for column, start in zip(columns, before.tolist(), strict=False)]
-    return Coded.of([name for column in columns for name in column.names], np.concatenate(codes))
+    return Coded.from_texts(
+        [name for column in columns for name in column.names], np.concatenate(codes)
+    )
 
 
-def repeated(column: Any) -> Ints:
+def rows_of_repeated(column: Any) -> Ints:
     """The rows of an Arrow text column whose text occurs more than once, in order.
 
     >>> import pyarrow as pa
-    >>> repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
+    >>> rows_of_repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
     [0, 3]
     """
     chunks = getattr(column, "chunks", [column])
@@ -91,11 +93,11 @@ def repeated(column: Any) -> Ints:
     key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
     order = np.sort(key)
     rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
-    code = indexed(column.take(rows))[0]
+    code = encode(column.take(rows))[0]
     return rows[np.bincount(code)[code] > 1]
 
 
-def whole(column: Any) -> Any:
+def one_array(column: Any) -> Any:
     """Texts as one Arrow array. column: of Arrow or numpy, or a list of Arrow arrays."""
     import pyarrow as pa
 
@@ -108,9 +110,9 @@ def whole(column: Any) -> Any:
     return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()
 
 
-def indexed(column: Any) -> tuple[Ints, Any]:
-    """Codes that are equal if the texts are, and the distinct texts that occur. column: as in
-    `whole`. An empty text counts as a text.
+def encode(column: Any) -> tuple[Ints, Any]:
+    """A code for each row, equal for equal texts, and the distinct texts, of which the code is the
+    index. column: as in `one_array`. An empty cell has a code too, that of a null.
     """
     import pyarrow as pa
 
@@ -119,31 +121,32 @@ def indexed(column: Any) -> tuple[Ints, Any]:
         large = pa.chunked_array([_large(chunk) for chunk in chunks])
         encoded = pa.concat_arrays(large.unify_dictionaries().chunks)
     else:
-        encoded = whole(column).dictionary_encode("encode")
-    code = encoded.indices.fill_null(len(encoded.dictionary))
+        encoded = one_array(column).dictionary_encode("encode")
     texts = encoded.dictionary
+    indices = encoded.indices.fill_null(len(texts))
+    code = indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if encoded.indices.null_count:
         texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
-    code = code.to_numpy(zero_copy_only=False).astype(np.int64)
-    present = np.bincount(code, minlength=len(texts)) > 0
-    if present.all():
+    occurs = np.bincount(code, minlength=len(texts)) > 0
+    if occurs.all():
         return code, texts
-    return (np.cumsum(present) - 1)[code], texts.filter(pa.array(present))
+    new_code = np.cumsum(occurs) - 1
+    return new_code[code], texts.filter(pa.array(occurs))
 
 
-def ordered(column: Any) -> tuple[Ints, Any]:
-    """The index of each text among the sorted distinct ones, and these. column: as in `indexed`."""
+def encode_sorted(column: Any) -> tuple[Ints, Any]:
+    """As `encode`, with the distinct texts in the order of their bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    code, texts = indexed(column)
+    code, texts = encode(column)
     order = pc.sort_indices(texts).to_numpy()
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return place[code], texts.take(pa.array(order))
+    sorted_code = np.empty(len(order), np.int64)
+    sorted_code[order] = np.arange(len(order))
+    return sorted_code[code], texts.take(pa.array(order))
 
 
-def places_of(column: Any, texts: Sequence[str]) -> Ints:
+def indices_among(column: Any, texts: Sequence[str]) -> Ints:
     """The index of each text in a list that contains them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -161,7 +164,7 @@ class Ids:
     @cached_property
     def code(self) -> Ints:
         """A number that is the same for equal ids: their rank, or if all differ that of the row."""
-        return self.rank if len(repeated(self.texts)) else np.arange(len(self))
+        return self.rank if len(rows_of_repeated(self.texts)) else np.arange(len(self))
 
     @cached_property
     def rank(self) -> Ints:
@@ -184,9 +187,10 @@ class Ids:
 
 
 def coded(column: Any, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-    """A text column as indices into its distinct texts; as in `Table.coded`."""
-    code, texts = indexed(column)
-    return Coded.of([empty if text is None else plain(text) for text in texts.to_pylist()], code)
+    """A text column of Arrow by codes; plain and empty as in `CheckedTable.coded`."""
+    code, texts = encode(column)
+    names = [empty if text is None else plain(text) for text in texts.to_pylist()]
+    return Coded.from_texts(names, code)
 
 
 def _large(block: Any) -> Any:
@@ -198,22 +202,25 @@ def _large(block: Any) -> Any:
 
 
 class Pairing(NamedTuple):
-    """Rows side by side.
+    """The rows of systems side by side: those of an id stand in one line.
 
-    rows: those of each code that all systems have, one column per system, in the order of the
-    codes. again: the first row, in this order, whose system had its code before; None if there is
-    none.
+    rows: numbers of rows, a line for each id that all systems have, a column per system, in the
+    order of the ids. repeated_row: the first row, in this order, whose system had its id before;
+    None if there is none.
     """
 
     rows: Ints
-    again: int | None
+    repeated_row: int | None
 
 
-def paired(code: Ints, system: Ints, systems: int) -> Pairing:
-    """The rows with equal codes side by side. system: the number of each row's system.
+def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
+    """The rows of systems with equal ids side by side.
 
-    >>> paired(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
-    Pairing(rows=array([[1, 2]]), again=None)
+    code: a number for the id of each row, equal for equal ids. system: the number of the system of
+    each row. systems: how many there are.
+
+    >>> pair_rows(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
+    Pairing(rows=array([[1, 2]]), repeated_row=None)
     """
     order = np.argsort(code * systems + system, kind="stable")
     code = code[order]
@@ -221,10 +228,10 @@ def paired(code: Ints, system: Ints, systems: int) -> Pairing:
     is_same = code[1:] == code[:-1]
     start = np.flatnonzero(np.append(True, ~is_same)[: len(code)])
     size = np.diff(start, append=len(code))
-    again = np.flatnonzero(is_same & (system[1:] == system[:-1]))
+    repeated = np.flatnonzero(is_same & (system[1:] == system[:-1]))
     first = start[size == systems]
     rows = order[first[:, None] + np.arange(systems)]
-    return Pairing(rows, int(order[again[0] + 1]) if again.size else None)
+    return Pairing(rows, int(order[repeated[0] + 1]) if repeated.size else None)
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -236,8 +243,9 @@ Column = TypeVar("Column")
 
 @dataclass(frozen=True, eq=False)
 class CheckedPart:
-    """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of
-    doubles.
+    """A part whose columns are read and keep their rules, by the role that they are read for.
+
+    columns: Arrow arrays of texts, and numpy arrays of doubles.
     """
 
     part: InputPart
@@ -262,7 +270,7 @@ class CheckedTable:
 
     def locate(self, row: int) -> tuple[InputPart, int]:
         """The part of a row (from 0) and its number there, from 1."""
-        return located(((block.part, block.rows) for block in self.blocks), row)
+        return locate(((block.part, block.rows) for block in self.blocks), row)
 
     def place(self, row: int) -> str:
         """The part and row, for errors."""
@@ -292,25 +300,28 @@ class CheckedTable:
         """A text column as a chunked Arrow array."""
         import pyarrow as pa
 
-        return pa.chunked_array(
-            [chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string()
-        )
+        chunks = [chunk.cast(pa.string()) for chunk in self.chunks(role)]
+        return pa.chunked_array(chunks, pa.string())
 
     def texts(self, role: str) -> np.ndarray:
         """A text column as objects, None if a cell is empty; equal texts are one object."""
-        code, texts = indexed(self.chunks(role))
+        code, texts = encode(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-        """A text column as indices into its distinct texts.
+        """A text column by codes of its distinct texts.
 
-        plain: applied to each; empty: the text of an empty cell.
+        plain: makes one text of those with one meaning, such as 1.0 and 1. empty: the text that
+        stands for an empty cell.
         """
         return coded(self.chunks(role), plain, empty)
 
 
-def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
-    """The part of a row of parts in sequence, and its number there, from 1."""
+def locate(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
+    """The part that a row lies in, and its number there, from 1.
+
+    stretches: parts in sequence, each with the number of its rows. row: from 0, in all of them.
+    """
     for part, rows in stretches:
         if row < rows:
             return part, row + 1
@@ -319,8 +330,9 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
 
 
 def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
-    """The columns of each part. Raises InputError as `block` does."""
-    return CheckedTable([block(part, own) for part, own in zip(parts, fields, strict=True)])
+    """The columns of several parts, by role. Raises InputError as `read_part` does."""
+    pairs = zip(parts, fields, strict=True)
+    return CheckedTable([read_part(part, of_part) for part, of_part in pairs])
 
 
 def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
@@ -328,12 +340,12 @@ def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
     return refused(names(parts), "not_held", most=most, what=what)
 
 
-def same_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
+def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
-    first, here = parts[0], fields[0]
+    first = parts[0]
     for part, own in zip(parts[1:], fields[1:], strict=True):
-        lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
-        lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
+        lacking = [_lacks(part, fields[0][role], first) for role in fields[0] if role not in own]
+        lacking += [_lacks(first, own[role], part) for role in own if role not in fields[0]]
         if lacking:
             raise InputError(
                 f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}"
@@ -344,20 +356,18 @@ def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
-def block(part: InputPart, fields: Fields) -> CheckedPart:
-    """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a
-    rule.
+def read_part(part: InputPart, fields: Fields) -> CheckedPart:
+    """The columns of a part by role, with every value checked.
+
+    Raises InputError if there is no row, or a value breaks a rule of its column.
     """
-    columns = part.load(*split(fields))
-    rows = len(next(iter(columns.values())))
+    texts, numbers = columns_by_type(fields)
+    loaded = part.load(texts, numbers)
+    rows = len(next(iter(loaded.values())))
     if not rows:
         raise part.no_rows()
-    return CheckedPart(
-        part,
-        fields,
-        {role: column.checked(columns[role], part) for role, column in fields.items()},
-        rows,
-    )
+    columns = {role: field.check(loaded[role], part) for role, field in fields.items()}
+    return CheckedPart(part, fields, columns, rows)
 
 
 # Slices -------------------------------------------------------------------------------------------
@@ -488,7 +498,7 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
         np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf")
     )
     place = np.maximum(np.searchsorted(edges, values), 1) - 1
-    labels = [f"({low:.15g}, {high:.15g}]" for low, high in pairwise(edges)]
+    labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(edges)]
     labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"
     filled, of = np.unique(place, return_inverse=True)
     return Groups([labels[i] for i in filled], of)
