@@ -33,7 +33,8 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     >>> decimals([0.02], [0.0004], [0.045])  # not 0.000
     4
     """
-    lows, highs = np.asarray(list(low), float), np.asarray(list(high), float)
+    lows = np.asarray(list(low), float)
+    highs = np.asarray(list(high), float)
     numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
     widths = highs - lows
@@ -364,7 +365,8 @@ def packed(values: np.ndarray) -> dict[str, str]:
     if values.dtype.kind == "f":
         values = np.where(np.isfinite(values), values, np.nan).astype("<f8")
     else:
-        low, high = int(values.min()), int(values.max())
+        low = int(values.min())
+        high = int(values.max())
         kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
         values = values.astype(kind.newbyteorder("<"))
     return {

@@ -404,7 +404,8 @@ def direction(name: str) -> str | None:
     [None, None, None, None, None, None]
     """
     base = name.split("@")[0].strip()
-    words, minus = "_".join(WORD.findall(base)).lower(), base.startswith(("-", "−"))
+    words = "_".join(WORD.findall(base)).lower()
+    minus = base.startswith(("-", "−"))
     exact = next(
         (known for known in (base.lower(), words) if known in CATALOGUE and not minus), None
     )

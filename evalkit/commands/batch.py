@@ -344,10 +344,8 @@ def diffs(options: Any) -> list[Planned]:
         every = {
             f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names
         }
-    path, settings = (
-        requests.find("diff", options.folder_of_notebooks),
-        requests.settings(options.file),
-    )
+    path = requests.find("diff", options.folder_of_notebooks)
+    settings = requests.settings(options.file)
     return [
         planned(options.name or name, path, of_diff(paths), options, settings)
         for name, paths in every.items()
@@ -366,7 +364,8 @@ def shared(old: Path, new: Path) -> list[str]:
     none.
     """
     names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
-    both, alone = sorted(names[0] & names[1]), ", ".join(sorted(names[0] ^ names[1]))
+    both = sorted(names[0] & names[1])
+    alone = ", ".join(sorted(names[0] ^ names[1]))
     if not both:
         have = f"have {alone}" if alone else "have none"
         raise Refused(

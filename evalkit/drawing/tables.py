@@ -431,7 +431,8 @@ def heading(text: str, asked: str, *more: str) -> Html:
 def verdict(word: str, main: Cell, *small: Cell) -> Html:
     """The verdict: a word, the line beside it, and smaller lines below."""
     lines = "".join(f"<p>{line.html}</p>" for line in small)
-    kind, text = word.replace(" ", "-"), f"{word}: {main.whole}"
+    kind = word.replace(" ", "-")
+    text = f"{word}: {main.whole}"
     return Html(
         f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>'
         f"{lines}</div>",
@@ -499,10 +500,12 @@ def table(
     of cells, which only a printed table shows.
     """
     content = _content(caption, columns, rows[:LISTED], cut(len(rows), note), marks)
-    shown, rest = content.rows, content.rows[UNFOLDED:]
+    shown = content.rows
+    rest = content.rows[UNFOLDED:]
     more = ""
     if len(rest) >= UNFOLDED // 2:
-        shown, inner = shown[:UNFOLDED], _html(f"{caption}, continued", content.columns, rest)
+        shown = shown[:UNFOLDED]
+        inner = _html(f"{caption}, continued", content.columns, rest)
         more = folded(f"{len(rest):,} more rows", Html(inner), "rows").html
     return Html(
         _html(caption, content.columns, shown, place) + _below(content) + more,
@@ -620,10 +623,8 @@ def of_rows(
     """
     if rows is None or not len(rows):
         return Html("")
-    records, makers = (
-        rows.head(LISTED).to_dict("records"),
-        named(columns) if isinstance(columns, str) else columns,
-    )
+    records = rows.head(LISTED).to_dict("records")
+    makers = named(columns) if isinstance(columns, str) else columns
     cells = zip(*(column(records) for column in makers.values()), strict=True)
     return table(caption, list(makers), list(cells), cut(len(rows), note), place)
 

@@ -146,7 +146,8 @@ class Several:
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        group = 0 if isinstance(member, slice) else member
+        i = self.systems.index(system)
         if chosen.base in self.first.terms.metrics:
             return self.loss(chosen, group, i)
         return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
@@ -178,8 +179,11 @@ class Several:
     def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A mean over the classes or labels whose share is above 0."""
         kind: Any = chosen.metric.kind
-        at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
-        there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
+        at = (group, key_of(chosen))
+        share = self.shares_in(kind, group)
+        k = len(self.problems)
+        there = np.flatnonzero(share > 0).tolist()
+        moments = self.means.get(at)
         columns = [i * k + c for c in there] + (
             [len(self.systems) * k + i] if isinstance(kind, Weighted) else []
         )
@@ -243,11 +247,13 @@ class Several:
         """A metric of the scores of one class or label against the rest. more: other fields of
         `OfForm`.
         """
-        kind, (of, positive) = chosen.base.metric.kind, self.problem(group, c)
+        kind = chosen.base.metric.kind
+        of, positive = self.problem(group, c)
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
-        value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
+        value = kind.read(kind.source(tables))
+        own = _form(moments, {column: 1.0})
         return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
     def mean(
@@ -256,7 +262,8 @@ class Several:
         """A mean over classes or labels. parts: the share and the metric of each. columns, more:
         fields of `OfMean`.
         """
-        of, shares = self.problem(group, 0)[0], [share for share, _ in parts]
+        of = self.problem(group, 0)[0]
+        shares = [share for share, _ in parts]
         kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
         value = float(sum(share * one.value for share, one in parts))
         form = _form(
@@ -479,7 +486,8 @@ class SummedClasses(Several):
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
-        cells, k = self.cells(0).each[self.systems.index(system)], len(self.problems)
+        cells = self.cells(0).each[self.systems.index(system)]
+        k = len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
         table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
         return labels.Confusion(table, np.arange(k))
@@ -508,7 +516,8 @@ class SummedClasses(Several):
         """Rows that are all predicted as the largest class, with the shares of the classes as
         probabilities.
         """
-        there, weight = np.flatnonzero(shares > 0), self.weights
+        there = np.flatnonzero(shares > 0)
+        weight = self.weights
         decision = np.full(len(there), int(shares.argmax()))
         score = np.tile(shares, (len(there), 1)) if self.first.scored else None
         return Rows(there, score, decision=decision, weight=weight[there], classes=len(shares))

@@ -233,17 +233,17 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     if not study.smaller:
         yield kinds.ONE_CLASS.warning()
     elif binary_diagnostics.rarely_positive(study):
-        rows, rate = counted(study.positives, "row"), share(study.base_rate)
+        rows = counted(study.positives, "row")
+        rate = share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif study.smaller < binary_diagnostics.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
     c = binary_diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
-        d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled, inside = (
-            binary_diagnostics.areas(study)[study.leader][0],
-            binary_diagnostics.area_within_units(study),
-        )
+        d = c.difference
+        names = {"leader": study.leader, "unit": study.unit_name}
+        pooled = binary_diagnostics.areas(study)[study.leader][0]
+        inside = binary_diagnostics.area_within_units(study)
         names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
@@ -404,21 +404,23 @@ ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everyw
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     c = study.table(study.order[0])
-    positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
+    positives = counted(c.positives, "positive")
+    negatives = counted(c.negatives, "negative")
     lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
     points = {
         kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna())
         for kind in lines
     }
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
-    x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
-    auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
+    x = f"false positive rate ({negatives})"
+    y = f"recall ({positives})"
+    base = study.base_rate
+    auc = _areas(study, ROC_AUC, "AUC")
+    ap = _areas(study, AVERAGE_PRECISION, "AP")
     roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x, y, even = (
-        "recall",
-        "precision",
-        page.drawn(study, binary_diagnostics.break_even(study).dropna()),
-    )
+    x = "recall"
+    y = "precision"
+    even = page.drawn(study, binary_diagnostics.break_even(study).dropna())
     flat = ((0, 1), (base, base))
     pr = Panel(
         lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap
@@ -459,7 +461,8 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = study.curve(kind), binary_diagnostics.at_other_rate(study, kind)
+        data = study.curve(kind)
+        moved = binary_diagnostics.at_other_rate(study, kind)
         return pd.concat(
             [_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])]
         )
@@ -509,7 +512,9 @@ def curves(study: BinaryStudy) -> Html:
 
 
 def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
-    at, first, second = row["crossings"], row["first"], row["second"]
+    at = row["crossings"]
+    first = row["first"]
+    second = row["second"]
     if not at:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > ALL_BUT:
@@ -579,7 +584,8 @@ def reliability(
     """The isotonic curves of systems, one square each. what: the share; words: of each system, in
     its corner.
     """
-    level, drawn = study.settings.level, study.isotonic.only(list(words))
+    level = study.settings.level
+    drawn = study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
     caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
@@ -648,7 +654,8 @@ def _part(rows: tables.Rows) -> list[Cell]:
 @threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
-    names, c = study.order[:DRAWN], study.table(study.order[0])
+    names = study.order[:DRAWN]
+    c = study.table(study.order[0])
     tables = study.counts_by_system
     frame = score_curves.histogram(
         {name: tables[name] for name in names}, score_curves.edges(study, tables)
@@ -675,10 +682,8 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     marked.
     """
     name = study.leader
-    frame, widest = (
-        score_curves.distribution(name, study.table(name)),
-        score_curves.distances(study.counts_by_system),
-    )
+    frame = score_curves.distribution(name, study.table(name))
+    widest = score_curves.distances(study.counts_by_system)
     caption = texts.said("binary.ks_plot", study, distances=_distances(study))
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
     figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
@@ -702,7 +707,8 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
         "ylabel": "actual",
         "height": 2.5,
     }
-    drawn, says = {name: tables[name] for name in names}, f"{'; '.join(words)}."
+    drawn = {name: tables[name] for name in names}
+    says = f"{'; '.join(words)}."
     return figures.row(
         curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels
     )

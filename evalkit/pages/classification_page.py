@@ -119,7 +119,8 @@ def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure 
     """One of the panels of a figure; what says that there is no figure stays."""
     if isinstance(curves, tables.Html):
         return curves
-    panel, says = curves.data[0][number], curves.alt.removeprefix(curves.caption).strip()
+    panel = curves.data[0][number]
+    says = curves.alt.removeprefix(curves.caption).strip()
     return figures.picture(
         curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE
     )

@@ -51,7 +51,8 @@ def adjustments(study: Experiment) -> Html:
     if not len(study.adjustments) or study.plain is None:
         return Html("")
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
-    pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
+    pair = " − ".join(study.opponents)
+    n = max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = texts.said("experiment.adjustments_note")
     return of_rows(caption, study.adjustments, columns, note)
@@ -116,7 +117,8 @@ def answers(study: Experiment) -> dict[str, Any]:
 
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
-    units, read = plural(study.unit_name, 2), columns_read(study.table.columns)
+    units = plural(study.unit_name, 2)
+    read = columns_read(study.table.columns)
     data = [kinds.BUNDLED.warning()] if study.sample else []
     baseline = ""
     if study.settings.baseline and study.p.baseline != study.settings.baseline:

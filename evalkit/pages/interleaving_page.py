@@ -31,7 +31,8 @@ def title(o: Online) -> Html:
     """The title and what was asked."""
     asked = []
     if o.log:
-        who, pair = counted(o.log.users, o.log.unit_name), " or ".join(sorted(o.log.systems))
+        who = counted(o.log.users, o.log.unit_name)
+        pair = " or ".join(sorted(o.log.systems))
         asked.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
     if o.users:
         who = counted(o.users.users, o.users.unit_name)
@@ -65,7 +66,8 @@ def findings(study: Interleaving) -> Html:
 @pieces.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    users, arms = counted(study.users, study.unit_name), len(study.systems)
+    users = counted(study.users, study.unit_name)
+    arms = len(study.systems)
     tie = (
         "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
     )
@@ -73,7 +75,8 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-comparisons, segments = pieces.of_a_part(page.comparisons), pieces.of_a_part(page.segments)
+comparisons = pieces.of_a_part(page.comparisons)
+segments = pieces.of_a_part(page.segments)
 
 
 @pieces.of_a_part
@@ -143,10 +146,8 @@ def _log_results(study: Interleaving) -> dict:
 
 def every_finding(o: Online) -> list[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
-    log, users = (
-        of_log(o.log) if o.log else [],
-        experiment_page.of_users(o.users) if o.users else [],
-    )
+    log = of_log(o.log) if o.log else []
+    users = experiment_page.of_users(o.users) if o.users else []
     return [*log, *users, *(of_planning(o.planning) if o.planning else [])]
 
 
@@ -164,7 +165,8 @@ def _log(study: Interleaving) -> Iterator[Finding]:
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
     shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
-    users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
+    users = counted(study.users, study.unit_name)
+    units = plural(study.unit_name, 2)
     yield kinds.ROWS_READ.note(
         study.items, "log", users=users, columns=columns_read(study.table.columns), **shown
     )
@@ -185,7 +187,8 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
-    p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
+    p = float(study.balance["adjusted"].min())
+    repeated = study.kept.repeated
     uneven, share = interleaving.uneven(study)
     facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
     broken = p < randomisation.BROKEN
@@ -229,7 +232,8 @@ def balance(study: Interleaving) -> figures.Figure | Html:
 @pieces.of_a_part
 def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
-    outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
+    outcome = study.table.columns["outcome"]
+    n = max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} "
         f"bands, "
@@ -393,7 +397,8 @@ def errors(study: Planning) -> figures.Figure | Html:
         f"{name} reaches 5% at {need[name]:,.0f} users"
         for name in dict.fromkeys(study.curves["system"])
     ]
-    data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
+    data = (study.curves, study.groups)
+    says = f"{'; '.join(reached)}."
     return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 

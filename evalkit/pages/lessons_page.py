@@ -33,12 +33,14 @@ def hundred() -> figures.Figure:
 
 def coin() -> figures.Figure:
     """Heads of ten flips of a fair coin."""
-    frame, flips = lessons.coin(), lessons.FLIPS
+    frame = lessons.coin()
+    flips = lessons.FLIPS
     caption = (
         f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} "
         f"together."
     )
-    k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
+    k = frame["heads"].to_numpy(float)
+    chance = frame["chance"].to_numpy(float)
     drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
     return figures.picture(plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
 

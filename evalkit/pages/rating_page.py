@@ -43,7 +43,8 @@ def estimates(study: Rating) -> Html:
 
 def error_plot(study: Rating) -> figures.Figure:
     """The leader's error against its forecast."""
-    name, n = study.leader, len(study.account)
+    name = study.leader
+    n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = texts.said(
         "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
@@ -203,7 +204,8 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             equal=study.equal_units,
         )
     if study.bound:
-        most, bound = study.settings.limits.bins, shared_findings.power(study.bound)
+        most = study.settings.limits.bins
+        bound = shared_findings.power(study.bound)
         yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
 
 
@@ -213,7 +215,8 @@ def _drawn(study: Rating) -> Iterator[kinds.Finding]:
         most = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
     if not (study.data or study.kept.sample.stands_for == 1):
-        drawn, n = study.rows_drawn, len(study.account)
+        drawn = study.rows_drawn
+        n = len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = (

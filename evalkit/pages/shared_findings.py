@@ -65,7 +65,8 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 
 def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
-    text, columns = used(rows.read, len(rows), len(rows.systems)), columns_read(rows.columns)
+    text = used(rows.read, len(rows), len(rows.systems))
+    columns = columns_read(rows.columns)
     read = kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
     return [
         read,
@@ -167,7 +168,8 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
         return []
     what = plural(study.compares, 2)
     if study.settings.baseline:
-        several, what = len(study.pairs), "candidates"
+        several = len(study.pairs)
+        what = "candidates"
     facts = {
         "leader": shortened(study.leader),
         "what": what,
@@ -254,8 +256,11 @@ def skewed(study: Study) -> list[Finding]:
 
 def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
-    small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    flat, units, findings = diagnostics.flat_slices(study), plural(study.unit_name, 2), []
+    small = diagnostics.small_slices(study)
+    hopeless = diagnostics.untestable_slices(study)
+    flat = diagnostics.flat_slices(study)
+    units = plural(study.unit_name, 2)
+    findings = []
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)

@@ -92,7 +92,8 @@ def title_of_shares(study: Shares) -> Html:
 
 def equivalence_of_shares(study: Shares) -> Html:
     """The rule by which two shares are equivalent: the interval and the margin."""
-    inside, margin = percent(equivalence_level(study)), study.settings.margin
+    inside = percent(equivalence_level(study))
+    margin = study.settings.margin
     return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
 
 
@@ -104,11 +105,13 @@ def definitions_of_shares(study: Shares) -> Html:
 @pieces.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
-    n, shares = study.counts(study.opponents[0])[1], study.null_shares()
+    n = study.counts(study.opponents[0])[1]
+    shares = study.null_shares()
     if shares is None:
         return tables.paragraph(texts.said("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
-    p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
+    p = float(study.headline.iloc[0]["p"])
+    trials = counted(n, "trial")
     facts = {
         "opponents": study.opponents[0],
         "seen": shares.seen,
@@ -194,7 +197,9 @@ def _data(study: Significance) -> Iterator[Finding]:
     """What was read; of an earlier report that its values and its differences may be means over
     different things.
     """
-    columns, rows, units = columns_read(study.data.columns), len(study.data), study.unit_count
+    columns = columns_read(study.data.columns)
+    rows = len(study.data)
+    units = study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     size = {
@@ -278,7 +283,8 @@ def _tests(study: Significance) -> Iterator[Finding]:
     """
     if n := paired.estimated_tails(study):
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
-    tests, threshold = paired.agreement(study), f"{alpha(study):g}"
+    tests = paired.agreement(study)
+    threshold = f"{alpha(study):g}"
     if tests is None:
         return
     if len(tests.apart):
@@ -321,7 +327,8 @@ def _p(study: Significance) -> str:
 @compared
 def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
-    margin, level = study.settings.margin, percent(study.settings.level)
+    margin = study.settings.margin
+    level = percent(study.settings.level)
     facts = {
         "colours": page.colours_of(study),
         "band": f"; band: the margin ±{margin:g}" if margin else "",
@@ -334,7 +341,8 @@ def differences(study: Either) -> figures.Figure | Html:
 @compared
 def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
-    sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
+    sizes = study.effect(study.primary, study.opponents)[0]
+    units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
     if study.primary.metric.direction != 0:
@@ -352,7 +360,8 @@ def distribution(study: Significance) -> figures.Figure | Html:
 @pieces.where(lambda study: len(study.headline) and study.flips)
 def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
-    row, draws = study.headline.iloc[0], study.null_draws()
+    row = study.headline.iloc[0]
+    draws = study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
@@ -379,7 +388,8 @@ def ranks(study: Significance) -> figures.Figure | Html:
     """
     if (summary := paired.mean_ranks(study)) is None:
         return Html("")
-    k, n = len(summary["mean_ranks"]), summary["units"]
+    k = len(summary["mean_ranks"])
+    n = summary["units"]
     every = summary["mean_ranks"]
     means = (
         every
@@ -432,7 +442,8 @@ def duality(study: Significance) -> figures.Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the
     interval.
     """
-    row, each = study.headline.iloc[0], beyond(study.test_level)
+    row = study.headline.iloc[0]
+    each = beyond(study.test_level)
     facts = {
         "test": "t" if study.many else "sign flips",
         "level": percent(study.settings.level),
@@ -682,7 +693,8 @@ def claims(study: Significance) -> Html:
     """What the claim covers, and what the other ones would give."""
     if not len(frame := significance.claims(study)):
         return Html("")
-    questions, several = plural(significance.question(study), 2), study.data.tasks is not None
+    questions = plural(significance.question(study), 2)
+    several = study.data.tasks is not None
     mark = {True: " (the claim of this page; limits here by t)", False: ""}
     columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
     columns |= named("mean w") if several else {}
@@ -732,8 +744,10 @@ def _macro_note(study: Significance) -> str:
     """How the error of a mean of the means of tasks is computed; "" if there are no tasks."""
     if study.data.tasks is None:
         return ""
-    n, tasks = significance.single_tasks(study), len({*study.data.tasks})
-    question, single = significance.question(study), ""
+    n = significance.single_tasks(study)
+    tasks = len({*study.data.tasks})
+    question = significance.question(study)
+    single = ""
     if n == tasks:
         single = texts.said("significance.only_single_tasks", question=question)
     elif n:
@@ -750,7 +764,8 @@ def logged(study: Significance) -> Html:
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
         "the log's standard error=stated_error # | of its rows=error # | why w"
     )
-    caption, note = texts.said("significance.logged"), texts.said("significance.logged_note")
+    caption = texts.said("significance.logged")
+    note = texts.said("significance.logged_note")
     return of_rows(caption, _differing(study), columns, note)
 
 
@@ -763,7 +778,8 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
     """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than
     they count.
     """
-    frame, differing = significance.logged(study), _differing(study)
+    frame = significance.logged(study)
+    differing = _differing(study)
     if not len(frame):
         return
     if n := len(differing):

@@ -53,7 +53,8 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     ]
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
-    y, title = f"metric of {study.leader}", f"{study.leader} by threshold"
+    y = f"metric of {study.leader}"
+    title = f"{study.leader} by threshold"
     left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
     caption = texts.said(

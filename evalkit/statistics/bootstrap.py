@@ -57,7 +57,8 @@ def resampled_each(
     >>> bool((second == resampled_sums([[5], [7]], rng=rng(), resamples=3)).all())
     True
     """
-    sums, alike = dict[int, Floats](), dict[int, dict[int, Floats]]()
+    sums = dict[int, Floats]()
+    alike = dict[int, dict[int, Floats]]()
     for place, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct, counts = _distinct(rows)
@@ -202,7 +203,8 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[
     """The bias z₀ and the acceleration a."""
     from statistics import NormalDist
 
-    drawn, influence = defined(replicates), np.asarray(effect, float)
+    drawn = defined(replicates)
+    influence = np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
     return bias, float(np.nan_to_num(ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)))

@@ -108,8 +108,10 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
 def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
     kind: Any = chosen.metric.kind
-    label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
-    loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
+    label = np.repeat([1, 0], len(c.threshold))
+    rows = np.concatenate([c.positive, c.negative])
+    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
+    value = kind.at(c, np.nan)
     spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
@@ -235,10 +237,12 @@ def chosen(statistic: Any, o: Options) -> Estimate:
         ends=statistic.chosen.metric.ends,
         method=CHOSEN,
     )
-    low, high = min(around.low, statistic.value), max(around.high, statistic.value)
+    low = min(around.low, statistic.value)
+    high = max(around.high, statistic.value)
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         wilson = ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-        low, high = min(low, wilson.low), max(high, wilson.high)
+        low = min(low, wilson.low)
+        high = max(high, wilson.high)
     return replace(around, value=statistic.value, low=low, high=high)
 
 
@@ -253,10 +257,8 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     spread, metric = statistic.spread, statistic.chosen.metric
     if np.isnan(spread.power(4)):
         return delta(statistic, o)
-    freedom, ends = (
-        spread.freedom(statistic.freedom),
-        (-np.inf if metric.kind.joint else metric.low, metric.high),
-    )
+    freedom = spread.freedom(statistic.freedom)
+    ends = (-np.inf if metric.kind.joint else metric.low, metric.high)
     return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
 
 
@@ -273,7 +275,8 @@ def jackknife_or_delta(statistic: Any, o: Options) -> Estimate:
     if missing.size < 2 or not np.isfinite(missing).all():
         return delta_of_few(statistic, o)
     spread = Spread.without_each(missing, statistic.freedom + 1)
-    error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
+    error = (high - statistic.value) * spread.error
+    freedom = spread.freedom(statistic.freedom)
     e = ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
     few = statistic.n < FEW_UNITS and statistic.layout is not Layout.PLAIN
     return _with_bootstrap_t(e, statistic, o) if few else e
@@ -289,7 +292,8 @@ def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
     far, near = bootstrap.t_limits(
         terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
     )
-    low, top = float(np.fmin(e.low, far)), float(np.fmax(e.high, near))
+    low = float(np.fmin(e.low, far))
+    top = float(np.fmax(e.high, near))
     return replace(e, low=low, high=top, method=BOOTSTRAP_T)
 
 
@@ -346,7 +350,9 @@ def lift_of_units(statistic: Any, o: Options) -> Estimate:
     """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
     possible lift.
     """
-    e, c, units = of_units(statistic, o), statistic.tables.cut, statistic.freedom + 1
+    e = of_units(statistic, o)
+    c = statistic.tables.cut
+    units = statistic.freedom + 1
     base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
@@ -365,12 +371,11 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     kurtosis of the cells' influence values.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
-    (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
+    tp, fn = c.positive + HALF
+    fp, tn = c.negative + HALF
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread, value = (
-        Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])),
-        statistic.value,
-    )
+    spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
+    value = statistic.value
     of: Any = {
         "n": int(c.total),
         "level": o.level,
@@ -424,7 +429,8 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
         for hit, size in zip(hits, sizes, strict=True)
     ]
     larger, smaller = rates if sign >= 0 else rates[::-1]
-    share, value = (1 + o.level) / 2, statistic.value
+    share = (1 + o.level) / 2
+    value = statistic.value
     rise = bootstrap.largest_rise(
         c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples
     )
@@ -437,7 +443,8 @@ def gap_of_units(statistic: Any, o: Options) -> Estimate:
     variance there.
     """
     c, error = statistic.tables.counts, statistic.spread.error
-    (top, _), few = influence.widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    top, _ = influence.widest(c)
+    few = (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
     return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
@@ -481,7 +488,8 @@ def depth(statistic: Any, o: Options) -> Estimate:
 def top_recall(statistic: Any, o: Options) -> Estimate:
     """The limits of the lift times the share of the rows that are picked."""
     kind = statistic.chosen.metric.kind
-    e, share = depth(statistic, o), kind.share(kind.source(statistic.tables))
+    e = depth(statistic, o)
+    share = kind.share(kind.source(statistic.tables))
     return replace(e, value=statistic.value, low=e.low * share, high=min(e.high * share, 1.0))
 
 

@@ -377,7 +377,8 @@ class BinaryStudy(row_study.RowStudy):
 
     def _swept(self, name: str, columns: Mapping[str, Any]) -> Bools:
         """Which thresholds of a system the lines of the sweep need, with those that were chosen."""
-        threshold, predicted = columns["threshold"], columns["predicted"]
+        threshold = columns["threshold"]
+        predicted = columns["predicted"]
         keep = curves.drawn(predicted, columns["cost"])
         for metric in ("precision", "recall", "f1"):
             keep |= curves.drawn(threshold, columns[metric])
@@ -419,7 +420,8 @@ class BinaryStudy(row_study.RowStudy):
         """The bands of one system by kind, none if nothing was resampled; nothing else is kept of
         the samples.
         """
-        drawn, level = self.resample(name), self.settings.level
+        drawn = self.resample(name)
+        level = self.settings.level
         kinds = score_curves.READ if drawn else ()
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
@@ -530,11 +532,10 @@ class BinaryStudy(row_study.RowStudy):
             "ece_10": calibration.ece_10,
         }
         for name in self.order:
-            c, base = self.chances(name), self.number_of(BASE_RATE, name)
-            parts, alone = (
-                calibration.decompose(c),
-                {part: _alone(of(c)) for part, of in errors.items()},
-            )
+            c = self.chances(name)
+            base = self.number_of(BASE_RATE, name)
+            parts = calibration.decompose(c)
+            alone = {part: _alone(of(c)) for part, of in errors.items()}
             spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
             numbers = {"brier": self.loss(BRIER, name), "miscalibration": alone["miscalibration"]}
             numbers |= {"discrimination": _alone(parts.discrimination), "uncertainty": spread}
@@ -575,7 +576,8 @@ class BinaryStudy(row_study.RowStudy):
         larger class.
         """
         c = self.table(self.systems[0])
-        score, threshold = self.base_rate, -np.inf if c.positives > c.negatives else np.inf
+        score = self.base_rate
+        threshold = -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
             within: Any = self.measure(chosen, self.systems[0])
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
@@ -743,7 +745,8 @@ def of_blocks(
             raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
-    nameless, first = row_study.nameless(t), _first(of, a, within, limits)
+    nameless = row_study.nameless(t)
+    first = _first(of, a, within, limits)
     scored = row_study.counted(t, first)
     rows, positives, *odd = scored.facts.sums.tolist()
     if within and (n := scored.more["within", 0].n) > UNITS:
@@ -776,7 +779,8 @@ def of_blocks(
 
 
 def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
-    systems, primary = of.table.systems, a.settings.metrics[0]
+    systems = of.table.systems
+    primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
     counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
@@ -797,7 +801,9 @@ def _second_reading(
     of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
-    systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
+    systems = range(len(measured.systems))
+    means = dict[Place, Mean]()
+    decided = []
     rechosen = a.rule.fixed is None
     if measured.plain and a.alone:
         return None
@@ -812,7 +818,8 @@ def _second_reading(
         for chosen in (chosen for chosen in read if not chosen.decided):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
-    cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
+    cuts = [*measured.thresholds.values()]
+    few = row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
     if rechosen:
         units = of.table.schema.units or int(measured.counted.facts.sums[0])

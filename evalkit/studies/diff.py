@@ -546,10 +546,8 @@ class Diff(Shown, Study):
         """The metric that decides of every report and system, on all units of each; empty of two
         reports.
         """
-        label, names = (
-            self.primary.label,
-            dict.fromkeys(of.new.system for of in self.deciding.values()),
-        )
+        label = self.primary.label
+        names = dict.fromkeys(of.new.system for of in self.deciding.values())
         names |= dict.fromkeys(of.old.system for of in self.deciding.values())
         for file in self.files if len(self.files) > 2 else ():
             for name in names if label in file.metrics else ():
@@ -718,7 +716,8 @@ def _split(of: Joined, part: Joined) -> dict[str, float]:
 
 def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
     """What a report says of itself: (kind, what) -> text."""
-    about, given = file.about, file.about.get("parameters", {})
+    about = file.about
+    given = file.about.get("parameters", {})
     tables = [
         name
         for name, entry in reports.REPORTS[about["report"]].options().items()

@@ -335,7 +335,8 @@ class Experiment(Study):
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed
         and too different.
         """
-        arms, sides = ("treatment", "control"), self._capped(None)
+        arms = ("treatment", "control")
+        sides = self._capped(None)
         strata = self._sides(self.table.attributes[str(self.p.strata)].code)
         if independent.fits(*sides):
             return self._permuted(*sides, strata=strata)

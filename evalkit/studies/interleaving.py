@@ -119,7 +119,9 @@ class Interleaving(Study):
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
-        owned, rows, p = self.kept.shown[:, :-1], [], []
+        owned = self.kept.shown[:, :-1]
+        rows = []
+        p = []
         for position in np.flatnonzero(owned.any(axis=1)):
             counts = owned[position]
             p.append(experiments.sample_ratio(counts))
@@ -146,7 +148,8 @@ class Interleaving(Study):
     @frame
     def by_position(self) -> Iterator[Row]:
         """Outcome per item shown, by position and arm, clustered by user, by the jackknife."""
-        arms, level = len(self.systems), self.settings.level
+        arms = len(self.systems)
+        level = self.settings.level
         most = 1.0 if self.kept.most <= 1 else float("inf")
         for position in range(1, len(self.kept.shown)):
             for arm, system in enumerate(self.systems):
@@ -166,7 +169,8 @@ class Interleaving(Study):
         from evalkit.statistics.signflip import fair_coin
 
         first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
-        wins, losses = int((first > second).sum()), int((first < second).sum())
+        wins = int((first > second).sum())
+        losses = int((first < second).sum())
         return fair_coin(wins, wins + losses) if wins + losses else 1.0
 
     # The sessions
@@ -219,10 +223,8 @@ class Interleaving(Study):
         """One value per user, and the sessions with the credit of each arm, from which slices are
         computed.
         """
-        users, listed = (
-            Listed(self.kept.users),
-            Listed.of(self.kept.names, self.kept.owners, self.slices),
-        )
+        users = Listed(self.kept.users)
+        listed = Listed.of(self.kept.names, self.kept.owners, self.slices)
         blocks = chain(
             units.of_credit(self.systems, self.kept.credit, listed),
             units.of_each(self, users).blocks,
@@ -458,10 +460,8 @@ def _read_log(
 ) -> Interleaving:
     """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:
-        data, p = (
-            sources.parts(SAMPLE["log"]),
-            replace(p, neutral=p.neutral or str(SAMPLE["neutral"])),
-        )
+        data = sources.parts(SAMPLE["log"])
+        p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(
             shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current"
         )

@@ -138,10 +138,8 @@ class Validation(Shown, Study):
         If the folds of predictions are blocks of time, each is trained on the earlier ones, and the
         first is left out.
         """
-        time, one_column = (
-            self.examples.time,
-            not (self.fitted or self.holdout or self.examples.ids_again),
-        )
+        time = self.examples.time
+        one_column = not (self.fitted or self.holdout or self.examples.ids_again)
         return self.split.in_time(time) if one_column and time is not None else self.split
 
     @property
@@ -289,7 +287,8 @@ class Validation(Shown, Study):
         """One row per system and fold: training and test rows, the label's mean or share of class
         1, every metric.
         """
-        train, done = self.folds.sizes[0], count()
+        train = self.folds.sizes[0]
+        done = count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
                 for i, fold in enumerate(self.tests):
@@ -330,7 +329,8 @@ class Validation(Shown, Study):
         """
         if not (self.holdout and self.trained):
             return None
-        side, group = self.trained[self.subject][0], self.examples.group_number
+        side = self.trained[self.subject][0]
+        group = self.examples.group_number
         unit = None if group is None else group[self.folds.pairs[0][0]]
         return mover(
             self.interval(self.primary, replace(side, unit=unit)),
@@ -374,7 +374,8 @@ class Validation(Shown, Study):
                     if means
                     else part.moved_by_group()
                 )
-        value, units = np.array(values), np.inf
+        value = np.array(values)
+        units = np.inf
         if not values:
             precise = value
         elif means:
@@ -627,7 +628,8 @@ class Validation(Shown, Study):
         """
         if not len(self.selection):
             return []
-        (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
+        as_read, _, inside = self.selection["value"]
+        kept, of = self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
         facts = {
             "kept": kept,
@@ -701,10 +703,8 @@ class Validation(Shown, Study):
         The check for copies does not count if features are so coarse that equal rows are common by
         coincidence.
         """
-        classes, lacks = (
-            self.examples.classes,
-            {name: "" if name in self.known else f"no {name}" for name in SIDES},
-        )
+        classes = self.examples.classes
+        lacks = {name: "" if name in self.known else f"no {name}" for name in SIDES}
         coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
         unselected = "" if "candidates" in self.known else UNSELECTED
         rows = [

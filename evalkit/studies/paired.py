@@ -279,7 +279,8 @@ class Significance(shown.Shown, Study):
     @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
-        metrics, pairs = len(self.directed), len(self.pairs)
+        metrics = len(self.directed)
+        pairs = len(self.pairs)
         what = plural("candidate" if self.settings.baseline else "pair", pairs)
         many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
         return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {many}; Holm"
@@ -320,7 +321,8 @@ class Significance(shown.Shown, Study):
         c = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return c
-        p, level = _over_looks(c.p_value, self.p.looks), self.settings.level
+        p = _over_looks(c.p_value, self.p.looks)
+        level = self.settings.level
         difference = replace(c.difference, level=level)
         inside = replace(c.equivalence, level=round(2 * level - 1, 12))
         method = f"{c.method}, at one of {self.p.looks} looks"
@@ -424,7 +426,8 @@ class Significance(shown.Shown, Study):
         """A metric of the first less that of the second, one per unit (the mean of its rows),
         smallest first.
         """
-        chosen, pair = chosen or self.primary, pair or self.opponents
+        chosen = chosen or self.primary
+        pair = pair or self.opponents
         total, count = self.summed(pair, chosen)
         keep = both(*self.sides(chosen, pair))
         names = self.data.ids if self.data.cluster is None else self.data.cluster[1]
@@ -486,7 +489,8 @@ class Significance(shown.Shown, Study):
         """
         if not self.flips:
             return []
-        (d, keep), columns = self._apart(self.primary, self.opponents), []
+        d, keep = self._apart(self.primary, self.opponents)
+        columns = []
         plain = _error(d, None if self.unit is None else self.unit[keep])
         for name, column in self.data.texts.items():
             label = column[keep].astype(str)
@@ -548,7 +552,9 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
 
 def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
-    tukey, bootstrap, rows = _tukey(study, chosen), study.bootstraps(chosen), []
+    tukey = _tukey(study, chosen)
+    bootstrap = study.bootstraps(chosen)
+    rows = []
     with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
             draw(done)
@@ -612,7 +618,8 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """
     if (of := spread(study)) is None:
         return
-    n, fewest = of.n, max(of.n // 4, 3)
+    n = of.n
+    fewest = max(of.n // 4, 3)
     far = 1.4 * power.minimum_detectable(
         of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows
     )
@@ -692,7 +699,8 @@ def other_means(study: Significance) -> tuple[float, float] | None:
     None if the two are equal.
     """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
-    of_differences, between_values = study.distribution().mean, values[0] - values[1]
+    of_differences = study.distribution().mean
+    between_values = values[0] - values[1]
     apart = abs(of_differences - between_values)
     return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
 
@@ -754,10 +762,8 @@ def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, 
     """True if the interval of the two one-sided tests lies within the margin, and above its worse
     end.
     """
-    margin, low, high = (
-        study.settings.margin or 0.0,
-        row["equivalence_low"],
-        row["equivalence_high"],
-    )
+    margin = study.settings.margin or 0.0
+    low = row["equivalence_low"]
+    high = row["equivalence_high"]
     worst = low if study.primary.metric.best == "high" else -high
     return -margin < low and high < margin, worst > -margin

@@ -126,7 +126,9 @@ class Planning:
             need = designs.set_index("design")["agree_95"]
             ab = need[need.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
-            win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
+            win = need["interleaving, win"]
+            best = raw.min()
+            cuped = ab.min()
             row = {
                 "world": name,
                 "interleaving": win,

@@ -332,7 +332,8 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
             if isinstance(claim, Against)
             else dict.fromkeys(study.subjects(chosen), "")
         )
-        parts, asked = _parts(claim.column, study), choice("the system", claim.system, [*pairs])
+        parts = _parts(claim.column, study)
+        asked = choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
 

@@ -87,7 +87,8 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     options = rows.ListOptions.of(p, columns=columns, stock=stock)
     ranked = rows.RankingInput(run or (), judged, queries, options)
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
-    asks, reading = _asks(shared, cuts, relevant), limits.reading
+    asks = _asks(shared, cuts, relevant)
+    reading = limits.reading
     data = sharded.read(ranked, asks, backends.budget_of(p, reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
@@ -180,7 +181,8 @@ class Ranking(Shown, Study):
         """One value per query, also for lists read shard by shard; the first items of each list if
         in memory.
         """
-        listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
+        listed = self.listed(self.runs.query)
+        retrieved = self.runs.retrieved
         values = units.of_each(self, listed)
         if retrieved is None:
             return values
@@ -264,7 +266,8 @@ class Ranking(Shown, Study):
         """By query the primary metric of the headline's first system minus that of its second,
         smallest first.
         """
-        values, (first, second) = self.values(), self.opponents
+        values = self.values()
+        first, second = self.opponents
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
@@ -276,8 +279,10 @@ class Ranking(Shown, Study):
             low = self.primary.metric.best == "low"
             worst = values[self.leader].dropna().sort_values(kind="stable", ascending=not low)[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        differences, (first, second) = self.differences(), self.opponents
-        gains, losses = differences[::-1][:n], differences[:n]
+        differences = self.differences()
+        first, second = self.opponents
+        gains = differences[::-1][:n]
+        losses = differences[:n]
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
         sides = {
             "first": values[first][chosen.index].to_numpy(),
@@ -316,7 +321,8 @@ class Ranking(Shown, Study):
         """
         if self.runs.retrieved is None:
             return []
-        lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
+        lists = self.runs.rankings[name].retrieved
+        items = self.runs.retrieved.first(name, query, k)
         grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]
         return list(zip(items, grades.tolist(), strict=True))
 
@@ -384,7 +390,8 @@ class Ranking(Shown, Study):
                 values = self.runs.measure(
                     name, InterpolatedPrecision(float(recall), self.relevance_level)
                 )
-                e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
+                e = self._with_interval(chosen, values)
+                known = values.per_unit[values.defined]
                 reached = float(ratio((known > 0).sum(), known.size))
                 yield (
                     {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}

@@ -183,7 +183,8 @@ class RowStudy(Shown, Study):
         """The reliability of tables without bins. key: of the random numbers of bands, which only
         plain rows have.
         """
-        draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
+        draws = self.settings.limits.bands
+        level = self.settings.level if self.plain else None
         return reliability.reliability(
             tables, lambda: self.rng(key), draws=draws, level=level, fine=fine
         )
@@ -271,8 +272,10 @@ def missed(study: Any, most: int) -> Missed:
     The same number of each, the largest errors first. If there are more than `most` rows, those on
     which neither system errs are left out.
     """
-    m, pair = study.data.misses, compared(study)
-    first, last = m.off[pair[0]], m.off[pair[-1]]
+    m = study.data.misses
+    pair = compared(study)
+    first = m.off[pair[0]]
+    last = m.off[pair[-1]]
     places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
     for part in study.slices:
         place = np.full(len(first), len(first))

@@ -89,7 +89,8 @@ def _crossing(
     pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]
 ) -> dict[str, Any]:
     first, second = sorted(pair, key=lambda name: areas[name], reverse=True)
-    high, low = lines[first], lines[second]
+    high = lines[first]
+    low = lines[second]
     share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
     at = curves.crossings(*(lines[name] for name in pair))
     return {"first": first, "second": second, "crossings": at.tolist(), "above": share}
@@ -137,7 +138,8 @@ def edges(study: BinaryStudy | EachStudy, tables: Mapping[str, Counts], bins: in
     if study.probabilities:
         return np.arange(bins + 1) / bins
     ends = np.array([c.threshold[[-1, 0]] for c in tables.values()])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
+    low = ends[:, 0].min()
+    high = ends[:, 1].max()
     return np.linspace(low, high if high > low else low + max(1.0, abs(low) * ROUNDING), bins + 1)
 
 
@@ -230,7 +232,8 @@ def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
     y = np.insert(y, turn, lowest)
     low = y < lowest
     keep = ~(low & np.append(False, low[:-1]))
-    x, y = x[keep], np.where(low, np.nan, y)[keep]
+    x = x[keep]
+    y = np.where(low, np.nan, y)[keep]
     thin = curves.drawn(x, y, cells)
     return pd.DataFrame({"x": x[thin], "y": y[thin]})
 
@@ -313,8 +316,10 @@ def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> D
 
     weight = first.weights
     of, size = units_of(first)
-    total, freedom = weight.sum(), max(kish(size) - 1, 1.0)
-    value, error = np.empty(len(chance)), np.empty(len(chance))
+    total = weight.sum()
+    freedom = max(kish(size) - 1, 1.0)
+    value = np.empty(len(chance))
+    error = np.empty(len(chance))
     for i, (t, cost) in enumerate(zip(chance, odds(chance), strict=True)):
         decided = (first.scores >= t).astype(np.int8) - (second.scores >= t)
         apart = np.flatnonzero(decided)
@@ -557,7 +562,8 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     """
     if study.plain or not isinstance(study.measured, HeldRows):
         return Plain(study.settings.level if study.plain else None)
-    options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
+    options = study.inference_options(1)
+    chosen = [lookup.find(name, "counts") for name in METRICS]
     cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
     limits = {
         name: [

@@ -197,7 +197,8 @@ class Shares(Shown, Study):
         if system in self.data.systems:
             return statistic.Hits(chosen, *self.counts(system))
         assert self.null is not None
-        most, level = int(self.data.trials.max()), self.settings.level
+        most = int(self.data.trials.max())
+        level = self.settings.level
         return statistic.Known(
             chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given")
         )
@@ -335,10 +336,8 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
     keep = np.flatnonzero(~np.isnan(values))
     by_draws = float(sum(of.noise[keep].mean() for of in draws))
     square = mean_by(values, cluster=study.unit).error ** 2
-    rest, between = (
-        by_draws / len(keep),
-        values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan,
-    )
+    rest = by_draws / len(keep)
+    between = values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan
     squares = {
         "between": np.maximum(between, 0.0),
         "within": sum(of.pooled for of in draws),
@@ -407,7 +406,8 @@ def mean_by(
     if tasks is None or (group is not None and _lie_in_one(task, group)):
         spread = Spread.of(by_unit(weight * (values - value), group))
         clusters = int(spread.n)
-        error, uncorrected = spread.error, float(np.sqrt(spread.square))
+        error = spread.error
+        uncorrected = float(np.sqrt(spread.square))
         return ClaimedMean(
             value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
         )
@@ -445,7 +445,8 @@ def _of_strata(value: float, moved: Floats, *, stratum: Ints, tasks: Floats | In
     of one cluster has none: it takes the mean of the others; if all have one, the error is NaN. t
     has Welch and Satterthwaite's degrees of freedom. Cochran 1977, Sampling Techniques, 5A.12.
     """
-    clusters, square = np.bincount(stratum), np.bincount(stratum, moved**2)
+    clusters = np.bincount(stratum)
+    square = np.bincount(stratum, moved**2)
     share = tasks / tasks.sum()
     several = clusters > 1
     n = clusters[several]
@@ -499,7 +500,8 @@ class EvaluationClaim:
 
     def mean(self, study: Significance, system: str, *less: str) -> ClaimedMean:
         """The primary metric of a system, or of its difference from another one."""
-        names, values = (system, *less), study.values(study.primary, system).per_unit
+        names = (system, *less)
+        values = study.values(study.primary, system).per_unit
         for name in less:
             values = values - study.values(study.primary, name).per_unit
         noise = None
@@ -552,7 +554,9 @@ def claims(study: Significance) -> Iterator[Row]:
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     level, ends = study.settings.level, study.primary.metric.ends
-    z, apart, unpaired = intervals.normal_quantile(level), 0, 0
+    z = intervals.normal_quantile(level)
+    apart = 0
+    unpaired = 0
     alone = {name: claim.mean(study, name) for name in study.order}
     for a, b in study.pairs:
         d = claim.mean(study, a, b)
@@ -614,9 +618,12 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
     """The mean over questions, its standard error over questions, and that of rows as if each were
     a question.
     """
-    count, mean = draws.count[member], draws.mean[member]
+    count = draws.count[member]
+    mean = draws.mean[member]
     keep = count > 0
-    count, mean, within = count[keep], mean[keep], np.nan_to_num(draws.variance[member][keep])
+    count = count[keep]
+    mean = mean[keep]
+    within = np.nan_to_num(draws.variance[member][keep])
     total = count.sum()
     squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
     return (
@@ -628,7 +635,8 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
 
 def _why(stated: logs.Stated, row: Row, rows: float) -> str:
     """Why a log's mean or standard error is not that of its rows; "" if they are."""
-    held, error = row["questions"], row["error"]
+    held = row["questions"]
+    error = row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
     reasons = (
         (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),

@@ -181,7 +181,8 @@ def once(method: Method) -> Method:
     def kept(self: Any, chosen: Chosen, of: Any, member: Member = EVERY) -> Any:
         if member is not EVERY:
             return method(self, chosen, of, member)
-        results, key = vars(self).setdefault("_results", {}), (name, chosen, of)
+        results = vars(self).setdefault("_results", {})
+        key = (name, chosen, of)
         if key not in results:
             results[key] = method(self, chosen, of, member)
         return results[key]
@@ -476,7 +477,8 @@ class Study(ABC):
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
             done = count()
             for family in self.families:
-                refused, tests = list[InputError](), list[significance.Comparison]()
+                refused = list[InputError]()
+                tests = list[significance.Comparison]()
                 for chosen, pair in family:
                     draw(next(done))
                     try:
@@ -644,7 +646,8 @@ class Study(ABC):
     @cached_property
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set; None without rules."""
-        rules, of = self.settings.gate, cast(Any, self)
+        rules = self.settings.gate
+        of = cast(Any, self)
         return (
             policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
         )

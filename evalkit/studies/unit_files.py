@@ -8,9 +8,9 @@ and ratios have their terms in the file; all other metrics are computed from the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -151,45 +151,38 @@ class UnitFile:
 
     def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
         """The rows of a system as the catalogue takes them, and where in the file each begins."""
-        label, known = (
-            self.code["class"][rows],
-            {name: side[rows] for name, side in self.number.items()},
-        )
+        label = self.code["class"][rows]
+        known = {name: side[rows] for name, side in self.number.items()}
         given: dict[str, Any] = {
             name: side for name, side in known.items() if not np.isnan(side).all()
         }
         actual, score, said, weight = map(given.get, ("actual", "score", "predicted", "weight"))
         classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
+        pick: Callable[[Any], Any] = np.asarray
         if label[0] < 0:
             first = np.arange(rows.size)
-            pick = (
-                (lambda side: side)
-                if structure == "forecasts"
-                else (lambda side: side.astype(np.int64))
-            )
+            if structure != "forecasts":
+                pick = partial(np.asarray, dtype=np.int64)
         elif score is None:  # the classes that are actual or predicted
             first = np.flatnonzero(actual == 1)
-            actual, said, pick = label[first], label[said == 1], lambda side: side
+            actual = label[first]
+            said = label[said == 1]
         else:
             first = np.arange(0, rows.size, classes)
-            sides = (actual, score, said)
             actual, score, said = (
-                None if side is None else side.reshape(-1, classes) for side in sides
+                None if side is None else side.reshape(-1, classes)
+                for side in (actual, score, said)
             )
-            pick = (
-                (lambda side: side == 1)
-                if structure == "labels"
-                else (lambda side: side.argmax(axis=1))
-            )
-        at, decided = rows[first], None if said is None else pick(said)
-        unit = (
-            self.unit[at]
-            if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
-            else None
-        )
-        weight = None if weight is None else weight[first]
+            pick = partial(np.equal, 1) if structure == "labels" else partial(np.argmax, axis=1)
+        at = rows[first]
+        several = self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
         return at, Rows(
-            pick(actual), score, weight=weight, unit=unit, decision=decided, classes=max(classes, 2)
+            pick(actual),
+            score,
+            weight=None if weight is None else weight[first],
+            unit=self.unit[at] if several else None,
+            decision=None if said is None else pick(said),
+            classes=max(classes, 2),
         )
 
 
@@ -470,10 +463,8 @@ class Joined:
 
     def _by_influence(self, first: Any, second: Any) -> significance.ByT:
         """The difference of metrics of rows that are not the same on both sides, to first order."""
-        value, freedoms = (
-            first.value - second.value,
-            [max(side.freedom, 1.0) for side in (first, second)],
-        )
+        value = first.value - second.value
+        freedoms = [max(side.freedom, 1.0) for side in (first, second)]
         if not self.common.size:
             errors = np.array([side.spread.error for side in (first, second)])
             return significance.welch_t(

@@ -315,7 +315,8 @@ class Column:
 
 
 _FILE = tomllib.loads((pkgutil.get_data(__package__, "units.toml") or b"").decode())
-COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE["segments"])
+COLUMNS = [Column(**row) for row in _FILE["columns"]]
+SEGMENTS = Column(**_FILE["segments"])
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:
@@ -381,7 +382,8 @@ def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table
         count += len(piece)
         if count >= rows:
             yield pa.concat_tables(held).unify_dictionaries()
-            held, count = [], 0
+            held = []
+            count = 0
     if held:
         yield pa.concat_tables(held).unify_dictionaries()
 
@@ -482,7 +484,8 @@ def _metric(chosen: Chosen) -> dict[str, Any]:
     """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
     it.
     """
-    row, infinite = provenance.metric(chosen), (float("inf"), float("-inf"))
+    row = provenance.metric(chosen)
+    infinite = (float("inf"), float("-inf"))
     named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
     named |= {"stated": chosen.metric.direction != 0}
     return named | {key: None if value in infinite else value for key, value in row.items()}
