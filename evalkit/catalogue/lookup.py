@@ -429,13 +429,18 @@ def named(name: str, best: str | None = None) -> Metric:
     if best in (None, UNKNOWN):
         best = direction(name) or UNKNOWN
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    about: dict[str, Any] = {
-        "low": -np.inf,
-        "high": np.inf,
-        "best": best,
-        "unit": "",
-    }
-    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+    return Metric(
+        name,
+        "units",
+        PerUnit(absent),
+        formula,
+        undefined,
+        "the input",
+        low=-np.inf,
+        high=np.inf,
+        best=best,
+        unit="",
+    )
 
 
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone

@@ -97,8 +97,15 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         faint = marks.paleness(panel.bands["system"].nunique())
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
-            shade: Any = {"color": colour, "alpha": faint, "linewidth": 0, "step": panel.band_steps}
-            drawn = ax.fill_between(band["x"], band["low"], band["high"], **shade)
+            drawn = ax.fill_between(
+                band["x"],
+                band["low"],
+                band["high"],
+                color=colour,
+                alpha=faint,
+                linewidth=0,
+                step=panel.band_steps,
+            )
             marks.band(drawn, name)
     for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
         for row in (
@@ -403,8 +410,15 @@ def errors(
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
         side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
-        place = {"ha": "right" if side > 0.5 else "left", "va": "top", "transform": ax.transAxes}
-        ax.text(side, 0.97, f"mean {signed(mean, places)}", fontsize=SMALL, **place)
+        ax.text(
+            side,
+            0.97,
+            f"mean {signed(mean, places)}",
+            fontsize=SMALL,
+            ha="right" if side > 0.5 else "left",
+            va="top",
+            transform=ax.transAxes,
+        )
         ax.set(xlim=(edges[0], edges[-1]))
     return axes
 

@@ -88,11 +88,14 @@ def legend(
 
     words: what stands behind a name.
     """
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
     named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
     columns = 1 if max(map(len, named)) > HALF else 2
     drawn = ax.legend(
-        [line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place
+        [line for _, line in lines],
+        [str(i) for i in range(len(lines))],
+        ncol=columns,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
     )
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
     for text, handle, shown, (name, _) in zip(
@@ -453,8 +456,16 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         corner = 1 if i < left else worst
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
         by = (-4 if side == "right" else 4, 0)
-        place = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
-        note(ax, f"{name} {rank:.2f}", (edge, y), by, ha=side, va="center", **place)
+        note(
+            ax,
+            f"{name} {rank:.2f}",
+            (edge, y),
+            by,
+            ha=side,
+            va="center",
+            xycoords=ax.get_yaxis_transform(),
+            annotation_clip=False,
+        )
     return ax
 
 

@@ -189,8 +189,16 @@ class Several:
         )
         of = self.part_of(kind, group)
         parts = [(float(share[c]), self.one(of, group, i, c, moments)) for c in there]
-        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
-        return self.mean(chosen, group, moments, columns, parts, **more)
+        return self.mean(
+            chosen,
+            group,
+            moments,
+            columns,
+            parts,
+            system=i,
+            powers=self.powers(at),
+            strata=self.strata(group),
+        )
 
     def part_of(self, kind: Combined, group: int) -> Chosen:
         """The metric of each part of a mean, for parts with many or with few positives."""
@@ -353,8 +361,16 @@ class SummedBinary(Several):
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
         at = (group, chosen.base.label)  # the tables tell everything of one plain system
-        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
-        return self.one(chosen, group, i, 0, self.means.get(at), **more)
+        return self.one(
+            chosen,
+            group,
+            i,
+            0,
+            self.means.get(at),
+            system=i,
+            powers=self.powers(at),
+            strata=self.strata(group),
+        )
 
     def strata(self, group: int) -> Ints:
         """The numbers of negative and of positive rows in a group."""

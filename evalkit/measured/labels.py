@@ -197,8 +197,15 @@ class SummedLabels(Several):
             return whole
         moments = shared.moments
         columns = self.by_pair(range(0, len(shared.moments.mean), 3))
-        more: Any = {"number": i, "shared": moments, "columns": columns}
-        return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
+        return OfShared(
+            chosen,
+            whole.moments,
+            whole.place,
+            self.layout,
+            number=i,
+            shared=moments,
+            columns=columns,
+        )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Any:
         """A mean over labels, or a share of rows, computed from cells."""
@@ -379,8 +386,17 @@ def second(
         if sure
         else []
     )
-    more: Any = {"system": at, "alone": [*_sweep(measured, leader), *scores]}
-    return ByMoves(first.told, measured.scale, plain, few, means, shared, first.cuts, **more)
+    return ByMoves(
+        first.told,
+        measured.scale,
+        plain,
+        few,
+        means,
+        shared,
+        first.cuts,
+        system=at,
+        alone=[*_sweep(measured, leader), *scores],
+    )
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:

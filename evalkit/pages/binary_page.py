@@ -281,8 +281,13 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         allowed = (
             measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
         )
-        facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
-        yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
+        yield kinds.CERTAIN.rated(
+            WARNING if wrong else NOTE,
+            max(clipped.values()),
+            counts=counts(clipped),
+            more=more,
+            allowed=allowed,
+        )
     if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
@@ -332,23 +337,26 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         apart = nonzero(study.differing)
         both = study.both_decisions.query("system == @study.leader").itertuples()
         values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in both]
-        facts = {
-            "column": study.decision_column,
-            "rule": study.rule.text,
-            "rows": counts(apart) if apart else "none",
-            "of": f"{len(study.account):,}",
-            "leader": study.leader,
-            "values": listed(values),
-        }
         severity = WARNING if apart else NOTE
-        yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
+        yield kinds.OWN_DECISIONS.rated(
+            severity,
+            max(apart.values(), default=0),
+            "used",
+            column=study.decision_column,
+            rule=study.rule.text,
+            rows=counts(apart) if apart else "none",
+            of=f"{len(study.account):,}",
+            leader=study.leader,
+            values=listed(values),
+        )
 
 
 def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """The systems whose decisions contradict their scores."""
     if systems := study.reversed_decisions:
-        facts = {"column": study.decision_column, "systems": listed(systems)}
-        yield kinds.REVERSED_DECISIONS.warning(len(systems), **facts)
+        yield kinds.REVERSED_DECISIONS.warning(
+            len(systems), column=study.decision_column, systems=listed(systems)
+        )
 
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
@@ -373,8 +381,12 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         return
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
-        facts = {"rule": study.rule.text, "values": values, "allowed": measured.CHOICE_INCLUDED}
-        yield kinds.CHOSEN_THRESHOLD.note(len(study.account), **facts)
+        yield kinds.CHOSEN_THRESHOLD.note(
+            len(study.account),
+            rule=study.rule.text,
+            values=values,
+            allowed=measured.CHOICE_INCLUDED,
+        )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
@@ -430,8 +442,13 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         f"whole curve. "
     )
     pointwise = "" if roc.bands is None else limits
-    facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
-    caption = texts.said("binary.curve_plot", study, **facts)
+    caption = texts.said(
+        "binary.curve_plot",
+        study,
+        n=f"{positives}, {negatives}",
+        pointwise=pointwise,
+        few=page.few(study),
+    )
     named = (
         f"{name}: AUC {number(auc)}, average precision {number(ap)}"
         for name, (auc, ap) in binary_diagnostics.areas(study).items()
@@ -589,8 +606,9 @@ def reliability(
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
     caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
-    options: dict[str, Any] = {"ylabel": what, "height": 3.4, "panels": len(words)}
-    return page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
+    return page.diagrams(
+        curve_plots.reliability, drawn, words, caption, ylabel=what, height=3.4, panels=len(words)
+    )
 
 
 @probabilities
@@ -660,19 +678,21 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     frame = score_curves.histogram(
         {name: tables[name] for name in names}, score_curves.edges(study, tables)
     )
-    facts = {
-        "positives": counted(c.positives, "positive"),
-        "negatives": counted(c.negatives, "negative"),
-    }
-    caption = texts.said("binary.score_plot", bins=score_curves.BINS, **facts)
-    labels: dict[str, Any] = {
-        "xlabel": "score",
-        "ylabel": "share of the class",
-        "panels": len(names),
-        "height": 2.6,
-    }
+    caption = texts.said(
+        "binary.score_plot",
+        bins=score_curves.BINS,
+        positives=counted(c.positives, "positive"),
+        negatives=counted(c.negatives, "negative"),
+    )
     return figures.row(
-        curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels
+        curve_plots.histograms,
+        frame,
+        caption=caption,
+        says=_distances(study),
+        xlabel="score",
+        ylabel="share of the class",
+        panels=len(names),
+        height=2.6,
     )
 
 
@@ -685,8 +705,15 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     frame = score_curves.distribution(name, study.table(name))
     widest = score_curves.distances(study.counts_by_system)
     caption = texts.said("binary.ks_plot", study, distances=_distances(study))
-    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
-    figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
+    figure = figures.row(
+        curve_plots.distributions,
+        frame,
+        widest,
+        caption=caption,
+        xlabel="score",
+        ylabel="share at or below",
+        panels=1,
+    )
     return figure.folded("Distribution functions of the scores (KS)")
 
 
@@ -701,16 +728,18 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.said("binary.confusion_plot", study, what=what, of=of)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
-    labels: dict[str, Any] = {
-        "classes": classes,
-        "xlabel": "predicted",
-        "ylabel": "actual",
-        "height": 2.5,
-    }
     drawn = {name: tables[name] for name in names}
     says = f"{'; '.join(words)}."
     return figures.row(
-        curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels
+        curve_plots.matrices,
+        drawn,
+        caption=caption,
+        says=says,
+        panels=len(names),
+        classes=classes,
+        xlabel="predicted",
+        ylabel="actual",
+        height=2.5,
     )
 
 

@@ -292,12 +292,15 @@ def score_plot(study: Either) -> Figure | Html:
     distances = _distances(study)
     bins = f"{classes.BARS} equal bins of the score"
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
-    labels: dict[str, Any] = {
-        "xlabel": f"score of the {study.noun}",
-        "ylabel": "share of rows",
-        "sides": study.sides,
-    }
-    figure = figures.row(curve_plots.histograms, frame, caption=caption, **_size(study), **labels)
+    figure = figures.row(
+        curve_plots.histograms,
+        frame,
+        caption=caption,
+        **_size(study),
+        xlabel=f"score of the {study.noun}",
+        ylabel="share of rows",
+        sides=study.sides,
+    )
     return _folded(study, figure, "Scores")
 
 

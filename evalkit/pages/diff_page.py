@@ -289,13 +289,14 @@ def series(study: Diff) -> figures.Figure | Html:
         name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
     )
     caption = texts.said("diff.series", study, level=percent(study.settings.level))
-    drawn: dict[str, Any] = {
-        "label": study.primary.label,
-        "zero": False,
-        "height": figures.tall(len(frame)),
-    }
     return figures.picture(
-        plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn
+        plots.intervals,
+        frame,
+        caption=caption,
+        says=page.listed(frame),
+        label=study.primary.label,
+        zero=False,
+        height=figures.tall(len(frame)),
     )
 
 

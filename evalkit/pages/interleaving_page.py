@@ -164,11 +164,15 @@ def of_log(study: Interleaving) -> list[Finding]:
 def _log(study: Interleaving) -> Iterator[Finding]:
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
-    shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
     users = counted(study.users, study.unit_name)
     units = plural(study.unit_name, 2)
     yield kinds.ROWS_READ.note(
-        study.items, "log", users=users, columns=columns_read(study.table.columns), **shown
+        study.items,
+        "log",
+        users=users,
+        columns=columns_read(study.table.columns),
+        items=counted(study.items, "item"),
+        sessions=counted(study.sessions, "session"),
     )
     if study.silent:
         severity = WARNING if study.mostly_silent else NOTE
@@ -190,10 +194,13 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
     p = float(study.balance["adjusted"].min())
     repeated = study.kept.repeated
     uneven, share = interleaving.uneven(study)
-    facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
     broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(
-        WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts
+        WARNING if broken else NOTE,
+        None,
+        "broken" if broken else "fair",
+        positions=counted(study.balance["position"].nunique(), "position"),
+        p=p_value(p),
     )
     if uneven:
         severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
@@ -338,8 +345,11 @@ def stages(study: Planning) -> Html:
     stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
-    facts = {"users_interleaved": first["users_interleaved"]}
-    note = texts.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
+    note = texts.said(
+        "interleaving.stages_note",
+        users_arm=first["users_arm"],
+        users_interleaved=first["users_interleaved"],
+    )
     by_design = of_rows(
         f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note
     )
@@ -367,8 +377,15 @@ def planned(study: Planning) -> dict[str, Any]:
 
 def of_planning(study: Planning) -> list[Finding]:
     """That its experiments are simulated, and what is assumed."""
-    noise = {"production": PRODUCTION, "candidate": CANDIDATE}
-    return [kinds.SIMULATED.warning(study.users, "world", assumed=assumptions(study), **noise)]
+    return [
+        kinds.SIMULATED.warning(
+            study.users,
+            "world",
+            assumed=assumptions(study),
+            production=PRODUCTION,
+            candidate=CANDIDATE,
+        )
+    ]
 
 
 def assumptions(study: Planning) -> str:
@@ -389,9 +406,13 @@ def assumptions(study: Planning) -> str:
 def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
-    facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
     caption = texts.said(
-        "interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts
+        "interleaving.errors",
+        fewest=FEWEST_GROUPS,
+        assumptions=assumptions(study),
+        production=PRODUCTION,
+        candidate=CANDIDATE,
+        users=study.users,
     )
     reached = [
         f"{name} reaches 5% at {need[name]:,.0f} users"

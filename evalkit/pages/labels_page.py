@@ -73,9 +73,14 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
         steps=curve_plots.STEPS,
     )
     rows = counted(len(study.account), "row")
-    facts = {"leader": study.leader, "swept": ", ".join(SWEPT), "rows": rows, "best": number(best)}
     caption = texts.said(
-        "labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts
+        "labels.threshold_plot",
+        at=number(at),
+        level=percent(study.settings.level),
+        leader=study.leader,
+        swept=", ".join(SWEPT),
+        rows=rows,
+        best=number(best),
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 

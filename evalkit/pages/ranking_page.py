@@ -256,20 +256,25 @@ def queries(study: Ranking) -> Figure | Html:
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    facts = {
-        "better": counted(better, "query"),
-        "green": green,
-        "equal": equal,
-        "worse": worse,
-        "orange": orange,
-    }
-    caption = texts.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
-    labels: dict[str, Any] = {
-        "xlabel": f"queries, sorted (n = {len(values):,})",
-        "ylabel": f"difference in {study.primary.label}",
-        "colours": (lost, gained) if low else (gained, lost),
-    }
-    return figures.picture(plots.bars, values.to_numpy(), caption=caption, height=2.6, **labels)
+    caption = texts.said(
+        "ranking.queries",
+        pair=pair,
+        label=study.primary.label,
+        better=counted(better, "query"),
+        green=green,
+        equal=equal,
+        worse=worse,
+        orange=orange,
+    )
+    return figures.picture(
+        plots.bars,
+        values.to_numpy(),
+        caption=caption,
+        height=2.6,
+        xlabel=f"queries, sorted (n = {len(values):,})",
+        ylabel=f"difference in {study.primary.label}",
+        colours=(lost, gained) if low else (gained, lost),
+    )
 
 
 def _values(study: Ranking) -> Figure:
@@ -277,11 +282,14 @@ def _values(study: Ranking) -> Figure:
     values = study.values()[study.leader].dropna().to_numpy()
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
-    labels: dict[str, Any] = {
-        "xlabel": f"queries, sorted (n = {len(values):,})",
-        "ylabel": study.primary.label,
-    }
-    return figures.picture(plots.bars, values, caption=caption, height=2.6, **labels)
+    return figures.picture(
+        plots.bars,
+        values,
+        caption=caption,
+        height=2.6,
+        xlabel=f"queries, sorted (n = {len(values):,})",
+        ylabel=study.primary.label,
+    )
 
 
 def curves(study: Ranking) -> Figure:

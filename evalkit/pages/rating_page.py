@@ -49,9 +49,14 @@ def error_plot(study: Rating) -> figures.Figure:
     caption = texts.said(
         "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
     )
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     return figures.picture(
-        curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels
+        curve_plots.error_cells,
+        study.error_cells,
+        tenths,
+        caption=caption,
+        height=3.2,
+        xlabel="forecast",
+        ylabel=f"forecast − actual (n = {n:,})",
     )
 
 
@@ -236,15 +241,22 @@ def actual_plot(study: Rating) -> figures.Figure:
     names = study.order[:DRAWN]
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    facts = {
-        "rows": counted(len(study.account), "row"),
-        "cells": CELLS,
-        "most": number(frame["rows"].max(), 0),
-    }
-    caption = texts.said("rating.actual_plot", what=what, first=_first(study), **facts)
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
+    caption = texts.said(
+        "rating.actual_plot",
+        what=what,
+        first=_first(study),
+        rows=counted(len(study.account), "row"),
+        cells=CELLS,
+        most=number(frame["rows"].max(), 0),
+    )
     return figures.row(
-        curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels
+        curve_plots.cells,
+        frame,
+        caption=caption,
+        panels=len(names),
+        height=3.2,
+        xlabel="forecast",
+        ylabel="actual",
     )
 
 

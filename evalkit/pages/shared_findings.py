@@ -101,9 +101,12 @@ def binned(study: classes.EachStudy, part: str) -> list[Finding]:
     bins.
     """
     area, precision = (power(bound) for bound in study.measured.bounds)
-    facts = {"part": part, "area": area, "precision": precision}
     return (
-        [kinds.BINNED_SCORES.note(len(study.systems), "several", **facts)]
+        [
+            kinds.BINNED_SCORES.note(
+                len(study.systems), "several", part=part, area=area, precision=precision
+            )
+        ]
         if study.measured.bounds.any()
         else []
     )
@@ -150,12 +153,19 @@ def few_rows(
     elsewhere.
     """
     few = diagnostics.few_rows(rows)
-    facts = {
-        "of": of,
-        "few": diagnostics.FEW_ROWS,
-        "named": listed(f"{name} {n:,}" for name, n in few.items()),
-    }
-    return [kinds.SMALL_CLASS.warning(len(few), "several", **facts)] if few else []
+    return (
+        [
+            kinds.SMALL_CLASS.warning(
+                len(few),
+                "several",
+                of=of,
+                few=diagnostics.FEW_ROWS,
+                named=listed(f"{name} {n:,}" for name, n in few.items()),
+            )
+        ]
+        if few
+        else []
+    )
 
 
 def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
@@ -170,13 +180,16 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     if study.settings.baseline:
         several = len(study.pairs)
         what = "candidates"
-    facts = {
-        "leader": shortened(study.leader),
-        "what": what,
-        "best": diagnostics.words(study).best,
-        "covered": diagnostics.covered(study, several),
-    }
-    return [kinds.PICKED.note(several, several=several, **facts)]
+    return [
+        kinds.PICKED.note(
+            several,
+            several=several,
+            leader=shortened(study.leader),
+            what=what,
+            best=diagnostics.words(study).best,
+            covered=diagnostics.covered(study, several),
+        )
+    ]
 
 
 DECIDING = {"better": "it is better by {}", "equivalent": "they are equivalent by {}"}
@@ -302,13 +315,15 @@ def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Fin
     findings = []
     for r in diagnostics.rounded(threshold, stored):
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
-        facts = {
-            "whose": whose,
-            "stored": rules.WORDS[r.stored],
-            "threshold": threshold,
-            "value": r.value,
-        }
-        findings.append(kinds.ROUNDED_THRESHOLD.note(len(r.systems), **facts))
+        findings.append(
+            kinds.ROUNDED_THRESHOLD.note(
+                len(r.systems),
+                whose=whose,
+                stored=rules.WORDS[r.stored],
+                threshold=threshold,
+                value=r.value,
+            )
+        )
     return findings
 
 

@@ -112,26 +112,26 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p = float(study.headline.iloc[0]["p"])
     trials = counted(n, "trial")
-    facts = {
-        "opponents": study.opponents[0],
-        "seen": shares.seen,
-        "trials": trials,
-        "null": study.null,
-    }
     caption = texts.said(
         "significance.null_of_shares",
         alternative=study.p.alternative,
         p=p_value(p),
         few=few,
-        **facts,
+        opponents=study.opponents[0],
+        seen=shares.seen,
+        trials=trials,
+        null=study.null,
     )
-    drawn: dict[str, Any] = {
-        "seen": shares.seen,
-        "counted": shares.added,
-        "xlabel": f"successes of {trials}",
-    }
     data = shares.k, shares.probability
-    return figures.picture(plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(
+        plots.null_shares,
+        *data,
+        caption=caption,
+        height=HEIGHT,
+        seen=shares.seen,
+        counted=shares.added,
+        xlabel=f"successes of {trials}",
+    )
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
@@ -202,12 +202,13 @@ def _data(study: Significance) -> Iterator[Finding]:
     units = study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    size = {
-        "systems": counted(len(study.systems), "system"),
-        "metrics": counted(len(study.settings.metrics), "metric"),
-    }
     yield kinds.ROWS_READ.note(
-        rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size
+        rows,
+        "units",
+        units=many,
+        columns=f" Columns: {columns}." if columns else "",
+        systems=counted(len(study.systems), "system"),
+        metrics=counted(len(study.settings.metrics), "metric"),
     )
     yield from undirected(study)
     yield from [
@@ -229,8 +230,9 @@ def _units(study: Significance) -> Iterator[Finding]:
         pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
         yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
     for metric, large, small, times in diagnostics.other_scales(study):
-        facts = {"large": large, "small": small, "times": number(times, 2)}
-        found = kinds.OTHER_SCALES.warning(metric=metric, **facts)
+        found = kinds.OTHER_SCALES.warning(
+            metric=metric, large=large, small=small, times=number(times, 2)
+        )
         yield found.about([metric], study.primary.label)
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
@@ -268,13 +270,9 @@ def _equal(study: Significance) -> Iterator[Finding]:
         ]
         units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
         more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-        facts = {
-            "metric": study.primary.label,
-            "pairs": ", ".join(each),
-            "units": units,
-            "more": more,
-        }
-        yield kinds.EQUAL_UNITS.note(len(pairs), **facts)
+        yield kinds.EQUAL_UNITS.note(
+            len(pairs), metric=study.primary.label, pairs=", ".join(each), units=units, more=more
+        )
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
@@ -308,12 +306,14 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.p.looks > 1:
-        facts = {
-            "alpha": alpha(study),
-            "rate": paired.false_positives(study),
-            "level": beyond(study.test_level),
-        }
-        yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
+        yield kinds.LOOKS.warning(
+            study.p.looks,
+            "units",
+            looks=study.p.looks,
+            alpha=alpha(study),
+            rate=paired.false_positives(study),
+            level=beyond(study.test_level),
+        )
 
 
 def _p(study: Significance) -> str:
@@ -329,11 +329,13 @@ def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin = study.settings.margin
     level = percent(study.settings.level)
-    facts = {
-        "colours": page.colours_of(study),
-        "band": f"; band: the margin ±{margin:g}" if margin else "",
-    }
-    caption = texts.said("significance.differences", study, level=level, **facts)
+    caption = texts.said(
+        "significance.differences",
+        study,
+        level=level,
+        colours=page.colours_of(study),
+        band=f"; band: the margin ±{margin:g}" if margin else "",
+    )
     return page.forest(study, plots.forest, caption, margin=margin)
 
 
@@ -347,8 +349,9 @@ def distribution(study: Significance) -> figures.Figure | Html:
     colours = ""
     if study.primary.metric.direction != 0:
         colours = " Green: better, orange: worse."
-    facts = {"n": n, "sizes": sizes, "units": units, "colours": colours}
-    caption = texts.said("significance.distribution", study, **facts)
+    caption = texts.said(
+        "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
+    )
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["direction"] = study.primary.metric.direction
     return figures.picture(
@@ -366,19 +369,24 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
     half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
-    facts = {
-        "n": row["n"],
-        "far": far,
-        "observed": signed(row["difference"]),
-        "p": _p(study) + half,
-    }
-    caption = texts.said("significance.null_distribution", study, how=how, **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(row["difference"]),
-        "xlabel": f"mean difference in {study.primary.label} under the null",
-        "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
-    }
-    return figures.picture(plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
+    caption = texts.said(
+        "significance.null_distribution",
+        study,
+        how=how,
+        n=row["n"],
+        far=far,
+        observed=signed(row["difference"]),
+        p=_p(study) + half,
+    )
+    return figures.picture(
+        plots.null_distribution,
+        draws,
+        caption=caption,
+        height=HEIGHT,
+        observed=float(row["difference"]),
+        xlabel=f"mean difference in {study.primary.label} under the null",
+        ylabel=f"share of {'draws' if study.many else 'sign vectors'}",
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -426,14 +434,23 @@ def power(study: Significance) -> figures.Figure | Html:
     if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
     of = study.paired(study.primary, study.opponents)
-    facts = {"deviation": number(of.spread), "n": of.n, "units": plural(study.unit_name, of.n)}
-    caption = texts.said("significance.power", study, alpha=beyond(study.family_level), **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(study.headline.iloc[0]["difference"]),
-        "margin": study.settings.margin,
-        "xlabel": f"true difference in {study.primary.label}",
-    }
-    return figures.picture(plots.power, frame, caption=caption, height=HEIGHT, **drawn)
+    caption = texts.said(
+        "significance.power",
+        study,
+        alpha=beyond(study.family_level),
+        deviation=number(of.spread),
+        n=of.n,
+        units=plural(study.unit_name, of.n),
+    )
+    return figures.picture(
+        plots.power,
+        frame,
+        caption=caption,
+        height=HEIGHT,
+        observed=float(study.headline.iloc[0]["difference"]),
+        margin=study.settings.margin,
+        xlabel=f"true difference in {study.primary.label}",
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -452,13 +469,16 @@ def duality(study: Significance) -> figures.Figure | Html:
     facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
     ends = interval(row["low"], row["high"], signed)
     caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(row["difference"]),
-        "alpha": each,
-        "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
-        "label": f"mean difference in {study.primary.label} under the null",
-    }
-    return figures.picture(plots.duality, study.p_curve(), caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(
+        plots.duality,
+        study.p_curve(),
+        caption=caption,
+        height=HEIGHT,
+        observed=float(row["difference"]),
+        alpha=each,
+        limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
+        label=f"mean difference in {study.primary.label} under the null",
+    )
 
 
 JOINT = "joint sign flips of the whole family"

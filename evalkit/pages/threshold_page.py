@@ -119,9 +119,15 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
         (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
     )
     chance = number(at["threshold"].iloc[0], 2)
-    facts = {"costs": study.costs, "values": values, "low": LOW if frame["y"].isna().any() else ""}
-    more = {"rows": len(study.account), "chance": chance, "few": page.few(study)}
-    caption = texts.said("threshold.decision_curve", **facts, **more)
+    caption = texts.said(
+        "threshold.decision_curve",
+        costs=study.costs,
+        values=values,
+        low=LOW if frame["y"].isna().any() else "",
+        rows=len(study.account),
+        chance=chance,
+        few=page.few(study),
+    )
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 

@@ -374,8 +374,9 @@ def _folds(study: Validation) -> Iterator[Finding]:
         )
         form = "redrawn" if e.has_resampled_folds else "repeats"
         times = len(study.tests) if e.has_resampled_folds else e.repeats
-        facts = {"times": times, "rows": len(e), "ids": study.distinct}
-        yield kinds.REPEATED_FOLDS.note(times, form, each=each, once=once, **facts)
+        yield kinds.REPEATED_FOLDS.note(
+            times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
+        )
     if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:
@@ -567,9 +568,15 @@ def fold_map(study: Validation) -> figures.Figure:
     mixed = both if "both" in set(frame["kind"]) else ""
     folds = counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {rows})", "dated": study.examples.dated}
     height = figures.tall(len(study.tests), head=1.3, each=0.2)
-    return figures.picture(curve_plots.draw_map, frame, caption=caption, height=height, **labels)
+    return figures.picture(
+        curve_plots.draw_map,
+        frame,
+        caption=caption,
+        height=height,
+        xlabel=f"{along} (n = {rows})",
+        dated=study.examples.dated,
+    )
 
 
 def folds(study: Validation) -> figures.Figure:

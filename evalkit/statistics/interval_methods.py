@@ -376,14 +376,14 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
     value = statistic.value
-    of: Any = {
-        "n": int(c.total),
-        "level": o.level,
-        "ends": statistic.chosen.metric.ends,
-        "method": OF_CELLS,
-    }
     e = closed_forms.ranged_t(
-        kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of
+        kind.read(more),
+        spread.error,
+        freedom=spread.freedom(more.total - 1),
+        n=int(c.total),
+        level=o.level,
+        ends=statistic.chosen.metric.ends,
+        method=OF_CELLS,
     )
     return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
 

@@ -170,9 +170,10 @@ class Paired(ByT):
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power."""
-        growth = {"grows": self.grows, "bends": self.bends}
         sd = self.spread_at(0.0)
-        return self.step + power.minimum_detectable(sd, self.n, level=level, power=POWER, **growth)
+        return self.step + power.minimum_detectable(
+            sd, self.n, level=level, power=POWER, grows=self.grows, bends=self.bends
+        )
 
 
 def paired(a: Any, b: Any) -> Paired:

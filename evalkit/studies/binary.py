@@ -631,8 +631,15 @@ class Asked:
             return None
         if self.alone and rows.plain:
             return cache(lambda: self.redraw_table(rows.counts))
-        drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
-        return cache(partial(bootstrap.rechosen_counts_of_rows, rows, self.rule.choose, **drawn))
+        return cache(
+            partial(
+                bootstrap.rechosen_counts_of_rows,
+                rows,
+                self.rule.choose,
+                rng=self.rng,
+                samples=self.settings.limits.bands,
+            )
+        )
 
     def redraw_table(self, c: counts.Counts) -> counts.RechosenCounts:
         """The counts on samples of independent rows of one system, from their table."""

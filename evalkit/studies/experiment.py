@@ -522,11 +522,6 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     )
     equals = "numpy mean of an arm" if alone else ""
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
-    about: dict[str, Any] = {
-        "best": best or lookup.UNKNOWN,
-        "plain": plain,
-        "unit": name,
-    }
     return Metric(
         name,
         "users",
@@ -537,7 +532,9 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         "never",
         -np.inf,
         np.inf,
-        **about,
+        best=best or lookup.UNKNOWN,
+        plain=plain,
+        unit=name,
     )
 
 

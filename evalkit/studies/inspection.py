@@ -213,14 +213,13 @@ def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
 def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
-    asked: dict[str, Any] = {
-        "asked": p.kind,
-        "positive": p.positive,
-        "columns": p.columns,
-        "systems": p.systems,
-    }
     predicted = outcomes.Predicted(
-        parts, **asked, attributes=reports.attributes(p.segments, p.unit)
+        parts,
+        asked=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=reports.attributes(p.segments, p.unit),
     )
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)

@@ -631,14 +631,17 @@ class Validation(Shown, Study):
         as_read, _, inside = self.selection["value"]
         kept, of = self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
-        facts = {
-            "kept": kept,
-            "of": of,
-            "metric": self.primary.label,
-            "given": as_read,
-            "inside": inside,
-        }
-        return [kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)]
+        return [
+            kinds.SELECTED_OUTSIDE.rated(
+                SEVERE if clear else NOTE,
+                self.rows.size,
+                kept=kept,
+                of=of,
+                metric=self.primary.label,
+                given=as_read,
+                inside=inside,
+            )
+        ]
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:

@@ -91,9 +91,10 @@ class Statement:
         if self.chosen.metric.direction == 0:
             return obstacle("direction", metric=self.chosen.label)
         if math.isnan(evidence.difference.value):
-            pair = {"first": self.system, "second": self.second}
             unit, metric = self.study.unit_name, self.chosen.label
-            return obstacle("no_common_unit", unit=unit, metric=metric, **pair)
+            return obstacle(
+                "no_common_unit", unit=unit, metric=metric, first=self.system, second=self.second
+            )
         return ""
 
     def result(self, evidence: significance.Comparison) -> str:

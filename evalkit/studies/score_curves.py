@@ -512,13 +512,14 @@ class Varied:
             self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         )
         most = max(costs.fp, costs.fn)
-        of: Any = {
-            "freedom": self.units - 1,
-            "n": int(self.units),
-            "level": self.level,
-            "ends": (0, most),
-        }
-        cost = closed_forms.ranged_t(float(curves.cost(c, costs.fp, costs.fn)), variance**0.5, **of)
+        cost = closed_forms.ranged_t(
+            float(curves.cost(c, costs.fp, costs.fn)),
+            variance**0.5,
+            freedom=self.units - 1,
+            n=int(self.units),
+            level=self.level,
+            ends=(0, most),
+        )
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
