@@ -22,6 +22,7 @@ from evalkit.measured.readings import WHOLE, Binned, Place, RowSums, highest
 from evalkit.measured.rows import HeldRows
 from evalkit.metrics import counts, kept, labels
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.statistics.bootstrap import ThresholdChoice
 from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
 from evalkit.statistics.summed import OfMoments, at_hand
@@ -312,14 +313,11 @@ def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
 class SummedBinary(Several):
     """Two classes. cut: a function from a system and its table to the threshold.
 
-    redraw: a function from candidate thresholds and the weight by part and candidate to the counts
-    on samples, on each of which the threshold is chosen again. redraw_table: the same of one system
-    of independent rows, from its table; None if the threshold is fixed.
+    choice: how the threshold is chosen again on samples; None if it is fixed.
     """
 
     cut: Callable[[str, counts.Counts], float]
-    redraw: Callable[[Floats, Floats], counts.RechosenCounts]
-    redraw_table: Callable[[counts.Counts], counts.RechosenCounts] | None = None
+    choice: ThresholdChoice | None = None
 
     @property
     def held(self) -> bool:
@@ -346,7 +344,7 @@ class SummedBinary(Several):
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> OfCells:
         statistic = of_system(chosen, self.cells(group), i)
-        if group or self.redraw_table is None:
+        if group or self.choice is None:
             return statistic
         return replace(
             statistic, rows=replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
@@ -355,9 +353,10 @@ class SummedBinary(Several):
     @cached
     def rechosen_counts(self, i: int) -> counts.RechosenCounts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
+        choice: Any = self.choice
         if self.second is None:
-            return self.redraw_table(self.scores(0, i, 0).counts)  # type: ignore[misc]
-        return self.redraw(self.second.candidates[i], self.moved.part_sums[i].sums)
+            return choice.of_table(self.scores(0, i, 0).counts)
+        return choice.of_parts(self.second.candidates[i], self.moved.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
         at = (group, chosen.base.label)  # the tables tell everything of one plain system

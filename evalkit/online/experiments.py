@@ -161,16 +161,8 @@ def cuped(
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
     """
-    return of_adjusted(
-        *adjusted(treatment, control, treatment_before, control_before), level=level, unit=unit
-    )
-
-
-def of_adjusted(
-    treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user"
-) -> Comparison:
-    """The difference of means of values from `adjusted`."""
-    return difference(mean_of(treatment), mean_of(control), level=level, unit=unit, method="CUPED")
+    arms = adjusted(treatment, control, treatment_before, control_before)
+    return difference(*map(mean_of, arms), level=level, unit=unit, method="CUPED")
 
 
 def adjusted(

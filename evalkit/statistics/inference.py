@@ -83,27 +83,26 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
         return c
     unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
     if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
-        c = intervals_apart(first, second, o) or c
+        apart = by_mover(first, second, o, n=first.n)
+        c = apart if np.isfinite(apart.difference.low) else c
     return within_range(c, metric.high - metric.low)
 
 
-def intervals_apart(first: Any, second: Any, o: Options) -> Comparison | None:
-    """Compare two values that no row moves by MOVER of their own intervals; None if one of these
-    has no limits.
-    """
+def by_mover(
+    first: Any,
+    second: Any,
+    o: Options,
+    interval_of: Callable[[Any, Options], Estimate] = estimate,
+    *,
+    n: int,
+) -> Comparison:
+    """Compare two values by MOVER of the limits that each has alone; without p if one has none."""
 
     def interval(level: float) -> Estimate:
-        a, b = (estimate(side, replace(o, level=level)) for side in (first, second))
-        b = replace(b, value=-b.value, low=-b.high, high=-b.low)
-        parts = [closed_forms.Part(1.0, side, np.zeros(1)) for side in (a, b)]
-        return closed_forms.mover_mean(parts, n=first.n, level=level)
+        a, b = (interval_of(side, replace(o, level=level)) for side in (first, second))
+        return replace(intervals.mover(a, b), n=n)
 
-    known = np.isfinite(interval(o.level).low)
-    return (
-        significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
-        if known
-        else None
-    )
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
 
 
 def orders_apart(first: Any, second: Any, o: Options) -> Comparison:
@@ -111,13 +110,7 @@ def orders_apart(first: Any, second: Any, o: Options) -> Comparison:
 
     t of the difference rejects too often if there are few positives: each value is skewed.
     """
-
-    def interval(level: float) -> Estimate:
-        at_level = replace(o, level=level)
-        a, b = (interval_methods.of_table(side, at_level) for side in (first, second))
-        return intervals.mover(a, b)
-
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
+    return by_mover(first, second, o, interval_methods.of_table, n=first.n + second.n)
 
 
 def within_range(c: Comparison, widest: float) -> Comparison:
@@ -186,11 +179,7 @@ def _combined(statistic: Any, o: Options) -> Estimate:
                 1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved
             )
 
-    e = closed_forms.mover_mean(sides(), n=statistic.n, level=o.level)
-    value = statistic.value
-    return replace(
-        e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value))
-    )
+    return closed_forms.mover_mean(sides(), n=statistic.n, level=o.level).around(statistic.value)
 
 
 def _of_scarce(statistic: Any, o: Options) -> Estimate:
@@ -207,8 +196,7 @@ def _of_scarce(statistic: Any, o: Options) -> Estimate:
         level=o.level,
         ends=(low, high),
     )
-    value = statistic.value
-    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
+    return e.around(statistic.value)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:

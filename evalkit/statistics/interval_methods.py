@@ -228,7 +228,7 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     every row above the threshold is a hit, few samples or none vary: there the limits are no closer
     than Wilson's.
     """
-    around = closed_forms.ranged_t(
+    e = closed_forms.ranged_t(
         statistic.value_elsewhere,
         float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
         freedom=_freedom(statistic),
@@ -236,14 +236,10 @@ def chosen(statistic: Any, o: Options) -> Estimate:
         level=o.level,
         ends=statistic.chosen.metric.ends,
         method=CHOSEN,
-    )
-    low = min(around.low, statistic.value)
-    high = max(around.high, statistic.value)
-    if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
-        wilson = ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-        low = min(low, wilson.low)
-        high = max(high, wilson.high)
-    return replace(around, value=statistic.value, low=low, high=high)
+    ).around(statistic.value)
+    if statistic.value not in statistic.chosen.metric.ends:
+        return e
+    return e.no_closer_than(ranged(statistic, 0.0, o, freedom=statistic.fewest - 1))
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
@@ -292,9 +288,7 @@ def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
     far, near = bootstrap.t_limits(
         terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
     )
-    low = float(np.fmin(e.low, far))
-    top = float(np.fmax(e.high, near))
-    return replace(e, low=low, high=top, method=BOOTSTRAP_T)
+    return e.no_closer_than(replace(e, low=far, high=near), BOOTSTRAP_T)
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
@@ -343,7 +337,7 @@ def of_order(statistic: Any, o: Options) -> Estimate:
         return e
     centre = statistic.value - influence.average_precision_bias(c)
     boyd = closed_forms.binomial_logit(centre, c.positives, level=o.level)
-    return replace(e, low=min(e.low, boyd.low), high=max(e.high, boyd.high), method=BOYD)
+    return e.no_closer_than(boyd, BOYD)
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
@@ -375,7 +369,6 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     fp, tn = c.negative + HALF
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
-    value = statistic.value
     e = closed_forms.ranged_t(
         kind.read(more),
         spread.error,
@@ -385,7 +378,7 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
         ends=statistic.chosen.metric.ends,
         method=OF_CELLS,
     )
-    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
+    return e.around(statistic.value)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:

@@ -54,6 +54,18 @@ class Estimate:
         """The distances of the limits below and above the value."""
         return np.array([self.value - self.low, self.high - self.value])
 
+    def around(self, value: float) -> Estimate:
+        """Another value with these limits, which are extended to it if necessary."""
+        return replace(self, value=value, low=min(self.low, value), high=max(self.high, value))
+
+    def no_closer_than(self, other: Estimate, method: str = "") -> Estimate:
+        """The value with the farther one of both limits on each side, by a method of this name if
+        one is given; its own limits if `other` has none.
+        """
+        low = min(self.low, other.low)
+        high = max(self.high, other.high)
+        return replace(self, low=low, high=high, method=method or self.method)
+
     def __str__(self) -> str:
         """The value and its interval, as a page shows them."""
         return numbers.estimate(self.value, self.low, self.high)

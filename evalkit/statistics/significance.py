@@ -105,7 +105,7 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
     error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
     skew = cube * n**0.5 / (square**1.5 or np.inf) * (1 + 8.5 / n)
     e = intervals.hall(inside.value, error, skew, n=n, level=inside.level)
-    return replace(inside, low=min(inside.low, e.low), high=max(inside.high, e.high))
+    return inside.no_closer_than(e)
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -240,7 +240,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
 def by_limits(
     interval: Callable[[float], Estimate], *, level: float, unit: str, method: str
 ) -> Comparison:
-    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0.
+    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0;
+    NaN without limits.
 
     >>> round(
     ...     by_limits(
@@ -255,9 +256,8 @@ def by_limits(
         e = interval(1 - p)
         return e.low <= 0 <= e.high
 
-    return compare(
-        interval, bisect(inside, SMALLEST, 1.0)[0], level=level, unit=unit, method=method
-    )
+    p = np.nan if np.isnan(interval(level).low) else bisect(inside, SMALLEST, 1.0)[0]
+    return compare(interval, p, level=level, unit=unit, method=method)
 
 
 # Families of comparisons

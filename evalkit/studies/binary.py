@@ -623,44 +623,25 @@ class Asked:
     costs: Costs
     alone: bool
 
-    def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
-        """A function that returns the counts on bootstrap samples, the same for all systems; None
-        if the threshold is fixed.
+    @property
+    def choice(self) -> bootstrap.ThresholdChoice | None:
+        """How thresholds are chosen again on samples, the same for all systems; None if the
+        threshold is fixed.
         """
         if self.rule.fixed is not None:
             return None
-        if self.alone and rows.plain:
-            return cache(lambda: self.redraw_table(rows.counts))
-        return cache(
-            partial(
-                bootstrap.rechosen_counts_of_rows,
-                rows,
-                self.rule.choose,
-                rng=self.rng,
-                samples=self.settings.limits.bands,
-            )
-        )
+        new_rng = partial(study.random, self.settings.seed, 7)
+        return bootstrap.ThresholdChoice(self.rule.choose, self.settings.limits.bands, new_rng)
 
-    def redraw_table(self, c: counts.Counts) -> counts.RechosenCounts:
-        """The counts on samples of independent rows of one system, from their table."""
-        samples = self.settings.limits.bands
-        return bootstrap.rechosen_counts_of_table(
-            c, self.rule.choose, rng=self.rng, samples=samples
-        )
-
-    def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.RechosenCounts:
-        """The counts on the same samples, from the candidate thresholds and the weight by part of
-        the units and candidate.
+    def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
+        """A function that returns the counts of rows on bootstrap samples; None if the threshold is
+        fixed.
         """
-        samples = self.settings.limits.bands
-        return bootstrap.rechosen_counts(
-            threshold, sums, self.rule.choose, rng=self.rng, samples=samples
-        )
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """A new generator of the random numbers of the samples, the same at each call."""
-        return study.random(self.settings.seed, 7)
+        if self.choice is None:
+            return None
+        if self.alone and rows.plain:
+            return cache(partial(self.choice.of_table, rows.counts))
+        return cache(partial(self.choice.of_rows, rows))
 
 
 def asked(
@@ -767,8 +748,7 @@ def of_blocks(
         scored,
         design,
         cut=lambda name, c: a.rule.at(c, precision[name]),
-        redraw=a.redraw_parts,
-        redraw_table=a.redraw_table if a.rule.fixed is None else None,
+        choice=a.choice,
     )
     measured.refuse_partial_losses()
     if not t.paired:
@@ -811,7 +791,7 @@ def _second_reading(
     systems = range(len(measured.systems))
     means = dict[Place, Mean]()
     decided = []
-    rechosen = a.rule.fixed is None
+    choice = a.choice
     if measured.plain and a.alone:
         return None
     for group in sorted(measured.groups):
@@ -821,20 +801,17 @@ def _second_reading(
             for c in asked
             if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
         ]
-        decided += [group] if read or (rechosen and not group) else []
+        decided += [group] if read or (choice and not group) else []
         for chosen in (chosen for chosen in read if not chosen.decided):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
     cuts = [*measured.thresholds.values()]
     few = row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
-    if rechosen:
+    if choice:
         units = of.table.schema.units or int(measured.counted.facts.sums[0])
         more["candidates"] = [
-            bootstrap.candidates(
-                measured.scores(0, i, 0).counts, a.rule.choose, units=units, rng=a.rng.spawn(1)[0]
-            )
-            for i in systems
+            choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems
         ]
         more["parts"] = bootstrap.PARTS
     return (

@@ -317,35 +317,29 @@ class Experiment(Study):
         """The headline pair's difference of means, of values capped at the quantile `share` if
         there is one.
         """
-        first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
-        return methods.two_means(first, second, self.inference_options(2))
+        return self._compared_means(*self._capped(share))
 
     def cuped(self, share: float | None) -> significance.Comparison:
-        """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and
-        too different.
-        """
-        left = experiments.adjusted(
-            *self._capped(share), *self._sides(self.table.numbers[str(self.p.before)])
-        )
-        if independent.fits(*left):
-            return self._permuted(*left)
-        return experiments.of_adjusted(*left, level=self.settings.level)
+        """The difference of means of `means`, adjusted by the column from before the experiment."""
+        before = self._sides(self.table.numbers[str(self.p.before)])
+        return self._compared_means(*experiments.adjusted(*self._capped(share), *before))
+
+    def _compared_means(self, *sides: Floats) -> significance.Comparison:
+        first, second = (OfUnits(self.primary, Sums(side)) for side in sides)
+        return methods.two_means(first, second, self.inference_options(2))
 
     def stratified(self) -> significance.Comparison:
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed
         and too different.
         """
-        arms = ("treatment", "control")
         sides = self._capped(None)
         strata = self._sides(self.table.attributes[str(self.p.strata)].code)
-        if independent.fits(*sides):
-            return self._permuted(*sides, strata=strata)
-        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
-        return experiments.stratified(*of, level=self.settings.level)
-
-    def _permuted(self, first: Floats, second: Floats, **more: Any) -> significance.Comparison:
         o = self.inference_options(2)
-        return independent.studentised(first, second, rng=o.rng, level=o.level, **more)
+        if independent.fits(*sides):
+            return independent.studentised(*sides, rng=o.rng, level=o.level, strata=strata)
+        arms = ("treatment", "control")
+        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
+        return experiments.stratified(*of, level=o.level)
 
     @cached_property
     def concentration(self) -> dict[float, float]:

@@ -452,8 +452,7 @@ class Joined:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
         if isinstance(metric.kind, ClassCoverage):
-            apart = inference.intervals_apart(first, second, o)
-            return apart or methods.no_test(first, second, o)
+            return inference.by_mover(first, second, o, n=first.n)
         plain = Layout.PLAIN in (first.layout, second.layout)
         biased = isinstance(metric.kind, Order) and metric.kind.biased
         if biased and plain and not self.common.size:
