@@ -303,8 +303,10 @@ def steps(estimator: Any) -> list[str]:
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
     first = estimator.steps[0][1]
-    words = {"ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded"}
-    words |= {"Pipeline": "missing numbers set to the median, scaled"}
+    words = {
+        "ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded",
+        "Pipeline": "missing numbers set to the median, scaled",
+    }
     steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
     return [words.get(type(first).__name__, repr(first)), *steps]
 

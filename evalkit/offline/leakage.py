@@ -355,8 +355,9 @@ def audit(
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
-        findings += [duplicates(folds, features, label), near_duplicates(folds, features, rng=rng)]
         findings += [
+            duplicates(folds, features, label),
+            near_duplicates(folds, features, rng=rng),
             drift(folds, features, rng=rng),
             *unseen_categories(folds, features),
             *id_like(features),

@@ -135,8 +135,8 @@ def definitions(study: BinaryStudy) -> Html:
     predicted = f"predicted if score ≥ threshold, {compared}"
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
-    items += [("positive", f"the label {study.positive}; {predicted}")]
     items += [
+        ("positive", f"the label {study.positive}; {predicted}"),
         ("intervals", study.intervals_are),
         *page.test_definitions(study),
         ("bands", study.bands_are),

@@ -93,8 +93,10 @@ def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
             [c for c in study.settings.metrics if c.decided == at] for at in (False, True)
         )
         rule = f"Metrics {'of' if study.decision_column else 'at'} {study.decided_by},"
-        both = [("Metrics that need no threshold,", order, "(a constant score)", "")]
-        both += [(rule, decided, "(always the larger class)", "")]
+        both = [
+            ("Metrics that need no threshold,", order, "(a constant score)", ""),
+            (rule, decided, "(always the larger class)", ""),
+        ]
         return [table for table in both if table[1]]
     note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
     if isinstance(study, labels.LabelsStudy) and not (

@@ -313,8 +313,9 @@ def results(study: Diff) -> Results:
     more: dict[str, Any] = {
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],
+        "same": study.same,
+        "not_compared": study.alone,
     }
-    more |= {"same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
     frames = as_json.records(
         account=study.account, by_segment=study.segments, moved=study.moved, series=study.series

@@ -37,8 +37,14 @@ EACH = 8  # systems with a row of their own; of more those with one verdict shar
 NAMED = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
-BETWEEN = {"better": "than", "worse": "than", "higher": "than", "lower": "than"}
-BETWEEN |= {"equivalent": "to", "cannot tell": "from"}
+BETWEEN = {
+    "better": "than",
+    "worse": "than",
+    "higher": "than",
+    "lower": "than",
+    "equivalent": "to",
+    "cannot tell": "from",
+}
 
 
 def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
@@ -603,8 +609,12 @@ def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
 def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     named = study.settings.baseline or _undefined(study)
-    facts = {"best": "" if named else best, "how": page.methods(study.headline)}
-    facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
+    facts = {
+        "best": "" if named else best,
+        "how": page.methods(study.headline),
+        "alpha": f"{diagnostics.alpha(study):.2g}",
+        "level": percent(study.settings.level),
+    }
     words = diagnostics.words(study)
     facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
     if len(diagnostics.best_two(study)):

@@ -180,8 +180,14 @@ def _log(study: Interleaving) -> Iterator[Finding]:
             severity, study.silent, users=counted(study.silent, study.unit_name)
         )
     by_user, of_credit, turned = interleaving.estimands(study)
-    facts = {"units": units, "unit": study.unit_name, "heavy": study.heavy, "arm": study.systems[0]}
-    facts |= {"by_user": number(by_user), "of_credit": number(of_credit)}
+    facts = {
+        "units": units,
+        "unit": study.unit_name,
+        "heavy": study.heavy,
+        "arm": study.systems[0],
+        "by_user": number(by_user),
+        "of_credit": number(of_credit),
+    }
     yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, None, "log", **facts)
     if study.clustered:
         yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
@@ -269,8 +275,6 @@ def answer(study: Planning) -> Html:
         "raw": row["raw_metric"],
         "raw_times": _times(row["raw_times"]),
         "times": _times(row["cuped_times"]),
-    }
-    times |= {
         "users": _about(row["interleaving"]),
         "cuped": row["cuped_metric"].removesuffix(", CUPED"),
     }

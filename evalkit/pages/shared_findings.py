@@ -192,8 +192,11 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     ]
 
 
-DECIDING = {"better": "it is better by {}", "equivalent": "they are equivalent by {}"}
-DECIDING |= {"cannot tell": "{} does not tell them apart"}
+DECIDING = {
+    "better": "it is better by {}",
+    "equivalent": "they are equivalent by {}",
+    "cannot tell": "{} does not tell them apart",
+}
 MOST_PAIRS = 3  # pairs that a line names
 
 
@@ -260,9 +263,9 @@ def skewed(study: Study) -> list[Finding]:
         "pair": " − ".join(skew.pair),
         "metric": skew.metric,
         "skewness": signed(skew.skewness, 1),
+        "noun": plural(study.unit_name, skew.units),
+        "rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED,
     }
-    facts |= {"noun": plural(study.unit_name, skew.units)}
-    facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
     found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
     return [replace(found, aside=not diagnostics.in_headline(study, skew))]
 

@@ -413,12 +413,11 @@ def ranks(study: Significance) -> figures.Figure | Html:
         "n": n,
         "units": plural(study.unit_name, n),
         "distance": summary["critical_difference"],
-    }
-    facts |= {
         "friedman": p_value(summary["friedman"]),
         "iman_davenport": p_value(summary["iman_davenport"]),
+        "rough": rough if diagnostics.rough_ranks(k, n) else "",
+        "more": more,
     }
-    facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
     caption = texts.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {
         "distance": summary["critical_difference"],
@@ -465,8 +464,8 @@ def duality(study: Significance) -> figures.Figure | Html:
         "test": "t" if study.many else "sign flips",
         "level": percent(study.settings.level),
         "p": _p(study),
+        "zero": "outside" if float(row["p"]) < alpha(study) else "inside",
     }
-    facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
     ends = interval(row["low"], row["high"], signed)
     caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
     return figures.picture(

@@ -36,8 +36,13 @@ NO_BANDS = "Without intervals, as the rows are not in memory."
 CELLS = ("tp", "fp", "fn", "tn")
 
 
-METRICS = {"precision": "precision", "recall": "recall", "f1": "f1"}
-METRICS |= {"predicted_rate": "predicted positive", "cost": "mean cost"}
+METRICS = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "predicted_rate": "predicted positive",
+    "cost": "mean cost",
+}
 
 
 @both_classes

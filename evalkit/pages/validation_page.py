@@ -514,8 +514,12 @@ def paired(study: Validation) -> Html:
         "first − second": tables.pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
-    folded = {"first − second": tables.pair, "mean difference": limits("by_fold", show=signed)}
-    folded |= {"naive p": _struck(tables.p_column("p_naive")), "p": tables.p_column("p")}
+    folded = {
+        "first − second": tables.pair,
+        "mean difference": limits("by_fold", show=signed),
+        "naive p": _struck(tables.p_column("p_naive")),
+        "p": tables.p_column("p"),
+    }
     if study.few_pooled:
         folded |= named("adjusted p=adjusted p | verdict w")
     else:
@@ -739,8 +743,11 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
         f"highest fold."
     )
-    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True, "height": 2.6}
-    labels |= {
+    labels: dict[str, Any] = {
+        "x": "rows",
+        "y": "value",
+        "log": True,
+        "height": 2.6,
         "xlabel": "training rows (log scale)",
         "ylabel": f"{label} (n = {len(study.tests)} folds)",
     }

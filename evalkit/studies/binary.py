@@ -390,8 +390,12 @@ class BinaryStudy(row_study.RowStudy):
     @frame
     def choices(self) -> Iterator[Row]:
         """The threshold that each rule would choose for each system, and the metrics at it."""
-        rules = [rule_of(BestF1()), replace(cheapest(self.costs), text=LEAST_COST)]
-        rules += [rule_of(ReachPrecision(0.9)), rule_of(ReachRecall(0.9))]
+        rules = [
+            rule_of(BestF1()),
+            replace(cheapest(self.costs), text=LEAST_COST),
+            rule_of(ReachPrecision(0.9)),
+            rule_of(ReachRecall(0.9)),
+        ]
         for name in self.order:
             c = self.table(name)
             chosen = {rule.text: rule.choose(c) for rule in rules}
@@ -537,9 +541,13 @@ class BinaryStudy(row_study.RowStudy):
             parts = calibration.decompose(c)
             alone = {part: _alone(of(c)) for part, of in errors.items()}
             spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
-            numbers = {"brier": self.loss(BRIER, name), "miscalibration": alone["miscalibration"]}
-            numbers |= {"discrimination": _alone(parts.discrimination), "uncertainty": spread}
-            numbers |= {"ece_10": alone["ece_10"]}
+            numbers = {
+                "brier": self.loss(BRIER, name),
+                "miscalibration": alone["miscalibration"],
+                "discrimination": _alone(parts.discrimination),
+                "uncertainty": spread,
+                "ece_10": alone["ece_10"],
+            }
             if self.plain:
                 numbers["ece_10_debiased"] = _alone(
                     calibration.ece_debiased(calibration.bins_uniform(c))
@@ -760,8 +768,12 @@ def of_blocks(
             nameless = replace(nameless, schema=again)
         measured = replace(measured, second=second, moved=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
-    fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
-    fields |= {"unused_decisions": named_as_decisions(t.others)}
+    fields |= {
+        "measured": measured,
+        "precision": precision,
+        "thresholds": measured.thresholds,
+        "unused_decisions": named_as_decisions(t.others),
+    }
     return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
 
 
@@ -777,8 +789,14 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
         if a.rule.fixed is None
         else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
     )
-    more: Any = {"limits": limits, "ids": of.table.ids_held, "exact": cuts, "within": within}
-    more |= {"sliced": primary.base in losses, "within_slices": primary in within}
+    more: Any = {
+        "limits": limits,
+        "ids": of.table.ids_held,
+        "exact": cuts,
+        "within": within,
+        "sliced": primary.base in losses,
+        "within_slices": primary in within,
+    }
     return ByScore(
         counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more
     )

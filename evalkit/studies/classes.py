@@ -232,8 +232,10 @@ class ClassesStudy(EachStudy):
             "f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))
         }
         if self.scored:
-            of |= {"auc": self.measured.of_one(ROC_AUC, name, c)}
-            of |= {"average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c)}
+            of |= {
+                "auc": self.measured.of_one(ROC_AUC, name, c),
+                "average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c),
+            }
         estimates |= {metric: self.estimated(one) for metric, one in of.items()}
         return with_limits(estimates)
 

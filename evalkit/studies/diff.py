@@ -691,8 +691,13 @@ def _terms(joined: Joined, limits: Estimate) -> Row:
         unknown = dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
         return whole | {"change_low": limits.low, "change_high": limits.high} | unknown
     before, after = joined.paired.old.value, joined.paired.new.value
-    terms = {"changed": after - before, "low": limits.low, "high": limits.high}
-    terms |= {"left": before - old, "came": new - after}
+    terms = {
+        "changed": after - before,
+        "low": limits.low,
+        "high": limits.high,
+        "left": before - old,
+        "came": new - after,
+    }
     return whole | {"change_low": np.nan, "change_high": np.nan} | terms
 
 

@@ -333,7 +333,7 @@ class Experiment(Study):
         and too different.
         """
         sides = self._capped(None)
-        strata = self._sides(self.table.attributes[str(self.p.strata)].code)
+        strata: Any = self._sides(self.table.attributes[str(self.p.strata)].code)
         o = self.inference_options(2)
         if independent.fits(*sides):
             return independent.studentised(*sides, rng=o.rng, level=o.level, strata=strata)

@@ -564,9 +564,10 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
                 "t": study.paired(chosen, pair).p_value,
                 "bh": np.nan,
                 "bootstrap": bootstrap.get(pair, np.nan),
+                "tukey": tukey.get(pair, np.nan),
+                "wilcoxon": multiplicity.wilcoxon(d),
+                "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
             }
-            tests |= {"tukey": tukey.get(pair, np.nan), "wilcoxon": multiplicity.wilcoxon(d)}
-            tests |= {"sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0}
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
     return rows
 
@@ -658,8 +659,9 @@ def needed(study: Significance) -> Iterator[Row]:
         ("the margin", study.settings.margin or 0.0),
         ("as large as observed", seen),
         ("half of it", seen / 2),
+        (f"detectable by {of.n:,} with 80% power", least),
+        ("half of that", least / 2),
     ]
-    wanted += [(f"detectable by {of.n:,} with 80% power", least), ("half of that", least / 2)]
     for name, d in wanted:
         if d > 0:
             sd = of.spread_at(d)

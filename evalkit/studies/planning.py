@@ -134,8 +134,9 @@ class Planning:
                 "interleaving": win,
                 "raw": best,
                 "raw_metric": raw.idxmin().removeprefix("A/B, "),
+                "cuped": cuped,
+                "cuped_metric": ab.idxmin().removeprefix("A/B, "),
             }
-            row |= {"cuped": cuped, "cuped_metric": ab.idxmin().removeprefix("A/B, ")}
             yield row | {"raw_times": best / win, "cuped_times": cuped / win}
 
     @cached_property

@@ -128,8 +128,10 @@ class Statement:
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(decides)
-        row = {"metric": self.chosen.label, "system": self.system, "against": self.second}
-        row |= {
+        row = {
+            "metric": self.chosen.label,
+            "system": self.system,
+            "against": self.second,
             "segment": self.part.column if self.part else "",
             "slice": self.part.label if self.part else "",
         }

@@ -467,10 +467,13 @@ class Plain:
         """
         tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
         at = self.level or 0.95
-        of = {"precision": wilson(tp, tp + fp, level=at), "recall": wilson(tp, tp + fn, level=at)}
-        of |= {"f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at)}
-        of |= {"predicted_rate": wilson(tp + fp, float(c.total), level=at)}
-        of |= {"cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at)}
+        of = {
+            "precision": wilson(tp, tp + fp, level=at),
+            "recall": wilson(tp, tp + fn, level=at),
+            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
+            "predicted_rate": wilson(tp + fp, float(c.total), level=at),
+            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+        }
         return (
             of
             if self.level

@@ -342,9 +342,10 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
         "between": np.maximum(between, 0.0),
         "within": sum(of.pooled for of in draws),
         "error": square,
+        "twice_units": square / 2,
+        "twice_draws": max(square - rest / 2, square / 2),
+        "endless_draws": max(square - rest, 0.0),
     }
-    squares |= {"twice_units": square / 2, "twice_draws": max(square - rest / 2, square / 2)}
-    squares |= {"endless_draws": max(square - rest, 0.0)}
     row = {
         "units": len(keep),
         "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
@@ -579,8 +580,12 @@ def _told(name: str, mean: ClaimedMean, level: float, ends: tuple[float, float])
     frame.
     """
     e = mean.interval(level)
-    told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
-    told |= {"error": mean.error, "cr0": mean.uncorrected}
+    told = {
+        "low": np.maximum(e.low, ends[0]),
+        "high": np.minimum(e.high, ends[1]),
+        "error": mean.error,
+        "cr0": mean.uncorrected,
+    }
     return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
@@ -605,8 +610,6 @@ def logged(study: Significance) -> Iterator[Row]:
                 "metric": metric,
                 "stated": stated.mean,
                 "mean": mean,
-            }
-            row |= {
                 "stated_error": stated.error,
                 "error": error,
                 "questions": int((draws.count[member] > 0).sum()),

@@ -474,8 +474,9 @@ def _about(
         "unit": units,
         "metrics": metrics,
         "classes": list(names["class"]),
+        "named": {of: units.named for of, (_, units) in every.items()},
+        "inputs": inputs,
     }
-    about |= {"named": {of: units.named for of, (_, units) in every.items()}, "inputs": inputs}
     about["broken_design"] = {of: study.broken_design for of, (study, _) in every.items()}
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
@@ -486,6 +487,9 @@ def _metric(chosen: Chosen) -> dict[str, Any]:
     """
     row = provenance.metric(chosen)
     infinite = (float("inf"), float("-inf"))
-    named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
-    named |= {"stated": chosen.metric.direction != 0}
+    named = {
+        "metric": row.pop("name"),
+        "structure": chosen.metric.structure,
+        "stated": chosen.metric.direction != 0,
+    }
     return named | {key: None if value in infinite else value for key, value in row.items()}
