@@ -180,15 +180,17 @@ def _log(study: Interleaving) -> Iterator[Finding]:
             severity, study.silent, users=counted(study.silent, study.unit_name)
         )
     by_user, of_credit, turned = interleaving.estimands(study)
-    facts = {
-        "units": units,
-        "unit": study.unit_name,
-        "heavy": study.heavy,
-        "arm": study.systems[0],
-        "by_user": number(by_user),
-        "of_credit": number(of_credit),
-    }
-    yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, None, "log", **facts)
+    yield kinds.HEAVY_USERS.rated(
+        WARNING if turned else NOTE,
+        None,
+        "log",
+        units=units,
+        unit=study.unit_name,
+        heavy=study.heavy,
+        arm=study.systems[0],
+        by_user=number(by_user),
+        of_credit=number(of_credit),
+    )
     if study.clustered:
         yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
     else:
@@ -271,14 +273,15 @@ HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "mea
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
-    times = {
-        "raw": row["raw_metric"],
-        "raw_times": _times(row["raw_times"]),
-        "times": _times(row["cuped_times"]),
-        "users": _about(row["interleaving"]),
-        "cuped": row["cuped_metric"].removesuffix(", CUPED"),
-    }
-    text = texts.said("interleaving.answer", name=study.name, **times)
+    text = texts.said(
+        "interleaving.answer",
+        name=study.name,
+        raw=row["raw_metric"],
+        raw_times=_times(row["raw_times"]),
+        times=_times(row["cuped_times"]),
+        users=_about(row["interleaving"]),
+        cuped=row["cuped_metric"].removesuffix(", CUPED"),
+    )
     return tables.stack([tables.paragraph(text), _assumed(study)])
 
 

@@ -171,14 +171,15 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
 
 def _data(study: Rating) -> Iterator[kinds.Finding]:
     a, n = study.actual, study.unit_count
-    facts = {
-        "mean": number(a.mean),
-        "deviation": number(a.deviation),
-        "low": a.low,
-        "high": a.high,
-        "zeros": share(a.zeros),
-    }
-    yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)
+    yield kinds.TARGET_VALUES.note(
+        len(study.account),
+        "forecasts",
+        mean=number(a.mean),
+        deviation=number(a.deviation),
+        low=a.low,
+        high=a.high,
+        zeros=share(a.zeros),
+    )
     if a.low == a.high:
         yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
@@ -274,14 +275,17 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
     caption = texts.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
-    drawn: dict[str, Any] = {
-        "xlabel": "error (forecast − actual)",
-        "ylabel": "share of rows",
-        "says": f"Mean errors: {values}.",
-        "panels": len(names),
-        "height": 2.6,
-    }
-    return figures.row(curve_plots.errors, frame, means, caption=caption, **drawn)
+    return figures.row(
+        curve_plots.errors,
+        frame,
+        means,
+        caption=caption,
+        xlabel="error (forecast − actual)",
+        ylabel="share of rows",
+        says=f"Mean errors: {values}.",
+        panels=len(names),
+        height=2.6,
+    )
 
 
 def reliability_plot(study: Rating) -> figures.Figure:

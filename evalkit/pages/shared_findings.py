@@ -259,14 +259,16 @@ def skewed(study: Study) -> list[Finding]:
     """
     if (skew := diagnostics.skew(study)) is None:
         return []
-    facts = {
-        "pair": " − ".join(skew.pair),
-        "metric": skew.metric,
-        "skewness": signed(skew.skewness, 1),
-        "noun": plural(study.unit_name, skew.units),
-        "rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED,
-    }
-    found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
+    found = kinds.SKEWED.warning(
+        skew.units,
+        units=skew.units,
+        wanted=skew.wanted,
+        pair=" − ".join(skew.pair),
+        metric=skew.metric,
+        skewness=signed(skew.skewness, 1),
+        noun=plural(study.unit_name, skew.units),
+        rejected=measured.FAR_SKEWED if skew.far else measured.SKEWED,
+    )
     return [replace(found, aside=not diagnostics.in_headline(study, skew))]
 
 

@@ -408,17 +408,18 @@ def ranks(study: Significance) -> figures.Figure | Html:
     best = diagnostics.words(study).best
     more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-    facts = {
-        "k": k,
-        "n": n,
-        "units": plural(study.unit_name, n),
-        "distance": summary["critical_difference"],
-        "friedman": p_value(summary["friedman"]),
-        "iman_davenport": p_value(summary["iman_davenport"]),
-        "rough": rough if diagnostics.rough_ranks(k, n) else "",
-        "more": more,
-    }
-    caption = texts.said("significance.ranks", study, **facts)
+    caption = texts.said(
+        "significance.ranks",
+        study,
+        k=k,
+        n=n,
+        units=plural(study.unit_name, n),
+        distance=summary["critical_difference"],
+        friedman=p_value(summary["friedman"]),
+        iman_davenport=p_value(summary["iman_davenport"]),
+        rough=rough if diagnostics.rough_ranks(k, n) else "",
+        more=more,
+    )
     drawn: dict[str, Any] = {
         "distance": summary["critical_difference"],
         "label": f"mean rank, {best} left",
@@ -460,14 +461,17 @@ def duality(study: Significance) -> figures.Figure | Html:
     """
     row = study.headline.iloc[0]
     each = beyond(study.test_level)
-    facts = {
-        "test": "t" if study.many else "sign flips",
-        "level": percent(study.settings.level),
-        "p": _p(study),
-        "zero": "outside" if float(row["p"]) < alpha(study) else "inside",
-    }
     ends = interval(row["low"], row["high"], signed)
-    caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
+    caption = texts.said(
+        "significance.duality",
+        study,
+        each=each,
+        interval=ends,
+        test="t" if study.many else "sign flips",
+        level=percent(study.settings.level),
+        p=_p(study),
+        zero="outside" if float(row["p"]) < alpha(study) else "inside",
+    )
     return figures.picture(
         plots.duality,
         study.p_curve(),

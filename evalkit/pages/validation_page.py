@@ -743,15 +743,18 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
         f"highest fold."
     )
-    labels: dict[str, Any] = {
-        "x": "rows",
-        "y": "value",
-        "log": True,
-        "height": 2.6,
-        "xlabel": "training rows (log scale)",
-        "ylabel": f"{label} (n = {len(study.tests)} folds)",
-    }
-    return figures.picture(plots.curves, frame, caption=caption, says=f"{ends}.", **labels)
+    return figures.picture(
+        plots.curves,
+        frame,
+        caption=caption,
+        says=f"{ends}.",
+        x="rows",
+        y="value",
+        log=True,
+        height=2.6,
+        xlabel="training rows (log scale)",
+        ylabel=f"{label} (n = {len(study.tests)} folds)",
+    )
 
 
 SUMMARY = (verdict, leakage, estimates)

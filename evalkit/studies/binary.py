@@ -789,16 +789,15 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
         if a.rule.fixed is None
         else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
     )
-    more: Any = {
-        "limits": limits,
-        "ids": of.table.ids_held,
-        "exact": cuts,
-        "within": within,
-        "sliced": primary.base in losses,
-        "within_slices": primary in within,
-    }
     return ByScore(
-        counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more
+        counting=counting,
+        terms=Terms.alone([*losses], len(systems), few, score_rows),
+        limits=limits,
+        ids=of.table.ids_held,
+        exact=cuts,
+        within=within,
+        sliced=primary.base in losses,
+        within_slices=primary in within,
     )
 
 

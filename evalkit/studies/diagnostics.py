@@ -18,7 +18,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
 from evalkit.statistics import inference, intervals, multiplicity, power, statistic
 from evalkit.statistics.spread import standardised
-from evalkit.studies.study import Study
+from evalkit.studies.study import Study, SystemPair
 from evalkit.system import cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
@@ -184,7 +184,7 @@ class Skew:
     """
 
     metric: str
-    pair: tuple[str, str]
+    pair: SystemPair
     skewness: float
     units: int
 

@@ -34,6 +34,7 @@ from evalkit.studies.study import (
     Member,
     Row,
     Study,
+    SystemPair,
     Tested,
     estimate_columns,
     frame,
@@ -137,7 +138,7 @@ class Diff(Shown, Study):
     files: Sequence[UnitFile]
     names: pa.Array
     partner: Mapping[str, str]
-    joined: Mapping[str, Mapping[tuple[str, str], Joined]]
+    joined: Mapping[str, Mapping[SystemPair, Joined]]
 
     @classmethod
     def of(
@@ -231,7 +232,7 @@ class Diff(Shown, Study):
         return f"the {side}{name}"
 
     @property
-    def side_pairs(self) -> list[tuple[str, str]]:
+    def side_pairs(self) -> list[SystemPair]:
         """The new and the old side of each system."""
         return [(f"{NEW}{name}", f"{OLD}{was}") for name, was in self.partner.items()]
 
@@ -263,7 +264,7 @@ class Diff(Shown, Study):
         return self.files[-1]
 
     @property
-    def deciding(self) -> Mapping[tuple[str, str], Joined]:
+    def deciding(self) -> Mapping[SystemPair, Joined]:
         """The metric that decides, of each pair of sides."""
         return self.joined[self.primary.label]
 
@@ -311,19 +312,19 @@ class Diff(Shown, Study):
         pair = next(pair for pair in self.joined[chosen.label] if system in pair)
         return self._joined(chosen, pair, member).statistics[pair.index(system)]
 
-    def _joined(self, chosen: Chosen, pair: tuple[str, str], member: Any) -> Joined:
+    def _joined(self, chosen: Chosen, pair: SystemPair, member: Any) -> Joined:
         of = self.joined[chosen.label][pair]
         return of if member is EVERY else of.within(*member)
 
     @once
     def compare(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """New less old."""
         return self._joined(chosen, pair, member).comparison(self.inference_options(2))
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:  # type: ignore[override]
+    def pairs(self) -> list[SystemPair]:  # type: ignore[override]
         """The new and the old side of each system that has the metric that decides."""
         return [*self.deciding]
 
@@ -344,7 +345,7 @@ class Diff(Shown, Study):
         """The sides of all systems of a metric, also of those without a partner."""
         return [*self.sides(chosen), *self.unpaired(chosen.label)]
 
-    def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
+    def against(self, chosen: Chosen, second: str | None) -> list[SystemPair]:
         """The new and the old side of each system of a metric, also of those without a partner;
         raises ParameterError for any other pair.
         """

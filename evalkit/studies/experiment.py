@@ -27,7 +27,7 @@ from evalkit.statistics import independent, inference, methods, multiplicity, po
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
 from evalkit.studies import randomisation, study, units
 from evalkit.studies.randomisation import Check
-from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 CAPS = (0.999, 0.99, 0.95, 0.9)
@@ -85,7 +85,7 @@ class Experiment(Study):
         ]
 
     def compared(
-        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
     ) -> tuple[OfUnits, OfUnits]:
         """The metric in two arms, adjusted by a column from before the experiment if one is named
         (CUPED).
@@ -107,14 +107,14 @@ class Experiment(Study):
 
     @study.once
     def compare(
-        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
         """The lift, first / second − 1, with its interval, the detectable difference, and the
         adjusted means of both arms if CUPED is used.
         """

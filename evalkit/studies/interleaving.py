@@ -36,6 +36,7 @@ from evalkit.studies.study import (
     Row,
     Settings,
     Study,
+    SystemPair,
     estimate_columns,
     frame,
     limits,
@@ -95,11 +96,11 @@ class Interleaving(Study):
 
     def estimate_extras(
         self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate
-    ) -> dict[str, Any]:
+    ) -> Row:
         """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
         """The numbers of users for the first arm, undecided, and for the second; and the detectable
         difference.
         """

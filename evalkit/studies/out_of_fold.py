@@ -36,7 +36,7 @@ from evalkit.statistics.significance import (
     verdict,
 )
 from evalkit.studies import resplits, units
-from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
+from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -484,18 +484,18 @@ class Validation(Shown, Study):
         e = self.deciding_estimate(self.primary, system)
         return CORRECTED if e.method == CORRECTED_T else self.measured_on
 
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
         return (
             self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
         )
 
-    def compare_pooled(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+    def compare_pooled(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""
         return super().compare(chosen, pair)
 
-    def compare_folds(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+    def compare_folds(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
         corrected t.
         """

@@ -38,7 +38,17 @@ from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, framed, once, settings
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    Study,
+    SystemPair,
+    Tested,
+    framed,
+    once,
+    settings,
+)
 from evalkit.system import cached, progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
@@ -150,7 +160,7 @@ class Significance(shown.Shown, Study):
         """One value per row."""
         return self.data.values[chosen.label, system]
 
-    def sides(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Sums, Sums]:
+    def sides(self, chosen: Chosen, pair: SystemPair) -> tuple[Sums, Sums]:
         """The values of both systems."""
         return self.values(chosen, pair[0]), self.values(chosen, pair[1])
 
@@ -167,11 +177,11 @@ class Significance(shown.Shown, Study):
             )
         return super().estimate(chosen, system, member)
 
-    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> methods.Paired:
+    def paired(self, chosen: Chosen, pair: SystemPair) -> methods.Paired:
         """The difference of a pair with its standard error over units."""
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
-    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
+    def effect(self, chosen: Chosen, pair: SystemPair) -> tuple[Effect, float]:
         """The effect sizes over units; the mean difference of the metric."""
         sides = self.sides(chosen, pair)
         keep = both(*sides)
@@ -210,13 +220,13 @@ class Significance(shown.Shown, Study):
         added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
         return multiplicity.Pairs.of(table, *sides.T, metric=metric, added=added)
 
-    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
+    def bootstraps(self, chosen: Chosen) -> dict[SystemPair, float]:
         """The bootstrap test of the mean, over units or whole clusters; none if there are too many
         units.
 
         Samples are drawn for several pairs at a time, which share them.
         """
-        p: dict[tuple[str, str], float] = {}
+        p: dict[SystemPair, float] = {}
         if self.many:
             return p
         some = max(1, DIFFERENCES // max(len(self.data), 1))
@@ -310,7 +320,7 @@ class Significance(shown.Shown, Study):
 
     @once
     def compare(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """The comparison. With interim analyses, the interval keeps the requested level over all
         planned ones.
@@ -330,7 +340,7 @@ class Significance(shown.Shown, Study):
             c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
         )
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The smallest true difference that this many units detect."""
         if not self.vary:
             return {}
@@ -342,18 +352,18 @@ class Significance(shown.Shown, Study):
         return sum(map(len, self.families))
 
     @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[SystemPair]:
         """The pairs that were asked for; of logs those that share a question."""
         if not self.data.logged:
             return self.asked_pairs
         return [pair for pair in self.asked_pairs if self._meet(self.primary, pair)]
 
     @property
-    def uncompared(self) -> list[tuple[str, str]]:
+    def uncompared(self) -> list[SystemPair]:
         """The pairs that were asked for and share no unit."""
         return [pair for pair in self.asked_pairs if pair not in self.pairs]
 
-    def _meet(self, chosen: Chosen, pair: tuple[str, str]) -> bool:
+    def _meet(self, chosen: Chosen, pair: SystemPair) -> bool:
         first, second = self.compared(chosen, pair)
         return first.meets(second)
 
@@ -421,7 +431,7 @@ class Significance(shown.Shown, Study):
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
     def differences(
-        self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None
+        self, pair: SystemPair | None = None, chosen: Chosen | None = None
     ) -> pd.Series:
         """A metric of the first less that of the second, one per unit (the mean of its rows),
         smallest first.
@@ -435,12 +445,12 @@ class Significance(shown.Shown, Study):
         index = pd.Index(np.asarray(names, object)[kept].astype(str), name=self.unit_name)
         return pd.Series(total / count, index=index).sort_values(kind="stable")
 
-    def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
+    def summed(self, pair: SystemPair, chosen: Chosen) -> tuple[Floats, Floats]:
         """The sum and the number of the differences in each unit."""
         d, keep = self._apart(chosen, pair)
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
-    def _apart(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Floats, Bools]:
+    def _apart(self, chosen: Chosen, pair: SystemPair) -> tuple[Floats, Bools]:
         """The differences of the rows that both systems have, and which rows these are."""
         first, second = self.sides(chosen, pair)
         keep = both(first, second)
@@ -572,7 +582,7 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
     return rows
 
 
-def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
+def _tukey(study: Significance, chosen: Chosen) -> dict[SystemPair, float]:
     values = _complete(study, chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else ()
     if len(values) < 2:
         return {}

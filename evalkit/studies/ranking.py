@@ -38,7 +38,7 @@ from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, statistic
 from evalkit.studies import diagnostics, study, units
-from evalkit.studies.study import EVERY, Row, Study, estimate_columns, frame, once
+from evalkit.studies.study import EVERY, Row, Study, SystemPair, estimate_columns, frame, once
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -197,9 +197,7 @@ class Ranking(Shown, Study):
             statistic.OfUnits(chosen, values, self.unit), self.inference_options(1)
         )
 
-    def estimate_extras(
-        self, chosen: Chosen, system: str, estimate: intervals.Estimate
-    ) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
         """The number of undefined queries, and the metric with the worst and with the best order of
         tied items.
         """
@@ -216,7 +214,7 @@ class Ranking(Shown, Study):
         worst, best = (self.runs.measure(system, ask).value for ask in kinds)
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The t-test beside the sign flips, units won, tied and lost, and the detectable
         difference.
         """

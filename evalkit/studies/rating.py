@@ -33,7 +33,7 @@ from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import OfRows, Statistic, layout_of
 from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
-from evalkit.studies.study import Row, Settings, frame
+from evalkit.studies.study import Row, Settings, SystemPair, frame
 
 SAMPLE = {
     "preds": "data/visit_forecasts/predictions.csv",
@@ -440,7 +440,7 @@ class Rating(row_study.RowStudy):
 
     # Beside the metrics
 
-    def comparison_extras(self, chosen: metric.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: metric.Chosen, pair: SystemPair) -> Row:
         """Units on which the first has the smaller absolute error, of those that the metric does
         not leave out, and the detectable difference.
         """

@@ -27,7 +27,7 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, statistic
 from evalkit.studies import reliability, units
-from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ class RowStudy(Shown, Study):
         """The metric of a system on the rows `member`."""
         return self.measured.measure(chosen, system, member)
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The difference that this many rows detect."""
         return {"detectable": self.would_show(chosen, pair)}
 

@@ -26,7 +26,7 @@ from evalkit.statistics import bootstrap, closed_forms, inference
 from evalkit.statistics.class_cells import MovingCut, of_system, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.spread import kish
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, SystemPair, framed
 from evalkit.system import cached, progress
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) ->
     )
 
 
-def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.DataFrame:
     """For each pair the x at which its curves of a kind cross: curve, first, second, crossings,
     above.
 
@@ -86,7 +86,7 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) ->
 
 
 def _crossing(
-    pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]
+    pair: SystemPair, lines: Mapping[str, Curve], areas: Mapping[str, float]
 ) -> dict[str, Any]:
     first, second = sorted(pair, key=lambda name: areas[name], reverse=True)
     high = lines[first]

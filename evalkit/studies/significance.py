@@ -31,7 +31,7 @@ from evalkit.statistics import inference, intervals, methods, proportions, signi
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, Study, framed
+from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
 from evalkit.system import cached
 
 SHARE = "share of successes"
@@ -217,7 +217,7 @@ class Shares(Shown, Study):
         """The options of intervals and tests."""
         return replace(super().inference_options(key), alternative=self.p.alternative)
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
