@@ -378,12 +378,12 @@ class Diff(Shown, Study):
         """The sides of a metric that are not compared, each with the reason; of a system that the
         new report lacks its new side.
         """
-        compared = {side for pair in self.joined[label].values() for side in (pair.old, pair.new)}
-        names = {(side.file, side.system) for side in compared}
+        pairs = self.joined[label].values()
+        compared = {(side.file, side.system) for pair in pairs for side in (pair.old, pair.new)}
         missing: dict[str, str] = {}
         for file, place in ((self.new, "new"), (self.old, "old")):
             for name in file.systems_of(label):
-                if (file, name) not in names:
+                if (file, name) not in compared:
                     both = place == "old" and name in self.new.words["system"]
                     missing[f"{OLD if both else NEW}{name}"] = self._lack(name, place)
         return missing
