@@ -223,11 +223,9 @@ class Loss(OfRowTerms):
         """The losses, multiplied by the weights of rows that have any."""
         loss = self.per_row(structure, k)
         weight = structure.weight
-        return (
-            Sums(loss)
-            if weight is None
-            else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
-        )
+        if weight is None:
+            return Sums(loss)
+        return Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
 
     def rows_without_value(self, rows: Rows, k: int | None) -> int:
         """The number of rows that do not count."""

@@ -117,9 +117,9 @@ class Order(Curve):
 
     def excess(self, rows: Rows) -> float:
         """The bias, if it is known."""
-        return (
-            0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
-        )
+        if self.bias is None or rows.weight is not None:
+            return 0.0
+        return float(self.bias(rows.counts))
 
 
 @dataclass(frozen=True)

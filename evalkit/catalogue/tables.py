@@ -282,11 +282,9 @@ def _average_precision_at(rate: float) -> Metric:
     """
 
     def of(c: Counts) -> float:
-        return (
-            counts.average_precision(curves.at_base_rate(c, rate))
-            if c.positives and c.negatives
-            else np.nan
-        )
+        if c.positives and c.negatives:
+            return counts.average_precision(curves.at_base_rate(c, rate))
+        return np.nan
 
     def terms(c: Counts) -> Floats:
         moved = curves.at_base_rate(c, rate)

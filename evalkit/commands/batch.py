@@ -248,11 +248,9 @@ ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"
 
 
 def _said_of(outcome: Outcome) -> str:
-    return (
-        numbers.cut(" ".join(outcome.messages), WIDEST)
-        if outcome.results is None
-        else verdict(outcome.results)
-    )
+    if outcome.results is None:
+        return numbers.cut(" ".join(outcome.messages), WIDEST)
+    return verdict(outcome.results)
 
 
 def verdict(results: Mapping[str, Any]) -> str:
@@ -286,11 +284,9 @@ def _comparison(row: dict[str, Any]) -> str:
 def _value(results: Mapping[str, Any]) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
-    return (
-        f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
-        if rows and rows[0]["value"] is not None
-        else ""
-    )
+    if rows and rows[0]["value"] is not None:
+        return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
+    return ""
 
 
 def main(options: Any) -> int:

@@ -57,11 +57,9 @@ class Panel:
         """How the edges of a band are joined: as the line that it belongs to point by point, else
         straight.
         """
-        return (
-            self.steps.removeprefix("steps-")
-            if self.bands is self.lines and self.steps != "default"
-            else None
-        )
+        if self.bands is self.lines and self.steps != "default":
+            return self.steps.removeprefix("steps-")
+        return None
 
 
 def look(i: int) -> dict[str, Any]:

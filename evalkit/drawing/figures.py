@@ -548,11 +548,9 @@ def _number(tenths: int) -> str:
     >>> [_number(n) for n in (0, 20, 5, -15, 123)]
     ['0', '2', '.5', '-1.5', '12.3']
     """
-    return (
-        f"{tenths / PLACES:g}".replace("0.", ".")
-        if abs(tenths) < PLACES
-        else f"{tenths / PLACES:.10g}"
-    )
+    if abs(tenths) < PLACES:
+        return f"{tenths / PLACES:g}".replace("0.", ".")
+    return f"{tenths / PLACES:.10g}"
 
 
 # Marks --------------------------------------------------------------------------------------------

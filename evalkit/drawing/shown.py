@@ -262,11 +262,9 @@ def _counted(several: Sequence[Finding]) -> str:
     )
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
     summary = f"<summary>{numbers.counted(len(several), 'finding')}{warnings}</summary>"
-    return (
-        f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
-        if several[1:]
-        else ""
-    )
+    if several[1:]:
+        return f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
+    return ""
 
 
 def notes(several: Sequence[Finding], part: str) -> str:

@@ -531,11 +531,9 @@ def _below(content: Table) -> str:
 
 def cut(rows: int, note: str) -> str:
     """The note of a table of this many rows, with a sentence if not all are shown."""
-    return (
-        f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip()
-        if rows > LISTED
-        else note
-    )
+    if rows > LISTED:
+        return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip()
+    return note
 
 
 def _html(

@@ -122,11 +122,9 @@ class Several:
     @cached_property
     def means(self) -> dict[Place, kept.Moments]:
         """The moments of the influence values on each mean, by group and metric."""
-        return (
-            {}
-            if self.moved is None
-            else {at: one.moments.around_zero for at, one in self.moved.means.items()}
-        )
+        if self.moved is None:
+            return {}
+        return {at: one.moments.around_zero for at, one in self.moved.means.items()}
 
     def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
         """For each pair of systems the powers of the influence on the difference, if they were
@@ -291,11 +289,9 @@ def key_of(chosen: Chosen) -> str:
     """The name under which the sums of a mean are stored; means with fixed shares use those of
     their metric.
     """
-    return (
-        chosen.label
-        if isinstance(chosen.metric.kind, Weighted)
-        else Chosen(chosen.metric.kind.of).label
-    )
+    if isinstance(chosen.metric.kind, Weighted):
+        return chosen.label
+    return Chosen(chosen.metric.kind.of).label
 
 
 def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:

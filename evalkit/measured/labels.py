@@ -103,11 +103,9 @@ class HeldLabels(HeldSeveral):
         """
         every = self.rows[system].scores
         score = np.unique(every)
-        return (
-            score
-            if score.size <= STEPS
-            else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
-        )
+        if score.size <= STEPS:
+            return score
+        return np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
         """A metric with the same threshold for all labels."""

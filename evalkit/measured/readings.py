@@ -134,11 +134,9 @@ def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
 
 def whole_weights(block: Block, scale: float | None) -> Floats:
     """The weights of the rows, rounded as they are counted."""
-    return (
-        block.weights
-        if scale is None
-        else grid.whole(block.weights, scale).astype(np.float64) * scale
-    )
+    if scale is None:
+        return block.weights
+    return grid.whole(block.weights, scale).astype(np.float64) * scale
 
 
 # The first reading --------------------------------------------------------------------------------

@@ -136,11 +136,9 @@ class Terms:
 
     def said(self, block: Block, i: int) -> Rows:
         """The actual values and a system's predictions."""
-        return (
-            self.rows(block, i)
-            if self.rows
-            else Rows(block.truth, block.said[i], beside=block.beside)
-        )
+        if self.rows:
+            return self.rows(block, i)
+        return Rows(block.truth, block.said[i], beside=block.beside)
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
         """The moments of the weight, the further columns, and the terms of each system and metric,

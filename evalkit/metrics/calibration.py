@@ -238,11 +238,9 @@ def ece_debiased(b: Bins) -> float:
     z = ratio(b.gap, spread)
     folded = spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
     expected = np.where(spread > 0, folded, b.gap)
-    return (
-        max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
-        if len(b.rows)
-        else np.nan
-    )
+    if len(b.rows):
+        return max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
+    return np.nan
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:

@@ -49,11 +49,9 @@ class Counts:
 
     def _repr_html_(self) -> str:
         sides = {"true positives": self.tp, "false positives": self.fp}
-        return (
-            numbers.points({"threshold": self.threshold, **sides})
-            if self.tp.ndim == 1
-            else html.escape(repr(self))
-        )
+        if self.tp.ndim == 1:
+            return numbers.points({"threshold": self.threshold, **sides})
+        return html.escape(repr(self))
 
     @property
     def positive(self) -> Weights:

@@ -78,11 +78,9 @@ def precision_steps(c: Counts) -> Curve:
     x = curve.x[first:]
     y = curve.y[first:]
     threshold = curve.threshold[first:]
-    return (
-        Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
-        if len(x)
-        else curve
-    )
+    if len(x):
+        return Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
+    return curve
 
 
 def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
@@ -251,11 +249,9 @@ def pr_auc_trapezoid(c: Counts) -> float:
     Too optimistic if scores tie; here for comparison with scikit-learn's auc(recall, precision).
     """
     y = np.append(1, precision(c))
-    return (
-        float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
-        if c.positives
-        else float("nan")
-    )
+    if c.positives:
+        return float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
+    return float("nan")
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:

@@ -377,11 +377,9 @@ def scale_of(largest: float, rows: int, *, whole: bool) -> float:
     >>> scale_of(3.0, 1000, whole=True), scale_of(2.5, 1000, whole=False) == 2.0**-50
     (1.0, True)
     """
-    return (
-        1.0
-        if whole
-        else float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
-    )
+    if whole:
+        return 1.0
+    return float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
 
 
 def whole(weight: Floats, scale: float) -> Ints:

@@ -356,11 +356,9 @@ class Moments:
         rounding error.
         """
         value = float(form @ self.second @ form)
-        return (
-            value
-            if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form))
-            else 0.0
-        )
+        if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form)):
+            return value
+        return 0.0
 
     def powers(self, form: Floats) -> tuple[float, float]:
         """The sums of the squares and of the fourth powers of a linear combination, for `squared`
@@ -471,11 +469,9 @@ class Tally:
             for part in both.parts
         )
         both = replace(both, parts=tuple(wide))
-        return (
-            replace(both, parts=(both.whole,), rows=())
-            if sum(len(part.low) for part in both.parts) > 2 * most
-            else both
-        )
+        if sum(len(part.low) for part in both.parts) > 2 * most:
+            return replace(both, parts=(both.whole,), rows=())
+        return both
 
     @property
     def _within(self) -> Self:

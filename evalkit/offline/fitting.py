@@ -112,9 +112,9 @@ def dummy(kind: str) -> Any:
     """
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return (
-        DummyClassifier(strategy="prior") if kind == CLASSES else DummyRegressor(strategy="median")
-    )
+    if kind == CLASSES:
+        return DummyClassifier(strategy="prior")
+    return DummyRegressor(strategy="median")
 
 
 def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:

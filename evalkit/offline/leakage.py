@@ -35,11 +35,9 @@ def finding(
     """
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return (
-        replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
-        if rows.size
-        else None
-    )
+    if rows.size:
+        return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
+    return None
 
 
 def single_features(

@@ -232,9 +232,9 @@ class Users:
     def ids(self) -> Any:
         """The ids of the users; the numbers of their rows where there is no such column."""
         rows = self.assigned.rows
-        return (
-            (rows + 1).astype(str) if self.user is None else self.user.take(rows).combine_chunks()
-        )
+        if self.user is None:
+            return (rows + 1).astype(str)
+        return self.user.take(rows).combine_chunks()
 
 
 def read_users(

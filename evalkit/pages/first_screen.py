@@ -522,11 +522,9 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
         )
     if row["verdict"] == "cannot tell":
         alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
-        return (
-            (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
-            if alone
-            else ((), ())
-        )
+        if alone:
+            return (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
+        return ((), ())
     subject, stated = "", row
     if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
         subject = f"{shortened(study.leader)} "

@@ -314,11 +314,9 @@ def _nothing(study: Study) -> Html:
     it.
     """
     several = plural(study.compares, 2)
-    return (
-        tables.paragraph(texts.said("page.nothing", study, several=several))
-        if len(study.order) > 1
-        else Html("")
-    )
+    if len(study.order) > 1:
+        return tables.paragraph(texts.said("page.nothing", study, several=several))
+    return Html("")
 
 
 _EXTRAS = {
@@ -509,11 +507,9 @@ def _tests(frame: pd.DataFrame, every: int) -> str:
 
 def _inside(study: Study) -> str:
     """Where a page lists what is in a slice."""
-    return (
-        f" A slice opens its part of the list under “{study.listed_under}”."
-        if study.listed_under
-        else ""
-    )
+    if study.listed_under:
+        return f" A slice opens its part of the list under “{study.listed_under}”."
+    return ""
 
 
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:

@@ -498,9 +498,9 @@ def _unknown_items(catalogue: Stock, frame: pd.DataFrame) -> str:
     most = frame.groupby("metric", sort=False)["left_out"].max()
     some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    return (
-        f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
-    )
+    if some:
+        return f"{size} Shown items left out for lack of an entry, per system: {some}."
+    return size
 
 
 PLACES = 3  # decimals of a limit at most

@@ -83,11 +83,9 @@ def used(read: int, rows: int, systems: int) -> str:
     text = f"{counted(read, 'row')} read"
     if systems < 2:
         return f"{text}, {rows:,} used"
-    return (
-        f"{text}, each with predictions of {systems} systems"
-        if rows == read
-        else f"{text}, {rows:,} of each system"
-    )
+    if rows == read:
+        return f"{text}, each with predictions of {systems} systems"
+    return f"{text}, {rows:,} of each system"
 
 
 def binned(study: classes.EachStudy, part: str) -> Iterator[Finding]:
@@ -103,11 +101,9 @@ def binned(study: classes.EachStudy, part: str) -> Iterator[Finding]:
 
 def class_named(label: str, column: str) -> str:
     """A class in words: a number says only how it is coded."""
-    return (
-        f"the class coded {label} in {column}"
-        if label.lstrip("-").isdecimal()
-        else f"{column} = {label}"
-    )
+    if label.lstrip("-").isdecimal():
+        return f"the class coded {label} in {column}"
+    return f"{column} = {label}"
 
 
 def unmatched(alone: int) -> Iterator[Finding]:

@@ -84,11 +84,9 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
 
 
 def _where(threshold: float) -> str:
-    return (
-        "with no row predicted positive"
-        if threshold == float("inf")
-        else f"at threshold {number(threshold)}"
-    )
+    if threshold == float("inf"):
+        return "with no row predicted positive"
+    return f"at threshold {number(threshold)}"
 
 
 @both_classes

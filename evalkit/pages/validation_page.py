@@ -543,11 +543,9 @@ def paired(study: Validation) -> Html:
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
-    return (
-        above_all
-        if study.holdout
-        else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
-    )
+    if study.holdout:
+        return above_all
+    return tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:

@@ -172,9 +172,9 @@ class OfCells(OfRows):
         return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
 
     def spread_apart(self, other: Any) -> Spread:
-        return (
-            super().spread_apart(other) if self.group.moments is None else self.spread_from(other)
-        )
+        if self.group.moments is None:
+            return super().spread_apart(other)
+        return self.spread_from(other)
 
     @property
     def form(self) -> Floats:
@@ -426,9 +426,9 @@ class Products(Moments):
     @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes."""
-        return (
-            None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")].T
-        )
+        if self.each is None:
+            return None
+        return self.each[1][np.argsort(self.each[0], kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)

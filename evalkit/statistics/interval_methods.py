@@ -80,11 +80,9 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     no upper bound.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
-    return (
-        no_interval(statistic, o, UNMOVED)
-        if values.size and np.ptp(values) == 0
-        else mean(statistic, o)
-    )
+    if values.size and np.ptp(values) == 0:
+        return no_interval(statistic, o, UNMOVED)
+    return mean(statistic, o)
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:

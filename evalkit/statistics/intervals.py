@@ -351,9 +351,9 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     share = (root - linear) / (4 * n)
     variance = max(n * (2 * share + difference * (1 - difference)), 0.0)
     distance = first_only - second_only - n * difference
-    return (
-        float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
-    )
+    if variance > 0:
+        return float(distance / np.sqrt(variance))
+    return float(np.sign(distance)) * np.inf
 
 
 # Means of skewed values in closed form ------------------------------------------------------------
@@ -414,11 +414,9 @@ def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -
         "n": int(spread.n),
         "level": level,
     }
-    return (
-        bounded(value, ends=ends, **moments)
-        if np.isfinite(ends[1] - ends[0])
-        else hall(value, **moments)
-    )
+    if np.isfinite(ends[1] - ends[0]):
+        return bounded(value, ends=ends, **moments)
+    return hall(value, **moments)
 
 
 def mean_of_losses(

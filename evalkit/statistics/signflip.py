@@ -298,11 +298,9 @@ def lattice_p(steps: Ints, tied: float = 1.0) -> float:
         spectrum *= cosine[frequency * m % (2 * points)] ** c
     extreme = int(whole - abs(steps.sum())) // 2
     tail = np.fft.irfft(spectrum, points)[: extreme + 1]
-    return (
-        1.0
-        if 2 * extreme == whole
-        else float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
-    )
+    if 2 * extreme == whole:
+        return 1.0
+    return float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------

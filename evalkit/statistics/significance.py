@@ -202,11 +202,9 @@ class ByT:
         """The two-sided p-value."""
         from scipy.special import stdtr
 
-        return (
-            1.0
-            if self.known == 0
-            else float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
-        )
+        if self.known == 0:
+            return 1.0
+        return float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
 
     def interval(self, level: float) -> Estimate:
         """The difference with its limits."""

@@ -173,11 +173,9 @@ class OfUnits(Statistic):
         return bool((self.sums.defined & other.sums.defined).any())
 
     def shared_means(self) -> list[OfUnits]:
-        return (
-            [self]
-            if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
-            else []
-        )
+        if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED):
+            return [self]
+        return []
 
     def hits(self) -> tuple[int, int]:
         """The number of ones and the number of units; each value is 0 or 1."""

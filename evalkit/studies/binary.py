@@ -236,11 +236,9 @@ class BinaryStudy(row_study.RowStudy):
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
         m = self.measured
-        return (
-            m.scores(group, m.systems.index(system), 0)
-            if isinstance(m, classes.SummedBinary)
-            else m.rows[system]
-        )
+        if isinstance(m, classes.SummedBinary):
+            return m.scores(group, m.systems.index(system), 0)
+        return m.rows[system]
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -831,8 +829,6 @@ def _second_reading(
             choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems
         ]
         more["parts"] = bootstrap.PARTS
-    return (
-        ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
-        if decided
-        else None
-    )
+    if decided:
+        return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
+    return None

@@ -534,11 +534,11 @@ def _second_reading(of: Predictions, measured: SummedClasses, settings: Settings
                 [ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems
             ]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
-    return (
-        ByMoves(measured.first.told, of.scale, measured.plain, measured.first.terms.few, means)
-        if means
-        else None
-    )
+    if means:
+        return ByMoves(
+            measured.first.told, of.scale, measured.plain, measured.first.terms.few, means
+        )
+    return None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

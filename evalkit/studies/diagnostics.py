@@ -454,11 +454,9 @@ def _needed(differences: Floats, level: float) -> float:
     """
     mean = float(differences.mean())
     sd = float(differences.std(ddof=1))
-    return (
-        math.ceil(power.required_n(mean, sd, level=level))
-        if sd > 0 and abs(mean) > ROUNDING * sd
-        else np.nan
-    )
+    if sd > 0 and abs(mean) > ROUNDING * sd:
+        return math.ceil(power.required_n(mean, sd, level=level))
+    return np.nan
 
 
 def _table(study: Study) -> Floats | None:

@@ -68,9 +68,9 @@ class Experiment(Study):
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the row if there is no such column."""
-        return (
-            unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
-        )
+        if "user" in self.table.columns:
+            return unit_noun(self.table.columns["user"], "user")
+        return "row"
 
     def adjusted_for(self, chosen: lookup.Chosen) -> str:
         """The column from before the experiment by which a mean can be adjusted."""

@@ -140,11 +140,9 @@ class Interleaving(Study):
         """The rows of `balance` to show; with two arms those of the first, since the second has the
         rest.
         """
-        return (
-            self.balance
-            if len(self.systems) > 2
-            else self.balance[self.balance["system"] == self.systems[0]]
-        )
+        if len(self.systems) > 2:
+            return self.balance
+        return self.balance[self.balance["system"] == self.systems[0]]
 
     @frame
     def by_position(self) -> Iterator[Row]:
@@ -244,11 +242,9 @@ class Interleaving(Study):
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
         credit = np.sort(self.kept.sides[0].whole)[::-1]
-        return (
-            float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
-            if credit.sum()
-            else float("nan")
-        )
+        if credit.sum():
+            return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
+        return float("nan")
 
 
 # What the findings are measured by ----------------------------------------------------------------
@@ -377,11 +373,9 @@ class Online(Shown):
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
-        return (
-            policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
-            if rules
-            else None
-        )
+        if rules:
+            return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
+        return None
 
 
 @commands.advising

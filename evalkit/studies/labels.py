@@ -86,11 +86,9 @@ class LabelsStudy(EachStudy):
         """The metric of scoring each label by its share of rows; NaN if combinations of labels are
         unknown.
         """
-        return (
-            chosen.value(self.measured.constant(self.leader))
-            if self.measured.together
-            else float("nan")
-        )
+        if self.measured.together:
+            return chosen.value(self.measured.constant(self.leader))
+        return float("nan")
 
     @frame
     def by_label(self) -> Iterator[Row]:

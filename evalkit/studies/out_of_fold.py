@@ -155,11 +155,9 @@ class Validation(Shown, Study):
         drawn.
         """
         e = self.examples
-        return (
-            self.rows.size
-            if not e.ids_again or e.id is None
-            else len(np.unique(e.id.code[self.rows]))
-        )
+        if not e.ids_again or e.id is None:
+            return self.rows.size
+        return len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats) -> Comparison:
         """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
@@ -487,9 +485,9 @@ class Validation(Shown, Study):
     def compare(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
-        return (
-            self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
-        )
+        if by_fold:
+            return self.compare_folds(chosen, pair)
+        return super().compare(chosen, pair, member)
 
     def compare_pooled(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""

@@ -496,9 +496,9 @@ class Rating(row_study.RowStudy):
         sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
         every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
         name, best = min(every, key=lambda constant: sign * constant[1])
-        return (
-            (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
-        )
+        if sign * best < sign * self.estimate(chosen, self.leader).value:
+            return (name, best)
+        return None
 
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""

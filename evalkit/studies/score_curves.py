@@ -474,11 +474,9 @@ class Plain:
             "predicted_rate": wilson(tp + fp, float(c.total), level=at),
             "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
         }
-        return (
-            of
-            if self.level
-            else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
-        )
+        if self.level:
+            return of
+        return {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
 
     def quantiles(self) -> dict[str, float | str]:
         """The quantile z of the normal distribution, from which intervals at any threshold are

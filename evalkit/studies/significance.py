@@ -61,11 +61,9 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
             if given.name == "ranking"
             else given.values(limits.reading)
         )
-    return (
-        Shares.of(data, p)
-        if isinstance(data, Trials)
-        else Significance.of(data, metrics, p, limits)
-    )
+    if isinstance(data, Trials):
+        return Shares.of(data, p)
+    return Significance.of(data, metrics, p, limits)
 
 
 read = reports.reader(reports.SignificanceParameters)(study_of)

@@ -603,11 +603,9 @@ class Study(ABC):
         """The units to write; if there are very many, only on request."""
         asked = self.settings.units
         every = None if asked is False else self.units_held()
-        return (
-            every
-            if every is not None and (asked or every.size * len(self.systems) <= units.MOST)
-            else None
-        )
+        if every is not None and (asked or every.size * len(self.systems) <= units.MOST):
+            return every
+        return None
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of this study; none if there are none to write."""
@@ -643,9 +641,9 @@ class Study(ABC):
         """The results of the rules that were set; None without rules."""
         rules = self.settings.gate
         of = cast(Any, self)
-        return (
-            policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
-        )
+        if rules:
+            return policy.judge(rules, [self], lambda: of.findings.to_dict("records"))
+        return None
 
     @property
     def word(self) -> str | None:
