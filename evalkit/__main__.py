@@ -199,7 +199,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
-    folder, several = Path("reports"), "reports made at once, of several; default: 1"
+    folder = Path("reports")
+    several = "reports made at once, of several; default: 1"
     names = f"name of the files, so that one folder can hold several reports; default: {name}"
     parser.add_argument(
         "-o", dest="folder", type=Path, default=folder, metavar="FOLDER", help="default: reports"
@@ -212,7 +213,8 @@ NAMED = "a name such as ranking, or the path of a notebook"
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    about, pair = "set a parameter; a list is written [1,5] or 1,5", ("NAME", "VALUE")
+    about = "set a parameter; a list is written [1,5] or 1,5"
+    pair = ("NAME", "VALUE")
     parser.add_argument(
         "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about
     )

@@ -47,7 +47,8 @@ class RowError(InputError):
     def located(
         self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]
     ) -> "InputError":
-        (name, row), column = locate(self.row), columns.get(self.column, self.column)
+        name, row = locate(self.row)
+        column = columns.get(self.column, self.column)
         return InputError(f"{name}: {self.text(column, row) if row else f'{column} {self.rule}'}")
 
     def text(self, column: str, row: int) -> str:
@@ -63,7 +64,8 @@ def minus(a: Floats, b: Floats | float) -> Floats:
     >>> minus(np.array([0.1 + 0.2, 2.0, np.nan]), np.array([0.3, 1.0, 1.0])).tolist()
     [0.0, 1.0, nan]
     """
-    difference, size = a - b, np.abs(a) + np.abs(b)
+    difference = a - b
+    size = np.abs(a) + np.abs(b)
     size *= ROUNDING
     return np.where(np.abs(difference) <= size, 0.0, difference)
 
@@ -74,7 +76,8 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     >>> ratio([1, 0], [2, 0])
     array([0.5, nan])
     """
-    top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
+    top = np.asarray(numerator, float)
+    bottom = np.asarray(denominator, float)
     if np.count_nonzero(bottom) == bottom.size:
         return np.asarray(top / bottom)
     out = np.empty(np.broadcast(top, bottom).shape)

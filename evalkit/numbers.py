@@ -33,7 +33,8 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     >>> decimals([0.02], [0.0004], [0.045])  # not 0.000
     4
     """
-    lows, highs = np.asarray(list(low), float), np.asarray(list(high), float)
+    lows = np.asarray(list(low), float)
+    highs = np.asarray(list(high), float)
     numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
     widths = highs - lows
@@ -42,11 +43,9 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
         not widths.size
     ):  # three digits of the largest number, of one up to 1 three decimals at the least
         largest = sizes.max(initial=0.0)
-        return (
-            max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
-            if largest
-            else 0
-        )
+        if largest:
+            return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
+        return 0
     places = max(0, 1 - math.floor(math.log10(widths.min())))
     ends = np.abs([end for end in (*lows, *highs) if end != 0 and math.isfinite(end)])
     hidden = [more for more in (0, 1) if ends.size and ends.min() < 0.5 * 10.0 ** -(places + more)]
@@ -92,11 +91,9 @@ def number(value: float, places: int | None = None) -> str:
     if value and (abs(value) >= LARGE or places > MOST):
         return f"{value:.{SHOWN}g}".replace("-", "−", 1 if value < 0 else 0)
     text = f"{value + 0.0:,.{min(places, MOST)}f}"  # −0.0 + 0.0 is 0.0
-    return (
-        (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−")
-        if value < 0
-        else text
-    )
+    if value < 0:
+        return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+    return text
 
 
 def exact(value: float) -> str:
@@ -140,11 +137,9 @@ def signed_percent(value: float, places: int | None = None) -> str:
     >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
     ('+3.1%', '+3.120%', '–')
     """
-    return (
-        f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%"
-        if math.isfinite(value)
-        else "–"
-    )
+    if math.isfinite(value):
+        return f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%"
+    return "–"
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -328,9 +323,9 @@ def sample_sizes(several: Iterable[int], word: str) -> str:
     ('n = 4 trials', 'n = 2 to 10 trials')
     """
     least, *_, most = sorted([*several] * 2)
-    return (
-        f"n = {counted(most, word)}" if least == most else f"n = {least:,} to {counted(most, word)}"
-    )
+    if least == most:
+        return f"n = {counted(most, word)}"
+    return f"n = {least:,} to {counted(most, word)}"
 
 
 LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes about 20 bytes
@@ -338,11 +333,9 @@ LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes
 
 def column(values: np.ndarray) -> Any:
     """A list, null if undefined; `packed` if there are more than `LISTED_UP_TO` numbers."""
-    return (
-        packed(values)
-        if values.size > LISTED_UP_TO and values.dtype.kind in "biuf"
-        else values.tolist()
-    )
+    if values.size > LISTED_UP_TO and values.dtype.kind in "biuf":
+        return packed(values)
+    return values.tolist()
 
 
 def packed(values: np.ndarray) -> dict[str, str]:
@@ -364,7 +357,8 @@ def packed(values: np.ndarray) -> dict[str, str]:
     if values.dtype.kind == "f":
         values = np.where(np.isfinite(values), values, np.nan).astype("<f8")
     else:
-        low, high = int(values.min()), int(values.max())
+        low = int(values.min())
+        high = int(values.max())
         kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
         values = values.astype(kind.newbyteorder("<"))
     return {

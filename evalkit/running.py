@@ -151,7 +151,9 @@ def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | 
     """
     from nbformat.v4 import new_output
 
-    out, err, file = io.StringIO(), io.StringIO(), f"<cell {number}>"
+    out = io.StringIO()
+    err = io.StringIO()
+    file = f"<cell {number}>"
     linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
     value, failed = None, None
     try:
@@ -163,10 +165,8 @@ def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | 
     if failed:
         while failed.__traceback__ and failed.__traceback__.tb_frame.f_code.co_filename == __file__:
             failed.__traceback__ = failed.__traceback__.tb_next  # from the cell on
-        name, lines = (
-            type(failed).__name__,
-            "".join(traceback.format_exception(failed)).splitlines(),
-        )
+        name = type(failed).__name__
+        lines = "".join(traceback.format_exception(failed)).splitlines()
         cell.outputs.append(new_output("error", ename=name, evalue=str(failed), traceback=lines))
     return failed
 
@@ -214,7 +214,8 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
     given: the parameters that the user set, which replace those of the parameters cell. An error in
     a cell is raised, but for that of a failed gate.
     """
-    out, variables = copy.deepcopy(notebook), {"__name__": "__main__", STUDY: study}
+    out = copy.deepcopy(notebook)
+    variables = {"__name__": "__main__", STUDY: study}
     code = [cell for cell in out.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, start=1):
         body = [node for node in ast.parse(cell.source).body if not _assigns_study(node)]
@@ -231,7 +232,8 @@ def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell
     """
     *body, last = body or [ast.Pass()]
     if not isinstance(last, ast.Expr):
-        body, last = [*body, last], ast.Expr(ast.Constant(None))
+        body = [*body, last]
+        last = ast.Expr(ast.Constant(None))
     exec(compile(ast.Module(body, []), file, "exec"), variables)
     return eval(
         compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables

@@ -324,9 +324,9 @@ def bundled_root() -> Path:
 
     It is a path, not a stream, because papermill, Jupyter and DuckDB open files themselves.
     """
-    return (
-        package_folder() if (package_folder() / "notebooks").is_dir() else package_folder().parent
-    )
+    if (package_folder() / "notebooks").is_dir():
+        return package_folder()
+    return package_folder().parent
 
 
 def bundled_notebooks() -> Path:

@@ -270,9 +270,13 @@ def reached(c):
     return curves.for_recall(c, 0.9)
 
 
+def choosing(rule, *, samples, seed=1):
+    return bootstrap.ThresholdChoice(rule, samples, lambda: np.random.default_rng(seed))
+
+
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
-    rows, rng = seen(100_000), np.random.default_rng(2)
-    drawn = bootstrap.rechosen_counts_of_rows(rows, reached, rng=rng, samples=100)
+    rows = seen(100_000)
+    drawn = choosing(reached, samples=100, seed=2).of_rows(rows)
     cell = influence.ends(rows.counts, bootstrap.CELLS).threshold
     assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
     assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
@@ -281,10 +285,7 @@ def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
 def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
     others = [seen(20_000, seed) for seed in range(60)]
     true = np.std([precision(at(rows.counts, reached(rows.counts))) for rows in others])
-    drawn = [
-        bootstrap.rechosen_counts_of_rows(rows, reached, rng=np.random.default_rng(1), samples=100)
-        for rows in others[:5]
-    ]
+    drawn = [choosing(reached, samples=100).of_rows(rows) for rows in others[:5]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.25)
 
 
@@ -296,46 +297,30 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
 
     others = [seen(1_500, seed) for seed in range(80)]
     true = np.std([precision(at(rows.counts, every_positive(rows.counts))) for rows in others])
-    drawn = [
-        bootstrap.rechosen_counts_of_rows(
-            rows, every_positive, rng=np.random.default_rng(1), samples=100
-        )
-        for rows in others[:20]
-    ]
+    drawn = [choosing(every_positive, samples=100).of_rows(rows) for rows in others[:20]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.35)
 
 
 @pytest.mark.parametrize("rule", [reached, curves.best_f])
 def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
-    drawn = {"samples": 1_000, "rng": np.random.default_rng(1)}
+    choice = choosing(rule, samples=1_000)
     others = [seen(3_000, seed) for seed in range(5)]
-    by_rows = [
-        precision(bootstrap.rechosen_counts_of_rows(rows, rule, **drawn).sample).std()
-        for rows in others
-    ]
-    by_table = [
-        precision(bootstrap.rechosen_counts_of_table(rows.counts, rule, **drawn).sample).std()
-        for rows in others
-    ]
+    by_rows = [precision(choice.of_rows(rows).sample).std() for rows in others]
+    by_table = [precision(choice.of_table(rows.counts).sample).std() for rows in others]
     assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
 def test_systems_with_the_same_order_of_scores_have_the_same_samples():
     rows = seen(3_000)
     other = Rows(rows.actual, np.exp(rows.scores))
-    drawn = [
-        bootstrap.rechosen_counts_of_rows(one, reached, rng=np.random.default_rng(1), samples=20)
-        for one in (rows, other)
-    ]
+    drawn = [choosing(reached, samples=20).of_rows(one) for one in (rows, other)]
     assert np.array_equal(drawn[0].sample.tp, drawn[1].sample.tp)
     assert np.array_equal(drawn[0].sample.fp, drawn[1].sample.fp)
 
 
 def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
     rows = seen(3_000)
-    drawn = bootstrap.rechosen_counts_of_rows(
-        rows, reached, rng=np.random.default_rng(1), samples=20
-    )
+    drawn = choosing(reached, samples=20).of_rows(rows)
     there = at(rows.counts, drawn.sample.threshold)
     assert np.array_equal(drawn.whole.tp, there.tp)
     assert np.array_equal(drawn.whole.fp, there.fp)
@@ -366,8 +351,7 @@ def test_the_value_on_other_rows_is_not_too_good_on_average():
 
 def chosen_mcc(rows):
     def redraw():
-        rng = np.random.default_rng(1)
-        return bootstrap.rechosen_counts_of_rows(rows, curves.best_f, rng=rng, samples=200)
+        return choosing(curves.best_f, samples=200).of_rows(rows)
 
     return OfRows(find("mcc", "counts"), rows.at(curves.best_f(rows.counts), redraw))
 

@@ -16,7 +16,7 @@ from evalkit.metrics import influence
 from evalkit.metrics.rows import Rows
 from evalkit.pages import rating_page
 from evalkit.parameters import reports
-from evalkit.statistics import bootstrap, inference, intervals
+from evalkit.statistics import bootstrap, inference, intervals, significance
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 from evalkit.studies import classification, rating
@@ -145,6 +145,14 @@ def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_li
     at_p = Options(1 - c.p_value, np.random.default_rng(1))
     limits = intervals.mover(*(inference.estimate(side, at_p) for side in sides))
     assert min(abs(limits.low), abs(limits.high)) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_single_positive_has_no_limits_and_is_not_told_apart_from_another_sample():
+    rows = [Rows(np.arange(60) < count, np.linspace(0, 1, 60)) for count in (1, 20)]
+    sides = [statistic("average_precision", "counts", each) for each in rows]
+    c = inference.orders_apart(*sides, options())
+    assert np.isnan([c.difference.low, c.difference.high, c.p_value]).all()
+    assert significance.verdict(c) == "cannot tell"
 
 
 def test_a_diff_without_common_units_compares_average_precision_by_mover(tmp_path):

@@ -221,12 +221,11 @@ class Loss(OfRowTerms):
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, multiplied by the weights of rows that have any."""
-        loss, weight = self.per_row(structure, k), structure.weight
-        return (
-            Sums(loss)
-            if weight is None
-            else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
-        )
+        loss = self.per_row(structure, k)
+        weight = structure.weight
+        if weight is None:
+            return Sums(loss)
+        return Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
 
     def rows_without_value(self, rows: Rows, k: int | None) -> int:
         """The number of rows that do not count."""
@@ -317,17 +316,20 @@ class Share(Termed, OfTable):
         """The influence on the share of a positive (first row) and a negative (second), predicted
         or not.
         """
-        (hits, members), (member, hit) = self.of_table(decided), self.cells()
+        hits, members = self.of_table(decided)
+        member, hit = self.cells()
         return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
 
     def of_table(self, decided: Counts) -> tuple[float, float]:
         """The numbers of hits and of rows that count, from the table of decisions."""
-        weight, (member, hit) = np.array([decided.positive, decided.negative]).ravel(), self.cells()
+        weight = np.array([decided.positive, decided.negative]).ravel()
+        member, hit = self.cells()
         return (weight @ hit).item(), (weight @ member).item()
 
     def each(self, c: Counts) -> Floats:
         """The share of each of many counts."""
-        weight, (member, hit) = np.array([c.tp, c.fn, c.fp, c.tn]), self.cells()
+        weight = np.array([c.tp, c.fn, c.fp, c.tn])
+        member, hit = self.cells()
         return ratio(hit @ weight, member @ weight)
 
     def at(self, c: Counts, threshold: float) -> float:
@@ -351,7 +353,8 @@ class OwnShare(Share):
         equal rows that a row stands for. The squares add up to the variance of the weighted
         generalised score test. Kosinski 2013, doi:10.1002/sim.5587.
         """
-        sides, times = [self.hits(rows) for rows in (first, second)], first.weights
+        sides = [self.hits(rows) for rows in (first, second)]
+        times = first.weights
         sizes = np.array([times @ member for member, _ in sides])
         equal = float(ratio(sum(times @ hit for _, hit in sides), sizes.sum()))
         a, b = (member * (hit - equal) for member, hit in sides)

@@ -404,7 +404,8 @@ def direction(name: str) -> str | None:
     [None, None, None, None, None, None]
     """
     base = name.split("@")[0].strip()
-    words, minus = "_".join(WORD.findall(base)).lower(), base.startswith(("-", "−"))
+    words = "_".join(WORD.findall(base)).lower()
+    minus = base.startswith(("-", "−"))
     exact = next(
         (known for known in (base.lower(), words) if known in CATALOGUE and not minus), None
     )
@@ -428,13 +429,18 @@ def named(name: str, best: str | None = None) -> Metric:
     if best in (None, UNKNOWN):
         best = direction(name) or UNKNOWN
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    about: dict[str, Any] = {
-        "low": -np.inf,
-        "high": np.inf,
-        "best": best,
-        "unit": "",
-    }
-    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+    return Metric(
+        name,
+        "units",
+        PerUnit(absent),
+        formula,
+        undefined,
+        "the input",
+        low=-np.inf,
+        high=np.inf,
+        best=best,
+        unit="",
+    )
 
 
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone

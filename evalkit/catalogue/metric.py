@@ -281,7 +281,8 @@ class Combined(Kind):
         """The value and the influence of each row, which is the sum of its influences on the
         parts.
         """
-        value, moved = float("nan"), np.zeros(len(rows))
+        value = float("nan")
+        moved = np.zeros(len(rows))
         for number, part in enumerate(self.weighed(rows)):
             e = self.of.kind.effects(part.rows, k)
             value = part.share * e.value + (value if number else 0.0)
@@ -293,7 +294,8 @@ class Combined(Kind):
         """The influence of each row on the difference first − second: the sum of its influences on
         the parts.
         """
-        parts, others = list(self.weighed(first)), list(self.weighed(second))
+        parts = list(self.weighed(first))
+        others = list(self.weighed(second))
         if [part.rows.actual.tobytes() for part in parts] != [
             part.rows.actual.tobytes() for part in others
         ]:
@@ -341,7 +343,8 @@ class Weighted(Combined):
         """The influence through the shares: a row's weight times how far its part is above the
         mean.
         """
-        moved, total = np.zeros(len(rows)), 0.0
+        moved = np.zeros(len(rows))
+        total = 0.0
         for part in self.weighed(rows):
             weight = self._weight(part)
             moved += part.spread(weight * (self.of.kind.value(part.rows, k) - value), len(rows))

@@ -190,7 +190,8 @@ def arguments_of(
         if argument not in known and not (columns and argument.isidentifier())
     ]
     if wrong or not ({*taken} & {*known} if known else taken):
-        rule, got = ", ".join(known) or "columns of numbers", ", ".join(wrong or names) or "none"
+        rule = ", ".join(known) or "columns of numbers"
+        got = ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
     return taken
 
@@ -585,7 +586,8 @@ def _function(
         raise ParameterError(
             f"metrics: name must be a word of letters, digits and _, got {name!r}; set name='...'"
         )
-    low, high = float(about.get("low", -np.inf)), float(about.get("high", np.inf))
+    low = float(about.get("low", -np.inf))
+    high = float(about.get("high", np.inf))
     if not low < high:
         raise ParameterError(f"metrics: {name}: low must be below high, got {low:g} and {high:g}")
     if about.get("best", "high") not in ("high", "low", "neither"):
@@ -650,7 +652,8 @@ def load(file: str, name: str) -> OwnMetric:
             or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
         )
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
-    sha256, equals = hashlib.sha256(source).hexdigest(), f"none, an own metric of {path.name}"
+    sha256 = hashlib.sha256(source).hexdigest()
+    equals = f"none, an own metric of {path.name}"
     return replace(metrics[name], file=path.name, sha256=sha256, equals=equals)
 
 

@@ -117,9 +117,9 @@ class Order(Curve):
 
     def excess(self, rows: Rows) -> float:
         """The bias, if it is known."""
-        return (
-            0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
-        )
+        if self.bias is None or rows.weight is not None:
+            return 0.0
+        return float(self.bias(rows.counts))
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,9 @@ class Overlap(Decision):
         """The influence on the metric of a positive (first row) and a negative (second), predicted
         or not.
         """
-        value, (tp, fn), (fp, _) = self.read(c), c.positive, c.negative
+        value = self.read(c)
+        tp, fn = c.positive
+        fp, _ = c.negative
         size = self.times * tp + self.weight * fn + fp
         return ratio(
             np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size
@@ -225,7 +227,9 @@ class LeaveOneOut(Overlap):
         """By how much the metric falls without a positive (first row) or a negative (second),
         predicted or not; 0 if it is then undefined.
         """
-        value, (tp, fn), (fp, _) = self.read(c), c.positive, c.negative
+        value = self.read(c)
+        tp, fn = c.positive
+        fp, _ = c.negative
         size = self.times * tp + self.weight * fn + fp
         hits = self.times * np.array([[tp - 1, tp], [tp, tp]])
         without = ratio(hits, size - np.array([[self.times, self.weight], [1.0, 0.0]]))
@@ -264,7 +268,8 @@ class Lift(Decision):
         """Hits among the picked rows, the number of picked rows, and the share of hits near the
         cut-off.
         """
-        hits, picked = c.tp[0], c.tp[0] + c.fp[0]
+        hits = c.tp[0]
+        picked = c.tp[0] + c.fp[0]
         return hits, picked, float(ratio(hits, picked))
 
 
@@ -413,7 +418,8 @@ class Quantile(Kind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        size, share = self.of(rows), rows.shares
+        size = self.of(rows)
+        share = rows.shares
         if not len(size):
             return Effects(float("nan"), share)
         wide = _bandwidth(float(np.sum(share**2)))

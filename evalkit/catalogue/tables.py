@@ -282,11 +282,9 @@ def _average_precision_at(rate: float) -> Metric:
     """
 
     def of(c: Counts) -> float:
-        return (
-            counts.average_precision(curves.at_base_rate(c, rate))
-            if c.positives and c.negatives
-            else np.nan
-        )
+        if c.positives and c.negatives:
+            return counts.average_precision(curves.at_base_rate(c, rate))
+        return np.nan
 
     def terms(c: Counts) -> Floats:
         moved = curves.at_base_rate(c, rate)
@@ -348,16 +346,21 @@ def _r2(means: Floats) -> tuple[Floats, Floats]:
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
-    a, b = f.actual - centre[0], f.scores - centre[1]
+    a = f.actual - centre[0]
+    b = f.scores - centre[1]
     return a, b, a * a, b * b, a * b
 
 
 def _squared_correlation(means: Floats) -> tuple[Floats, Floats]:
     """cov² / (variance of the actual values · variance of the forecasts)."""
     a, b, aa, bb, ab = means
-    of_a, of_b, both = aa - a * a, bb - b * b, ab - a * b
+    of_a = aa - a * a
+    of_b = bb - b * b
+    both = ab - a * b
     value = ratio(both**2, of_a * of_b)
-    by_a, by_b, by_both = -ratio(value, of_a), -ratio(value, of_b), 2 * ratio(value, both)
+    by_a = -ratio(value, of_a)
+    by_b = -ratio(value, of_b)
+    by_both = 2 * ratio(value, both)
     slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
     return np.minimum(value, 1.0), np.array(slopes, dtype=np.float64)  # rounding may leave more
 
@@ -405,20 +408,24 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
-    m, value = rows.confusion, metric(rows.confusion)
+    m = rows.confusion
+    value = metric(rows.confusion)
     cell = rows.actual * rows.classes + rows.predicted
-    moved, step = np.zeros(rows.classes**2), STEP * m.total
+    moved = np.zeros(rows.classes**2)
+    step = STEP * m.total
     for place in np.unique(cell) if not np.isnan(value) else []:
         table = m.table.astype(np.float64)
         table.flat[place] += step
         moved[place] = (metric(labels.Confusion(table, m.classes)) - value) / step
-    by_row, w = moved[cell], rows.weights
+    by_row = moved[cell]
+    w = rows.weights
     return Effects(value, w * (by_row - ratio(np.dot(w, by_row), w.sum())))
 
 
 def against_rest(rows: Rows, c: int) -> Rows:
     """The rows with one class as positive, its score, and whether it is predicted."""
-    score, decision = (None if rows.score is None else rows.score[:, c]), rows.predicted == c
+    score = None if rows.score is None else rows.score[:, c]
+    decision = rows.predicted == c
     return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
 
 

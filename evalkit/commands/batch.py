@@ -248,11 +248,9 @@ ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"
 
 
 def _said_of(outcome: Outcome) -> str:
-    return (
-        numbers.cut(" ".join(outcome.messages), WIDEST)
-        if outcome.results is None
-        else verdict(outcome.results)
-    )
+    if outcome.results is None:
+        return numbers.cut(" ".join(outcome.messages), WIDEST)
+    return verdict(outcome.results)
 
 
 def verdict(results: Mapping[str, Any]) -> str:
@@ -286,11 +284,9 @@ def _comparison(row: dict[str, Any]) -> str:
 def _value(results: Mapping[str, Any]) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
-    return (
-        f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
-        if rows and rows[0]["value"] is not None
-        else ""
-    )
+    if rows and rows[0]["value"] is not None:
+        return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
+    return ""
 
 
 def main(options: Any) -> int:
@@ -344,10 +340,8 @@ def diffs(options: Any) -> list[Planned]:
         every = {
             f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names
         }
-    path, settings = (
-        requests.find("diff", options.folder_of_notebooks),
-        requests.settings(options.file),
-    )
+    path = requests.find("diff", options.folder_of_notebooks)
+    settings = requests.settings(options.file)
     return [
         planned(options.name or name, path, of_diff(paths), options, settings)
         for name, paths in every.items()
@@ -366,7 +360,8 @@ def shared(old: Path, new: Path) -> list[str]:
     none.
     """
     names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
-    both, alone = sorted(names[0] & names[1]), ", ".join(sorted(names[0] ^ names[1]))
+    both = sorted(names[0] & names[1])
+    alone = ", ".join(sorted(names[0] ^ names[1]))
     if not both:
         have = f"have {alone}" if alone else "have none"
         raise Refused(

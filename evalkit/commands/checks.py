@@ -85,7 +85,8 @@ def _kernel() -> Iterator[Check]:
 
 def _folders() -> Iterator[Check]:
     """Whether reports can be written here, and tables spilled."""
-    here, spill = system.nearest(Path("reports")), Path(tempfile.gettempdir())
+    here = system.nearest(Path("reports"))
+    spill = Path(tempfile.gettempdir())
     yield Check(_mark(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free
     roomy = os.access(spill, os.W_OK) and free > SPACE
@@ -169,7 +170,8 @@ def _table(files: list[str]) -> str:
     from evalkit.reading.tables import sources
     from evalkit.studies import inspection
 
-    lines, parts = [], sources.parts(list(files))
+    lines = []
+    parts = sources.parts(list(files))
     for part in parts:
         about = "" if part.counted is not None else "about "
         types = {name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored.items()}

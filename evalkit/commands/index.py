@@ -97,11 +97,9 @@ def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
     """What a report says as a whole. inputs: the last two, which of a diff are the old and the new
     report.
     """
-    given, gate, severities = (
-        results["parameters"],
-        results["gate"],
-        [one["severity"] for one in results["findings"]],
-    )
+    given = results["parameters"]
+    gate = results["gate"]
+    severities = [one["severity"] for one in results["findings"]]
     return {
         "report": results["report"],
         "name": str(given.get("title") or place),
@@ -159,10 +157,8 @@ def listing(frame: pd.DataFrame) -> Html:
     """A row for each report, the latest data first, with the change since the report before it in
     its series.
     """
-    series, diffs = (
-        _series(frame[frame["when"].notna()]),
-        dict(zip(frame["inputs"], frame["place"], strict=True)),
-    )
+    series = _series(frame[frame["when"].notna()])
+    diffs = dict(zip(frame["inputs"], frame["place"], strict=True))
     frame = frame.assign(before=series["shown"].shift(), change=series["value"].diff())
     frame["diff"] = [
         diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)

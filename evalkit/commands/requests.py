@@ -201,7 +201,8 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
 
 def name_of(option: str | None, usual: str) -> str:
     """The name of the report's files; raise Refused if no file can have it."""
-    text, most = usual if option is None else option, report.longest_name()
+    text = usual if option is None else option
+    most = report.longest_name()
     if (
         not text.strip()
         or text.startswith(".")

@@ -57,11 +57,9 @@ class Panel:
         """How the edges of a band are joined: as the line that it belongs to point by point, else
         straight.
         """
-        return (
-            self.steps.removeprefix("steps-")
-            if self.bands is self.lines and self.steps != "default"
-            else None
-        )
+        if self.bands is self.lines and self.steps != "default":
+            return self.steps.removeprefix("steps-")
+        return None
 
 
 def look(i: int) -> dict[str, Any]:
@@ -97,8 +95,15 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         faint = marks.paleness(panel.bands["system"].nunique())
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
-            shade: Any = {"color": colour, "alpha": faint, "linewidth": 0, "step": panel.band_steps}
-            drawn = ax.fill_between(band["x"], band["low"], band["high"], **shade)
+            drawn = ax.fill_between(
+                band["x"],
+                band["low"],
+                band["high"],
+                color=colour,
+                alpha=faint,
+                linewidth=0,
+                step=panel.band_steps,
+            )
             marks.band(drawn, name)
     for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
         for row in (
@@ -139,7 +144,8 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
                 else f"{counts[i, j]:,.0f}"
             )
             ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=INK)
-    ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
+    ticks = np.arange(len(classes)) + 0.5
+    names = [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
     ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)
@@ -324,10 +330,8 @@ def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
     diagonal.
     """
     most = frame["rows"].max()
-    low, high = (
-        frame[["x", "y"]].min(),
-        (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max(),
-    )
+    low = frame[["x", "y"]].min()
+    high = (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
     ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for _, part, ax in _each(frame, axes, xlabel, ylabel):
         _shaded(part, most, ax)
@@ -369,11 +373,15 @@ def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
     from matplotlib.path import Path
 
     part = part.sort_values(["x", "y"])
-    x, y = part["x"].to_numpy(), part["y"].to_numpy()
-    width, height = part["width"].iloc[0], part["height"].iloc[0]
+    x = part["x"].to_numpy()
+    y = part["y"].to_numpy()
+    width = part["width"].iloc[0]
+    height = part["height"].iloc[0]
     begins = np.append(True, (np.diff(x) != 0) | (np.diff(y) > 1.5 * height))
-    low, high = y[begins], y[np.append(begins[1:], True)] + height
-    left, right = x[begins], x[begins] + width
+    low = y[begins]
+    high = y[np.append(begins[1:], True)] + height
+    left = x[begins]
+    right = x[begins] + width
     corners = np.stack(
         [[left, low], [right, low], [right, high], [left, high], [left, low]]
     ).transpose(2, 0, 1)
@@ -400,8 +408,15 @@ def errors(
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
         side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
-        place = {"ha": "right" if side > 0.5 else "left", "va": "top", "transform": ax.transAxes}
-        ax.text(side, 0.97, f"mean {signed(mean, places)}", fontsize=SMALL, **place)
+        ax.text(
+            side,
+            0.97,
+            f"mean {signed(mean, places)}",
+            fontsize=SMALL,
+            ha="right" if side > 0.5 else "left",
+            va="top",
+            transform=ax.transAxes,
+        )
         ax.set(xlim=(edges[0], edges[-1]))
     return axes
 
@@ -420,7 +435,8 @@ def means(
     curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows.
     words: in the corner.
     """
-    left, right = spread["low"].min(), spread["high"].max()
+    left = spread["low"].min()
+    right = spread["high"].max()
     bottom, top = _heights(curve, bands, spread)
     room = (top - bottom) * BENEATH / (1 - BENEATH)
     for name, line, ax in _each(curve, axes, "forecast", "mean actual"):
@@ -477,7 +493,8 @@ def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) 
     """One bar per fold, its stretches coloured by what they do: `fold`, `kind`, `start`,
     `width`.
     """
-    folds, drawn = list(dict.fromkeys(frame["fold"])), []
+    folds = list(dict.fromkeys(frame["fold"]))
+    drawn = []
     for kind, colour in KINDS.items():
         some = frame[frame["kind"] == kind]
         for i, fold in enumerate(folds):
@@ -500,7 +517,8 @@ def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) 
 
 def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel: str) -> Any:
     """One point a `system` and `fold`; the subject's `on_train` hollow."""
-    order, drawn = list(dict.fromkeys(frame["fold"])), []
+    order = list(dict.fromkeys(frame["fold"]))
+    drawn = []
     for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
         x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
         look = plots.style_of(i)

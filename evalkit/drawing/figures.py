@@ -205,7 +205,8 @@ class Figure(Displayed):
 
     def _checked(self, ax: Any) -> Any:
         """The axes as an array of rows and columns."""
-        axes, (rows, columns) = np.asarray(ax, dtype=object), self.panels or (1, 1)
+        axes = np.asarray(ax, dtype=object)
+        rows, columns = self.panels or (1, 1)
         if others := [panel for panel in axes.flat if not hasattr(panel, "transAxes")]:
             raise ParameterError(
                 f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}"
@@ -281,7 +282,8 @@ def picture(
     says: what stands for the picture beside the caption. height, width: in inches.
     """
     svg, axes = _drawn(draw, data, options, (width, height), panels)
-    alt, kind = f"{caption} {says}".strip(), "wide" if width > WIDTH else ""
+    alt = f"{caption} {says}".strip()
+    kind = "wide" if width > WIDTH else ""
     named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
     png = partial(rasters.png, axes.flat[0].figure, [], STYLE)
     return Figure(draw, data, options, caption, alt, named, png, _size(axes), panels, kind)
@@ -306,8 +308,10 @@ def row(
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    figure, boxes = axes.flat[0].figure, _boxes(axes)
-    cut, alt = "".join(_apart(svg, boxes, figure)), f"{caption} {says}".strip()
+    figure = axes.flat[0].figure
+    boxes = _boxes(axes)
+    cut = "".join(_apart(svg, boxes, figure))
+    alt = f"{caption} {says}".strip()
     together = f'<div class="row" role="img" aria-label="{escape(alt)}">{cut}</div>'
     ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
     png = partial(rasters.png, figure, ends, STYLE)
@@ -361,7 +365,8 @@ def _drawn(
             ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
         figure.set_figheight(figure.get_figheight() + LINE * max(map(_lines_below, axes.flat)))
-        attributes, buffer = numbered(figure), io.StringIO()
+        attributes = numbered(figure)
+        buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     _keep_places(figure)
     return written(_embedded(buffer.getvalue()), attributes, list(axes.flat)), axes
@@ -393,10 +398,8 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
     point = 72 / figure.dpi
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
         # a browser sets letters a little higher than Agg
-        left, width = (
-            point * box.x0 - 1,
-            point * box.width + 1,
-        )
+        left = point * box.x0 - 1
+        width = point * box.width + 1
         height = 72 * figure.get_figheight() - point * box.y0
         window = (
             f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} '
@@ -485,7 +488,10 @@ def compact(path: str) -> str:
     commands = list(_commands(path))
     if any(name not in COORDINATES for name, _ in commands):
         return path
-    text, at, start, drawn = [], (0, 0), (0, 0), True
+    text = []
+    at = (0, 0)
+    start = (0, 0)
+    drawn = True
     for name, points in commands:
         if name == "z":
             text.append("z")
@@ -499,7 +505,9 @@ def compact(path: str) -> str:
             if name == "M"
             else _step(name, [(x - at[0], y - at[1]) for x, y in points])
         )
-        at, start, drawn = last, last if name == "M" else start, name != "M"
+        at = last
+        start = last if name == "M" else start
+        drawn = name != "M"
     return "".join(text)
 
 
@@ -507,10 +515,12 @@ def _commands(path: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Each command with its points in tenths; the coordinates of several points after one letter
     are several steps.
     """
-    name, numbers = "", list[int]()
+    name = ""
+    numbers = list[int]()
     for token in TOKEN.findall(path):
         if token.isalpha():
-            name, numbers = token, []
+            name = token
+            numbers = []
         else:
             numbers.append(round(float(token) * PLACES))
         size = COORDINATES.get(name, 0)
@@ -538,11 +548,9 @@ def _number(tenths: int) -> str:
     >>> [_number(n) for n in (0, 20, 5, -15, 123)]
     ['0', '2', '.5', '-1.5', '12.3']
     """
-    return (
-        f"{tenths / PLACES:g}".replace("0.", ".")
-        if abs(tenths) < PLACES
-        else f"{tenths / PLACES:.10g}"
-    )
+    if abs(tenths) < PLACES:
+        return f"{tenths / PLACES:g}".replace("0.", ".")
+    return f"{tenths / PLACES:.10g}"
 
 
 # Marks --------------------------------------------------------------------------------------------
@@ -554,7 +562,8 @@ def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
     says: a line for each point, of which that of a point that is not finite is left out; without,
     its place says it.
     """
-    lines, drawn = [line.replace("\n", " ") for line in says], _finite(artist)
+    lines = [line.replace("\n", " ") for line in says]
+    drawn = _finite(artist)
     if not drawn.any():
         return artist
     if lines and len(drawn) > 1:
@@ -642,19 +651,19 @@ def _scales(ax: Any) -> str:
     """What each axis is; of linear ones the number at the edge of the figure, that of a point more,
     the decimals.
     """
-    box, (width, height) = ax.get_position(), 72 * ax.figure.get_size_inches()
+    box = ax.get_position()
+    width, height = 72 * ax.figure.get_size_inches()
     ends = {
         "x": (box.x0 * width, box.x1 * width),
         "y": (height - box.y0 * height, height - box.y1 * height),
     }
-    x, y = (
-        (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()),
-        (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel()),
-    )
+    x = (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel())
+    y = (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel())
     texts = {}
     for name, (kind, limits, label) in (("x", x), ("y", y)):
         if kind == "linear":
-            (low, high), (start, end) = limits, ends[name]
+            low, high = limits
+            start, end = ends[name]
             step = (high - low) / (end - start)
             texts[name] = (
                 f"{low - start * step:.7g} {step:.7g} "

@@ -88,11 +88,14 @@ def legend(
 
     words: what stands behind a name.
     """
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
     named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
     columns = 1 if max(map(len, named)) > HALF else 2
     drawn = ax.legend(
-        [line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place
+        [line for _, line in lines],
+        [str(i) for i in range(len(lines))],
+        ncol=columns,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
     )
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
     for text, handle, shown, (name, _) in zip(
@@ -108,7 +111,8 @@ def intervals(
     """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from
     top to bottom.
     """
-    known, rows = np.flatnonzero(np.isfinite(frame["value"])), list(frame.itertuples())
+    known = np.flatnonzero(np.isfinite(frame["value"]))
+    rows = list(frame.itertuples())
     for i, text in zip(known, said(frame.iloc[known], signed if zero else number), strict=True):
         row = rows[i]
         colour = row.colour if "colour" in frame else COLOURS[0]
@@ -148,7 +152,8 @@ def curves(
     frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False
 ) -> Any:
     """One line a `system` with its band from `low` to `high`."""
-    lines, faint = [], marks.paleness(frame["system"].nunique())
+    lines = []
+    faint = marks.paleness(frame["system"].nunique())
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
         says = [
@@ -190,7 +195,8 @@ def bars(
         )
         marks.series(bar, "")
     ax.axhline(0, color="#444", linewidth=0.9)
-    mean, show = float(every.mean()), signed if every.min(initial=0) < 0 else number
+    mean = float(every.mean())
+    show = signed if every.min(initial=0) < 0 else number
     ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--")
     note(ax, f"mean {show(mean)}", (place[0], mean), (2, 3))
     ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -266,7 +272,8 @@ def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, direction: 
     """
     reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
-    zeros, counts = values.zeros, values.histogram(edges).astype(np.int64)
+    zeros = values.zeros
+    counts = values.histogram(edges).astype(np.int64)
     counts[np.searchsorted(edges, 0.0, side="right") - 1] -= zeros
     middle = (edges[1:] + edges[:-1]) / 2
     above = below = COLOURS[0]
@@ -448,11 +455,17 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else worst
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        by, place = (
-            (-4 if side == "right" else 4, 0),
-            {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False},
+        by = (-4 if side == "right" else 4, 0)
+        note(
+            ax,
+            f"{name} {rank:.2f}",
+            (edge, y),
+            by,
+            ha=side,
+            va="center",
+            xycoords=ax.get_yaxis_transform(),
+            annotation_clip=False,
         )
-        note(ax, f"{name} {rank:.2f}", (edge, y), by, ha=side, va="center", **place)
     return ax
 
 
@@ -534,7 +547,8 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
     line.
     """
     for ax, title, xy in zip(axes.flat, titles, points, strict=True):
-        x, y = xy[:, 0], 100 * xy[:, 1]
+        x = xy[:, 0]
+        y = 100 * xy[:, 1]
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
         marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")

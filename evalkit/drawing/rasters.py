@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 SCREEN = 96  # pixels of an inch of a page
 SCALE = 2  # pixels of the picture to one of the screen, in each direction
+DPI = SCREEN * SCALE  # pixels of an inch of the picture
 COLOURS = 64  # at most, so that files stay small
 WIDEST = 10.1  # inches of a row of panels
 GAP = 0.1  # inches between them
@@ -36,8 +37,8 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
 
     figure.set_layout_engine("none")
     figure.set_facecolor("white")
-    _scale_labels(figure, SCREEN * SCALE / figure.dpi)
-    figure.set_dpi(SCREEN * SCALE)
+    _scale_labels(figure, DPI / figure.dpi)
+    figure.set_dpi(DPI)
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context({**style, "text.hinting": "none"}):
         canvas.draw()
@@ -63,8 +64,8 @@ def _scale_labels(figure: Any, scale: float) -> None:
 
 
 def _panel(pixels: Pixels, left: float, right: float) -> Pixels:
-    first, last = (round(end * SCREEN * SCALE) for end in (left, right))
-    return _widened(pixels[:, max(first, 0) : last], round(GAP * SCREEN * SCALE))
+    first, last = (round(end * DPI) for end in (left, right))
+    return _widened(pixels[:, max(first, 0) : last], round(GAP * DPI))
 
 
 def _rows(panels: Sequence[Pixels]) -> Pixels:
@@ -76,7 +77,7 @@ def _rows(panels: Sequence[Pixels]) -> Pixels:
     rows: list[list[Pixels]] = [[]]
     for panel in panels:
         width = sum(other.shape[1] for other in rows[-1]) + panel.shape[1]
-        if rows[-1] and width > WIDEST * SCREEN * SCALE:
+        if rows[-1] and width > WIDEST * DPI:
             rows.append([])
         rows[-1].append(panel)
     joined = [np.concatenate(row, axis=1) for row in rows]

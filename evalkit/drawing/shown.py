@@ -81,10 +81,8 @@ class Offer(Generic[Shape]):
         """
         named: dict[str, Callable[..., Any]] = {}
         for piece in page(self.study.report).PIECES:
-            name, module = (
-                piece.__name__.removesuffix("_plot"),
-                piece.__module__.split(".")[-1].removesuffix("_page"),
-            )
+            name = piece.__name__.removesuffix("_plot")
+            module = piece.__module__.split(".")[-1].removesuffix("_page")
             returned = piece.__annotations__["return"]
             if self.shape is (
                 Figure if Figure in getattr(returned, "__args__", (returned,)) else Html
@@ -264,11 +262,9 @@ def _counted(several: Sequence[Finding]) -> str:
     )
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
     summary = f"<summary>{numbers.counted(len(several), 'finding')}{warnings}</summary>"
-    return (
-        f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
-        if several[1:]
-        else ""
-    )
+    if several[1:]:
+        return f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
+    return ""
 
 
 def notes(several: Sequence[Finding], part: str) -> str:
@@ -288,7 +284,8 @@ def _alike(findings: list[Finding], part: str) -> str:
         _finding(found, f' id="{part}{found.kind.code}"' if i == 0 else "")
         for i, found in enumerate(findings)
     ]
-    first, rest = "".join(rows[:ALIKE]), "".join(rows[ALIKE:])
+    first = "".join(rows[:ALIKE])
+    rest = "".join(rows[ALIKE:])
     if not rest:
         return first
     summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"

@@ -49,11 +49,13 @@ class Axis:
         them.
         """
         ends = [end for point in points for end in point if math.isfinite(end)] or [0.0]
-        low, high = min(ends), max(ends)
+        low = min(ends)
+        high = max(ends)
         span = high - low or abs(high) / 10 or 1.0
         if not low - FAR * span <= reference <= high + FAR * span:
             return cls(low, low + span)
-        low, high = min(low, reference), max(high, reference)
+        low = min(low, reference)
+        high = max(high, reference)
         return cls(low, max(high, low + span), reference)
 
     def at(self, value: float) -> str:
@@ -73,7 +75,8 @@ class Axis:
         >>> Axis(0.71, 0.83).ticks
         [0.75, 0.8]
         """
-        first, last = math.ceil(self.low / self.step), math.floor(self.high / self.step)
+        first = math.ceil(self.low / self.step)
+        last = math.floor(self.high / self.step)
         return [round(i * self.step, 12) for i in range(first, last + 1)]
 
     @property

@@ -45,8 +45,6 @@ LATEX |= {
     "→": r"$\rightarrow$",
     "∞": r"$\infty$",
     "–": "--",
-}
-LATEX |= {
     "±": r"$\pm$",
     "×": r"$\times$",
     "≥": r"$\geq$",
@@ -54,8 +52,6 @@ LATEX |= {
     "<": "$<$",
     ">": "$>$",
     "\u00a0": "~",
-}
-LATEX |= {
     "|": "$|$",
     "½": r"$\frac{1}{2}$",
     "√": r"$\surd$",
@@ -431,7 +427,8 @@ def heading(text: str, asked: str, *more: str) -> Html:
 def verdict(word: str, main: Cell, *small: Cell) -> Html:
     """The verdict: a word, the line beside it, and smaller lines below."""
     lines = "".join(f"<p>{line.html}</p>" for line in small)
-    kind, text = word.replace(" ", "-"), f"{word}: {main.whole}"
+    kind = word.replace(" ", "-")
+    text = f"{word}: {main.whole}"
     return Html(
         f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>'
         f"{lines}</div>",
@@ -499,10 +496,12 @@ def table(
     of cells, which only a printed table shows.
     """
     content = _content(caption, columns, rows[:LISTED], cut(len(rows), note), marks)
-    shown, rest = content.rows, content.rows[UNFOLDED:]
+    shown = content.rows
+    rest = content.rows[UNFOLDED:]
     more = ""
     if len(rest) >= UNFOLDED // 2:
-        shown, inner = shown[:UNFOLDED], _html(f"{caption}, continued", content.columns, rest)
+        shown = shown[:UNFOLDED]
+        inner = _html(f"{caption}, continued", content.columns, rest)
         more = folded(f"{len(rest):,} more rows", Html(inner), "rows").html
     return Html(
         _html(caption, content.columns, shown, place) + _below(content) + more,
@@ -532,11 +531,9 @@ def _below(content: Table) -> str:
 
 def cut(rows: int, note: str) -> str:
     """The note of a table of this many rows, with a sentence if not all are shown."""
-    return (
-        f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip()
-        if rows > LISTED
-        else note
-    )
+    if rows > LISTED:
+        return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip()
+    return note
 
 
 def _html(
@@ -620,10 +617,8 @@ def of_rows(
     """
     if rows is None or not len(rows):
         return Html("")
-    records, makers = (
-        rows.head(LISTED).to_dict("records"),
-        named(columns) if isinstance(columns, str) else columns,
-    )
+    records = rows.head(LISTED).to_dict("records")
+    makers = named(columns) if isinstance(columns, str) else columns
     cells = zip(*(column(records) for column in makers.values()), strict=True)
     return table(caption, list(makers), list(cells), cut(len(rows), note), place)
 

@@ -22,6 +22,7 @@ from evalkit.measured.readings import WHOLE, Binned, Place, RowSums, highest
 from evalkit.measured.rows import HeldRows
 from evalkit.metrics import counts, kept, labels
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.statistics.bootstrap import ThresholdChoice
 from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
 from evalkit.statistics.summed import OfMoments, at_hand
@@ -121,11 +122,9 @@ class Several:
     @cached_property
     def means(self) -> dict[Place, kept.Moments]:
         """The moments of the influence values on each mean, by group and metric."""
-        return (
-            {}
-            if self.moved is None
-            else {at: one.moments.around_zero for at, one in self.moved.means.items()}
-        )
+        if self.moved is None:
+            return {}
+        return {at: one.moments.around_zero for at, one in self.moved.means.items()}
 
     def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
         """For each pair of systems the powers of the influence on the difference, if they were
@@ -146,7 +145,8 @@ class Several:
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        group = 0 if isinstance(member, slice) else member
+        i = self.systems.index(system)
         if chosen.base in self.first.terms.metrics:
             return self.loss(chosen, group, i)
         return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
@@ -178,15 +178,26 @@ class Several:
     def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A mean over the classes or labels whose share is above 0."""
         kind: Any = chosen.metric.kind
-        at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
-        there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
+        at = (group, key_of(chosen))
+        share = self.shares_in(kind, group)
+        k = len(self.problems)
+        there = np.flatnonzero(share > 0).tolist()
+        moments = self.means.get(at)
         columns = [i * k + c for c in there] + (
             [len(self.systems) * k + i] if isinstance(kind, Weighted) else []
         )
         of = self.part_of(kind, group)
         parts = [(float(share[c]), self.one(of, group, i, c, moments)) for c in there]
-        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
-        return self.mean(chosen, group, moments, columns, parts, **more)
+        return self.mean(
+            chosen,
+            group,
+            moments,
+            columns,
+            parts,
+            system=i,
+            powers=self.powers(at),
+            strata=self.strata(group),
+        )
 
     def part_of(self, kind: Combined, group: int) -> Chosen:
         """The metric of each part of a mean, for parts with many or with few positives."""
@@ -243,11 +254,13 @@ class Several:
         """A metric of the scores of one class or label against the rest. more: other fields of
         `OfForm`.
         """
-        kind, (of, positive) = chosen.base.metric.kind, self.problem(group, c)
+        kind = chosen.base.metric.kind
+        of, positive = self.problem(group, c)
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
-        value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
+        value = kind.read(kind.source(tables))
+        own = _form(moments, {column: 1.0})
         return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
     def mean(
@@ -256,7 +269,8 @@ class Several:
         """A mean over classes or labels. parts: the share and the metric of each. columns, more:
         fields of `OfMean`.
         """
-        of, shares = self.problem(group, 0)[0], [share for share, _ in parts]
+        of = self.problem(group, 0)[0]
+        shares = [share for share, _ in parts]
         kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
         value = float(sum(share * one.value for share, one in parts))
         form = _form(
@@ -275,11 +289,9 @@ def key_of(chosen: Chosen) -> str:
     """The name under which the sums of a mean are stored; means with fixed shares use those of
     their metric.
     """
-    return (
-        chosen.label
-        if isinstance(chosen.metric.kind, Weighted)
-        else Chosen(chosen.metric.kind.of).label
-    )
+    if isinstance(chosen.metric.kind, Weighted):
+        return chosen.label
+    return Chosen(chosen.metric.kind.of).label
 
 
 def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
@@ -297,14 +309,11 @@ def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
 class SummedBinary(Several):
     """Two classes. cut: a function from a system and its table to the threshold.
 
-    redraw: a function from candidate thresholds and the weight by part and candidate to the counts
-    on samples, on each of which the threshold is chosen again. redraw_table: the same of one system
-    of independent rows, from its table; None if the threshold is fixed.
+    choice: how the threshold is chosen again on samples; None if it is fixed.
     """
 
     cut: Callable[[str, counts.Counts], float]
-    redraw: Callable[[Floats, Floats], counts.RechosenCounts]
-    redraw_table: Callable[[counts.Counts], counts.RechosenCounts] | None = None
+    choice: ThresholdChoice | None = None
 
     @property
     def held(self) -> bool:
@@ -331,7 +340,7 @@ class SummedBinary(Several):
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> OfCells:
         statistic = of_system(chosen, self.cells(group), i)
-        if group or self.redraw_table is None:
+        if group or self.choice is None:
             return statistic
         return replace(
             statistic, rows=replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
@@ -340,14 +349,23 @@ class SummedBinary(Several):
     @cached
     def rechosen_counts(self, i: int) -> counts.RechosenCounts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
+        choice: Any = self.choice
         if self.second is None:
-            return self.redraw_table(self.scores(0, i, 0).counts)  # type: ignore[misc]
-        return self.redraw(self.second.candidates[i], self.moved.part_sums[i].sums)
+            return choice.of_table(self.scores(0, i, 0).counts)
+        return choice.of_parts(self.second.candidates[i], self.moved.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
         at = (group, chosen.base.label)  # the tables tell everything of one plain system
-        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
-        return self.one(chosen, group, i, 0, self.means.get(at), **more)
+        return self.one(
+            chosen,
+            group,
+            i,
+            0,
+            self.means.get(at),
+            system=i,
+            powers=self.powers(at),
+            strata=self.strata(group),
+        )
 
     def strata(self, group: int) -> Ints:
         """The numbers of negative and of positive rows in a group."""
@@ -479,7 +497,8 @@ class SummedClasses(Several):
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
-        cells, k = self.cells(0).each[self.systems.index(system)], len(self.problems)
+        cells = self.cells(0).each[self.systems.index(system)]
+        k = len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
         table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
         return labels.Confusion(table, np.arange(k))
@@ -508,7 +527,8 @@ class SummedClasses(Several):
         """Rows that are all predicted as the largest class, with the shares of the classes as
         probabilities.
         """
-        there, weight = np.flatnonzero(shares > 0), self.weights
+        there = np.flatnonzero(shares > 0)
+        weight = self.weights
         decision = np.full(len(there), int(shares.argmax()))
         score = np.tile(shares, (len(there), 1)) if self.first.scored else None
         return Rows(there, score, decision=decision, weight=weight[there], classes=len(shares))

@@ -71,7 +71,8 @@ class HeldLabels(HeldSeveral):
     @property
     def per_row(self) -> tuple[float, float]:
         """The mean number of labels of a row, and the share of rows that have none."""
-        per_row, w = self._any.actual.sum(axis=1), self._any.weight
+        per_row = self._any.actual.sum(axis=1)
+        w = self._any.weight
         return float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
 
     def ends(self, system: str) -> tuple[float, float]:
@@ -82,7 +83,8 @@ class HeldLabels(HeldSeveral):
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
         """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
         rows = self.rows[system]
-        y, d = rows.actual[:, label], rows.predicted[:, label]
+        y = rows.actual[:, label]
+        d = rows.predicted[:, label]
         return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> OfRows:
@@ -101,11 +103,9 @@ class HeldLabels(HeldSeveral):
         """
         every = self.rows[system].scores
         score = np.unique(every)
-        return (
-            score
-            if score.size <= STEPS
-            else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
-        )
+        if score.size <= STEPS:
+            return score
+        return np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
         """A metric with the same threshold for all labels."""
@@ -163,7 +163,8 @@ class OfShared(summed.OfMoments):
         ).all()  # the same rows left out
         units = self.shared.units
         both = min(round(rows), self.shared.n) if units is None else np.count_nonzero(units[at])
-        n, form = self.n if alike else int(both), np.array([-apart / size, 1.0]) / size
+        n = self.n if alike else int(both)
+        form = np.array([-apart / size, 1.0]) / size
         square = max(
             float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0
         )
@@ -192,9 +193,17 @@ class SummedLabels(Several):
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
             return whole
-        moments, columns = shared.moments, self.by_pair(range(0, len(shared.moments.mean), 3))
-        more: Any = {"number": i, "shared": moments, "columns": columns}
-        return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
+        moments = shared.moments
+        columns = self.by_pair(range(0, len(shared.moments.mean), 3))
+        return OfShared(
+            chosen,
+            whole.moments,
+            whole.place,
+            self.layout,
+            number=i,
+            shared=moments,
+            columns=columns,
+        )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Any:
         """A mean over labels, or a share of rows, computed from cells."""
@@ -240,11 +249,9 @@ class SummedLabels(Several):
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
-        i, of, moments = (
-            self.second.system,
-            self.part_of(kind, 0),
-            self.moved.alone[number].moments.around_zero,
-        )
+        i = self.second.system
+        of = self.part_of(kind, 0)
+        moments = self.moved.alone[number].moments.around_zero
         each = [
             self.area(of, 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j)
             for j in self.problems
@@ -254,7 +261,8 @@ class SummedLabels(Several):
 
     def _alone(self, number: int, chosen: Chosen) -> summed.OfMoments:
         """A metric of the system for which more is computed than for the others."""
-        terms, moments = self.second.alone[number], self.moved.alone[number].moments
+        terms = self.second.alone[number]
+        moments = self.moved.alone[number].moments
         return summed.OfMoments(
             chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout
         )
@@ -286,10 +294,8 @@ class SummedLabels(Several):
     def ends(self, system: str) -> tuple[float, float]:
         """The lowest and the highest score of a system."""
         bins = [self.scores(0, self.systems.index(system), j).bins for j in self.problems]
-        low, high = (
-            np.array([one.low[0] for one in bins]),
-            np.array([one.high[-1] for one in bins]),
-        )
+        low = np.array([one.low[0] for one in bins])
+        high = np.array([one.high[-1] for one in bins])
         return float(grid.scores(low).min()), float(grid.scores(high).max())
 
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
@@ -314,10 +320,8 @@ class SummedLabels(Several):
         """
         every = self.counted.more["every", self.systems.index(system)] if self.weighted else None
         bins = every.whole if every else self._together(system)
-        score, rows = (
-            grid.scores(bins.low),
-            bins.positive if every else bins.positive + bins.negative,
-        )
+        score = grid.scores(bins.low)
+        rows = bins.positive if every else bins.positive + bins.negative
         if len(score) <= STEPS:
             return score
         up_to = np.cumsum(rows)
@@ -359,7 +363,8 @@ def second(
     probabilities.
     """
     first, plain = measured.first, measured.plain
-    means, shared = dict[Place, Mean](), dict[Place, Chosen]()
+    means = dict[Place, Mean]()
+    shared = dict[Place, Chosen]()
     for group in sorted(measured.groups):
         for chosen in metrics[:1] if group else metrics:
             if isinstance(chosen.metric.kind, Combined):
@@ -379,8 +384,17 @@ def second(
         if sure
         else []
     )
-    more: Any = {"system": at, "alone": [*_sweep(measured, leader), *scores]}
-    return ByMoves(first.told, measured.scale, plain, few, means, shared, first.cuts, **more)
+    return ByMoves(
+        first.told,
+        measured.scale,
+        plain,
+        few,
+        means,
+        shared,
+        first.cuts,
+        system=at,
+        alone=[*_sweep(measured, leader), *scores],
+    )
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
@@ -394,11 +408,9 @@ def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
 def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
     """The influence of each row on a mean over the labels."""
     kind: Any = chosen.metric.kind
-    shares, systems, labels = (
-        measured.shares_in(kind, group),
-        range(len(measured.systems)),
-        measured.problems,
-    )
+    shares = measured.shares_in(kind, group)
+    systems = range(len(measured.systems))
+    labels = measured.problems
     of_label = measured.part_of(kind, group)
     each = [[measured.one(of_label, group, i, j) for j in labels] for i in systems]
     moving: list[Floats] = []

@@ -96,10 +96,8 @@ class Binned:
         kind = chosen.base.metric.kind
         if not isinstance(kind, score_kinds.Curve) or not kind.rises:
             return np.nan
-        value, tables = (
-            chosen.at(self.chances),
-            [replace(self, bins=bins) for bins in grid.ends(self.bins)],
-        )
+        value = chosen.at(self.chances)
+        tables = [replace(self, bins=bins) for bins in grid.ends(self.bins)]
         ends = [chosen.at(t.chances) for t in tables]
         if chosen.base.metric is AVERAGE_PRECISION:
             ends = [*self.moved[1:]]
@@ -136,11 +134,9 @@ def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
 
 def whole_weights(block: Block, scale: float | None) -> Floats:
     """The weights of the rows, rounded as they are counted."""
-    return (
-        block.weights
-        if scale is None
-        else grid.whole(block.weights, scale).astype(np.float64) * scale
-    )
+    if scale is None:
+        return block.weights
+    return grid.whole(block.weights, scale).astype(np.float64) * scale
 
 
 # The first reading --------------------------------------------------------------------------------
@@ -198,9 +194,12 @@ class Asked:
     def __call__(self, block: Block) -> Counted:
         """Summarise a block."""
         block = self.decided(self.told(block))
-        cells, moments, scores = {}, {}, {}
+        cells = {}
+        moments = {}
+        scores = {}
         for group, part in block.groups():
-            weight, most = self.counting.weights(part), self.bins(group)
+            weight = self.counting.weights(part)
+            most = self.bins(group)
             for name, actual, said in self.cells(part, group):
                 cells[group, name] = self.counting(
                     part, actual.astype(np.int64), said.astype(np.int64), weight
@@ -296,7 +295,8 @@ class ByScore(Asked):
 
 def outside(score: Floats, hit: Bools) -> tuple[int, int]:
     """The number of scores outside 0..1, and of scores of 0 or 1 that are wrong."""
-    low, high = calibration.EPSILON, 1 - calibration.EPSILON
+    low = calibration.EPSILON
+    high = 1 - calibration.EPSILON
     if low <= score.min() and score.max() <= high:
         return 0, 0
     certain = np.where(hit, score < low, score > high)
@@ -347,7 +347,9 @@ class RowSums:
         """The sums of rows that each have a score for every class."""
         each = np.ones(len(rows)) if weight is None else weight
         some = rows.scores.any(axis=1)
-        actual, scores, each = rows.actual[some], rows.scores[some], each[some]
+        actual = rows.actual[some]
+        scores = rows.scores[some]
+        each = each[some]
         total = scores.sum(axis=1)
         return RowSums(
             float(total.min(initial=np.inf)),
@@ -385,10 +387,8 @@ class ByClass(Asked):
     scored: bool
 
     def told(self, block: Block) -> Block:
-        truth, own = (
-            block.truth == np.arange(self.problems)[:, None],
-            {"stratum": block.truth, **block.own},
-        )
+        truth = block.truth == np.arange(self.problems)[:, None]
+        own = {"stratum": block.truth, **block.own}
         if self.scored:
             return replace(block, truth=truth, own=own)
         return replace(
@@ -467,7 +467,8 @@ class ByLabel(Asked):
     def more(
         self, block: Block, weight: Ints | None
     ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
-        tallies, none = {}, ~block.truth.any(axis=0)
+        tallies = {}
+        none = ~block.truth.any(axis=0)
         for i in range(0 if weight is None else len(self.cuts)):
             part = grid.tally(block.said[i].ravel(), most=self.bins())
             tallies["every", i] = Tally(most=self.bins(), parts=(part,))
@@ -545,10 +546,12 @@ class Mean:
         """For each pair of systems and stratum Σ of squares and of fourth powers of the influence
         on the difference.
         """
-        k, n = len(self.shares), len(self.of)
+        k = len(self.shares)
+        n = len(self.of)
         moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
         moved += x[n * k :] if self.moving else 0.0
-        powers, code = [], np.zeros(len(block), np.int64)
+        powers = []
+        code = np.zeros(len(block), np.int64)
         if self.strata > 1:
             code = block.own.get("stratum", block.truth[0]).astype(np.int64)
         for i, j in combinations(range(n), 2):
@@ -612,8 +615,10 @@ class ByMoves:
     def __call__(self, block: Block) -> Moved:
         """Summarise a block."""
         block = self.told(block)
-        means, shared = dict[Place, Moments | Parted](), dict[Place, Moments | Parted]()
-        powers, cells = dict[Place, Total](), dict[int, CellCounts]()
+        means = dict[Place, Moments | Parted]()
+        shared = dict[Place, Moments | Parted]()
+        powers = dict[Place, Total]()
+        cells = dict[int, CellCounts]()
         groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
         for group, part in (
             (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]

@@ -106,7 +106,8 @@ class Terms:
             (float(every.mean()), float((head.said[at] if len(head) else every).mean()))
             for head, at in own
         ]
-        made, near = Terms(tuple(metrics), centres, {}, few, **more), {}
+        made = Terms(tuple(metrics), centres, {}, few, **more)
+        near = {}
         for m, chosen in enumerate(metrics):
             kind: Any = chosen.metric.kind
             for i, (head, at) in enumerate(own if kind.totalled else []):
@@ -135,11 +136,9 @@ class Terms:
 
     def said(self, block: Block, i: int) -> Rows:
         """The actual values and a system's predictions."""
-        return (
-            self.rows(block, i)
-            if self.rows
-            else Rows(block.truth, block.said[i], beside=block.beside)
-        )
+        if self.rows:
+            return self.rows(block, i)
+        return Rows(block.truth, block.said[i], beside=block.beside)
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
         """The moments of the weight, the further columns, and the terms of each system and metric,
@@ -162,7 +161,9 @@ class Terms:
 
     def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
         """The fields of `Kept` except the sample, for all rows and for each slice."""
-        moments, squares, errors = dict[int, Any](), dict[Any, Moments](), dict[Any, Counts]()
+        moments = dict[int, Any]()
+        squares = dict[Any, Moments]()
+        errors = dict[Any, Counts]()
         for group, part in block.groups():
             moments[group] = self.moments(part, group)
             squares |= self.squares(part, group)
@@ -175,7 +176,8 @@ class Terms:
 
     def place(self, group: int, m: int, i: int) -> slice:
         """The position of a metric's terms for a system among the columns of `moments`."""
-        systems, metrics = range(len(self.centres)), self._of(group)
+        systems = range(len(self.centres))
+        metrics = self._of(group)
         sizes = [len(self.near.get((own, system), ())) for system in systems for own in metrics]
         at = i * len(metrics) + m
         start = 1 + self.width + sum(sizes[:at])
@@ -185,10 +187,8 @@ class Terms:
         return range(len(self.metrics[:1] if group else self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
-        w, more = (
-            block.weights,
-            np.empty((0, len(block))) if self.more is None else self.more(block),
-        )
+        w = block.weights
+        more = np.empty((0, len(block))) if self.more is None else self.more(block)
         each = [self.said(block, i) for i in range(len(block.said))]
         every = (
             (rows, m, i)
@@ -236,11 +236,14 @@ class SummedForecasts:
 
     def measure(self, chosen: metric.Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        group = 0 if isinstance(member, slice) else member
+        i = self.systems.index(system)
         m = self.terms.metrics.index(chosen.base)
         moments = self.kept.moments[group].moments
         if isinstance(chosen.base.metric.kind, Quantile):
-            plain, n, inside = self.layout is Layout.PLAIN, moments.n, self._inside(group)
+            plain = self.layout is Layout.PLAIN
+            n = moments.n
+            inside = self._inside(group)
             freedom = n - 1.0 if plain else moments.kish(0) - 1
             return OfDrawn(
                 chosen,
@@ -259,7 +262,8 @@ class SummedForecasts:
     @cached
     def middle(self, chosen: metric.Chosen, group: int, i: int) -> Middle:
         """The median of the absolute errors."""
-        c, kind = self.kept.errors[group, i], chosen.base.metric.kind
+        c = self.kept.errors[group, i]
+        kind = chosen.base.metric.kind
         rows, *sums = c.whole.sums
         weighted = bool(sums)
         squares = float(sums[1].sum() if weighted else rows.sum())

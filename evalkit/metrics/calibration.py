@@ -45,8 +45,10 @@ def brier_skill_bins(c: Counts) -> Floats:
     >>> brier_skill_bins(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
     [[0.175, 0.025, -0.175, -0.625], [-0.625, -0.175, 0.025, 0.175]]
     """
-    b, r = brier(c), base_rate(c)
-    loss, label = np.array([(1 - c.threshold) ** 2, c.threshold**2]), np.array([[1.0], [0.0]])
+    b = brier(c)
+    r = base_rate(c)
+    loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
+    label = np.array([[1.0], [0.0]])
     return ratio(
         b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r)
     )
@@ -120,7 +122,8 @@ def decompose(c: Counts) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     0.0325 0.1250 0.2500
     """
-    best, worst = brier(recalibrate(c)), brier(_constant(c))
+    best = brier(recalibrate(c))
+    worst = brier(_constant(c))
     return Decomposition(brier(c) - best, worst - best, worst)
 
 
@@ -137,7 +140,8 @@ def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
     >>> score.tolist(), share.round(3).tolist()
     ([0.1, 0.4, 0.6, 0.9], [0.0, 0.333, 0.333, 1.0])
     """
-    score, share = c.threshold[::-1], recalibrate(c).threshold[::-1]
+    score = c.threshold[::-1]
+    share = recalibrate(c).threshold[::-1]
     ends = block_ends(share)
     return score[ends], share[ends]
 
@@ -234,11 +238,9 @@ def ece_debiased(b: Bins) -> float:
     z = ratio(b.gap, spread)
     folded = spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
     expected = np.where(spread > 0, folded, b.gap)
-    return (
-        max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
-        if len(b.rows)
-        else np.nan
-    )
+    if len(b.rows):
+        return max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
+    return np.nan
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
@@ -430,7 +432,8 @@ def means(rows: Rows) -> Means:
     last = run_ends(forecast)
     size = np.diff(last, prepend=-1)
     starts = last + 1 - size
-    actual, weight = rows.actual[order], None if rows.weight is None else rows.weight[order]
+    actual = rows.actual[order]
+    weight = None if rows.weight is None else rows.weight[order]
     each = size.astype(np.float64) if weight is None else np.add.reduceat(weight, starts)
     total = np.add.reduceat(actual if weight is None else weight * actual, starts)
     of = np.empty(len(order), np.int64)
@@ -470,7 +473,8 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     3.5000 4.5000 4.6667
     """
-    total, fitted = table.weight.sum(), isotonic(table)
+    total = table.weight.sum()
+    fitted = isotonic(table)
     centre = ratio(np.dot(table.weight, table.mean), total)
     # What varies among rows of one forecast is in all three errors and cancels out.
     of_forecast, of_fitted, of_centre = (

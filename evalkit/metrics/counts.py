@@ -49,11 +49,9 @@ class Counts:
 
     def _repr_html_(self) -> str:
         sides = {"true positives": self.tp, "false positives": self.fp}
-        return (
-            numbers.points({"threshold": self.threshold, **sides})
-            if self.tp.ndim == 1
-            else html.escape(repr(self))
-        )
+        if self.tp.ndim == 1:
+            return numbers.points({"threshold": self.threshold, **sides})
+        return html.escape(repr(self))
 
     @property
     def positive(self) -> Weights:
@@ -116,7 +114,8 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
         label = zero_one("label", positive)
         same_length(score=score, label=label)
         return _count_rows(score, label)
-    positive, negative = _weights("positive", positive), _weights("negative", negative)
+    positive = _weights("positive", positive)
+    negative = _weights("negative", negative)
     same_length(score=score, positive=positive, negative=negative)
     return _count_weights(score, positive, negative)
 
@@ -132,7 +131,8 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     above = np.searchsorted(-c.threshold, -threshold, side="right")
-    tp, fp = np.append(0, c.tp)[above], np.append(0, c.fp)[above]
+    tp = np.append(0, c.tp)[above]
+    fp = np.append(0, c.fp)[above]
     if np.isnan(threshold).any():
         tp, fp = (np.where(np.isnan(threshold), np.nan, column) for column in (tp, fp))
     return Counts(threshold, tp, fp, c.positives, c.negatives)
@@ -152,7 +152,8 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     key >>= 1
     last = run_ends(key)
     if len(last) < len(key):
-        tp, key = tp[last], key[last]
+        tp = tp[last]
+        key = key[last]
     score = ordered(key).view(np.float64)
     return Counts.of(score * 2.0**power if power else score, tp, last + 1 - tp)
 
@@ -322,10 +323,8 @@ def mcc(c: Counts) -> Floats:
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
     """
-    rows, columns = (
-        np.sqrt(c.positives) * np.sqrt(c.negatives),
-        np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn),
-    )
+    rows = np.sqrt(c.positives) * np.sqrt(c.negatives)
+    columns = np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
     return ratio(c.tp * c.tn - c.fp * c.fn, rows * columns)
 
 
@@ -362,7 +361,8 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     """
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
-        tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]
+        tp = c.tp[start : start + STEP]
+        fp = c.fp[start : start + STEP]
         before_tp, before_fp = (c.tp[start - 1], c.fp[start - 1]) if start else (0, 0)
         yield Step(_each(tp, before_tp), _each(fp, before_fp), tp, fp)
 
@@ -475,9 +475,11 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     (array([0.75, 0.5 ]), array([4, 3]))
     """
     score = finite("score", score) + 0.0
-    label, group = zero_one("label", label), np.asarray(group)
+    label = zero_one("label", label)
+    group = np.asarray(group)
     same_length(label=label, score=score, group=group)
-    (unit, names), (rank, distinct) = codes(group), codes(score)
+    unit, names = codes(group)
+    rank, distinct = codes(score)
     bits = len(distinct).bit_length() + 1
     key = unit << bits | rank << 1 | label  # units times distinct scores is below 2**62
     key.sort()
@@ -504,8 +506,10 @@ def weighted_auc_by_group(
     >>> g.auc, g.impressions
     (array([0.75]), array([5.]))
     """
-    label, weight = zero_one("label", label), np.asarray(weight, dtype=np.float64)
-    (unit, names), (rank, distinct) = codes(group), codes(score)
+    label = zero_one("label", label)
+    weight = np.asarray(weight, dtype=np.float64)
+    unit, names = codes(group)
+    rank, distinct = codes(score)
     place, cell = codes(unit * len(distinct) + rank)
     owner = cell // len(distinct)
     hits, misses = (np.bincount(place, weight * side, len(cell)) for side in (label, 1 - label))

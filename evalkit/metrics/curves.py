@@ -75,12 +75,12 @@ def precision_steps(c: Counts) -> Curve:
     """
     curve = precision_recall_curve(c)
     first = int(np.searchsorted(c.tp, 0, side="right"))
-    x, y, threshold = curve.x[first:], curve.y[first:], curve.threshold[first:]
-    return (
-        Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
-        if len(x)
-        else curve
-    )
+    x = curve.x[first:]
+    y = curve.y[first:]
+    threshold = curve.threshold[first:]
+    if len(x):
+        return Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
+    return curve
 
 
 def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
@@ -151,7 +151,8 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
     """The counts where exactly `rows` rows are predicted positive, with TP and FP interpolated
     linearly within ties.
     """
-    rows, depth = np.asarray(rows, dtype=np.float64), np.append(0, c.tp + c.fp)
+    rows = np.asarray(rows, dtype=np.float64)
+    depth = np.append(0, c.tp + c.fp)
     tp, fp = (np.interp(rows, depth, np.append(0, column)) for column in (c.tp, c.fp))
     above = np.searchsorted(depth[1:], rows)
     return Counts(np.append(c.threshold, -np.inf)[above], tp, fp, c.positives, c.negatives)
@@ -187,7 +188,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     inside = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
     above = np.interp(inside, a.x, a.y) - np.interp(inside, b.x, b.y)
     above = (above @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()  # back to the two ends
-    x, above = ends.ravel()[np.abs(above) > 1e-12], above[np.abs(above) > 1e-12]
+    x = ends.ravel()[np.abs(above) > 1e-12]
+    above = above[np.abs(above) > 1e-12]
     turn = np.flatnonzero(above[1:] * above[:-1] < 0)
     return x[turn] + above[turn] / (above[turn] - above[turn + 1]) * (x[turn + 1] - x[turn])
 
@@ -230,7 +232,9 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p, which has a
     closed integral.
     """
-    p, n, top = c.positive, c.negative, c.tp + c.fp
+    p = c.positive
+    n = c.negative
+    top = c.tp + c.fp
     slope = 1 + ratio(n, p)
     offset = top - slope * c.tp
     before = np.maximum(top - p - n, 0)  # rounding may leave less
@@ -245,11 +249,9 @@ def pr_auc_trapezoid(c: Counts) -> float:
     Too optimistic if scores tie; here for comparison with scikit-learn's auc(recall, precision).
     """
     y = np.append(1, precision(c))
-    return (
-        float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
-        if c.positives
-        else float("nan")
-    )
+    if c.positives:
+        return float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
+    return float("nan")
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -368,8 +370,11 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
     inside = slice(*np.searchsorted(-c.threshold, [-grid[-1], -grid[0]]))
-    at, cost = c.threshold[inside][::-1], odds(c.threshold[inside])[::-1]
-    above, tp, fp = np.empty((2, len(at))), np.append(0, c.tp), np.append(0, c.fp)
+    at = c.threshold[inside][::-1]
+    cost = odds(c.threshold[inside])[::-1]
+    above = np.empty((2, len(at)))
+    tp = np.append(0, c.tp)
+    fp = np.append(0, c.fp)
     for row, first in zip(above, (1, 0), strict=True):  # at the score, and just above it
         both = slice(inside.start + first, inside.stop + first)
         row[:] = ratio(tp[both][::-1] - fp[both][::-1] * cost, c.total)

@@ -188,9 +188,11 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     ... )  # of three pairs one is parallel
     array([0.3333, 1.    ,    nan])
     """
-    lists, vector = top(lists, k), _directions(features)
+    lists = top(lists, k)
+    vector = _directions(features)
     rows = _rows_with(lists, _complete(vector))
-    n, item = lists.total(rows), lists.item[rows]
+    n = lists.total(rows)
+    item = lists.item[rows]
     squares = (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T))
     square = sum(squares, np.zeros(len(lists)))
     return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # the last bit may lie outside
@@ -219,7 +221,8 @@ def intra_list_similarity_category(
     ... )
     array([0.3333])
     """
-    lists, category = top(lists, k), np.asarray(category)
+    lists = top(lists, k)
+    category = np.asarray(category)
     rows = _rows_with(lists, category >= 0)
     n = lists.total(rows)
     return ratio(
@@ -305,7 +308,8 @@ def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     ... )
     array([ 1.,  2., nan])
     """
-    lists, share = top(lists, k), np.asarray(share, float)
+    lists = top(lists, k)
+    share = np.asarray(share, float)
     rows = _rows_with(lists, share > 0)
     return ratio(lists.total(rows, -np.log2(share[lists.item[rows]])), lists.total(rows))
 
@@ -466,7 +470,8 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     >>> overlap(a, b, 2), overlap(a, b, 3).round(4)
     (array([0.5]), array([0.6667]))
     """
-    a, b = top(first, k), top(second, k)
+    a = top(first, k)
+    b = top(second, k)
     owner, _ = _common(a, b)
     return ratio(_total(owner, len(a)), np.maximum(a.length, b.length))
 
@@ -492,13 +497,15 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
     owner, depth = _common(first, second)
-    short, long = np.minimum(first.length, second.length), np.maximum(first.length, second.length)
+    short = np.minimum(first.length, second.length)
+    long = np.maximum(first.length, second.length)
     d = np.arange(1, int(long.max(initial=0)) + 1)
     powers = np.concatenate([[0.0], np.cumsum(p**d)])  # Σ p^d up to each depth
     shares = np.concatenate([[0.0], np.cumsum(p**d / d)])  # Σ p^d / d
     agreed = _total(owner, len(first), shares[long[owner]] - shares[depth - 1])
     at_short = _total(owner[depth <= short[owner]], len(first))
-    at_long, rate = _total(owner, len(first)), ratio(at_short, short)
+    at_long = _total(owner, len(first))
+    rate = ratio(at_short, short)
     between = rate * (powers[long] - powers[short]) - at_short * (shares[long] - shares[short])
     beyond = p**long * (ratio(at_long - at_short, long) + rate)
     return np.clip((1 - p) / p * (agreed + between) + beyond, 0, 1)  # the last bit may lie outside

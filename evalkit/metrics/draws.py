@@ -76,13 +76,12 @@ class Draws:
             return self.noise
         from scipy.special import bdtr, betaincinv
 
-        noise, p = np.full(len(self), np.nan), betaincinv(*self._beta, QUANTILES)
+        noise = np.full(len(self), np.nan)
+        p = betaincinv(*self._beta, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
             hits = np.arange(n + 1)
-            of, share = (
-                value(Draws(np.full(hits.size, n), hits / n, hits)),
-                np.diff(bdtr(hits, int(n), p), prepend=0),
-            )
+            of = value(Draws(np.full(hits.size, n), hits / n, hits))
+            share = np.diff(bdtr(hits, int(n), p), prepend=0)
             noise[self.count == n] = (share @ of**2 - (share @ of) ** 2).mean()
         return noise
 

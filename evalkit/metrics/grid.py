@@ -136,7 +136,8 @@ def labelled(both: Ints, most: int, cut: int | None) -> Grid:
     """The grid of codes whose last bit is the label; they are overwritten."""
     both.sort()
     shift, start, rows = bins(both, 1, most, None if cut is None else cut << 1)
-    low, high = both[start] >> 1, both[start + rows - 1] >> 1
+    low = both[start] >> 1
+    high = both[start + rows - 1] >> 1
     both &= 1
     positive = np.add.reduceat(both, start)
     return Grid(shift - 1, low, high, (positive, rows - positive), cut)
@@ -219,7 +220,8 @@ def bins(low: Ints, least: int, most: int, cut: int | None) -> tuple[int, Ints, 
         narrower = _apart(low, shift - 1)
         if np.count_nonzero(narrower) - 1 > room:
             break
-        shift, begins = shift - 1, narrower
+        shift = shift - 1
+        begins = narrower
     if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
         begins[at_cut] = True
     start = np.flatnonzero(begins)
@@ -235,7 +237,8 @@ def _guess(low: Ints, least: int, room: int) -> int:
         sample = np.concatenate(
             [low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)]
         )
-    share, apart = room * len(sample) / len(low), (sample[1:] ^ sample[:-1]).view(np.uint64)
+    share = room * len(sample) / len(low)
+    apart = (sample[1:] ^ sample[:-1]).view(np.uint64)
 
     def few(shift: int) -> bool:
         return int(np.count_nonzero(apart >= np.uint64(1 << shift))) <= share
@@ -286,7 +289,8 @@ def _filled(g: Grid) -> Ints | slice:
 def middles(g: Grid) -> Floats:
     """The midpoint of the lowest and the highest score of each bin, in the order of `counts`."""
     filled = _filled(g)
-    low, high = scores(g.low[filled]), scores(g.high[filled])
+    low = scores(g.low[filled])
+    high = scores(g.high[filled])
     middle = np.empty(len(low))
     for start in range(0, len(low), STEP):
         some = slice(start, start + STEP)
@@ -350,14 +354,13 @@ def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
     """
     low = high = 0.0
     for step, mixed in zip(steps(c), runs(spread), strict=False):
-        rows, precision = step.tp + step.fp, step.tp / (step.tp + step.fp)
+        rows = step.tp + step.fp
+        precision = step.tp / (step.tp + step.fp)
         # Where no other row is at or above, the positives of the bin have precision 1.
         worst = np.where(mixed & (rows > step.p), ratio(step.tp - step.p, rows - step.p), precision)
         best = np.where(mixed, ratio(step.tp, rows - step.n), precision)
-        low, high = (
-            low + np.dot(step.p, worst),
-            high + np.dot(step.p, np.where(step.p > 0, best, 0)),
-        )
+        low = low + np.dot(step.p, worst)
+        high = high + np.dot(step.p, np.where(step.p > 0, best, 0))
     return float(ratio(low, c.positives)), float(ratio(high, c.positives))
 
 
@@ -374,11 +377,9 @@ def scale_of(largest: float, rows: int, *, whole: bool) -> float:
     >>> scale_of(3.0, 1000, whole=True), scale_of(2.5, 1000, whole=False) == 2.0**-50
     (1.0, True)
     """
-    return (
-        1.0
-        if whole
-        else float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
-    )
+    if whole:
+        return 1.0
+    return float(2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1))) - 62))
 
 
 def whole(weight: Floats, scale: float) -> Ints:
@@ -468,11 +469,9 @@ class Counted:
 
     def _quantile(self, place: float) -> float:
         below = int(np.floor(place))
-        a, b, part = (
-            self._at(below),
-            self._at(min(below + 1, int(self._ends[-1]) - 1)),
-            place - below,
-        )
+        a = self._at(below)
+        b = self._at(min(below + 1, int(self._ends[-1]) - 1))
+        part = place - below
         return a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
 
     def window(self, tail: float) -> tuple[float, float]:
@@ -499,7 +498,8 @@ class Counted:
         absolute values.
         """
         sizes = self.sizes()
-        squared, rows = sizes.values[::-1] ** 2, sizes.rows[::-1]
+        squared = sizes.values[::-1] ** 2
+        rows = sizes.rows[::-1]
         taken = _first(rows, max(1, int(rows.sum()) // WORST))
         whole = float(squared @ rows)
         return float(squared @ taken) / whole if whole else 0.0

@@ -84,11 +84,9 @@ def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[t
 
     value: the average precision, where it is known.
     """
-    value, share, after = (
-        average_precision(c) if value is None else value,
-        ratio(1.0, c.positives),
-        0j,
-    )
+    value = average_precision(c) if value is None else value
+    share = ratio(1.0, c.positives)
+    after = 0j
     for step in steps(c, backwards=True):
         rows = step.tp + step.fp
         precision = step.tp / rows
@@ -116,11 +114,13 @@ def average_precision_bias(c: Counts) -> float:
     >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
     0.2
     """
-    positives, negatives = float(c.positives), float(c.negatives)
+    positives = float(c.positives)
+    negatives = float(c.negatives)
     if positives < 2:
         return 0.0
     rows = c.tp + c.fp
-    precision, fewer = c.tp / rows, np.maximum(rows - 1, 1)
+    precision = c.tp / rows
+    fewer = np.maximum(rows - 1, 1)
     without_one = c.positive @ (c.fp * c.tp / fewer + (negatives - c.fp) * precision) / positives
     without_one += (
         c.positive @ ((c.tp - 1.0) ** 2 / fewer + (positives - c.tp) * precision) / (positives - 1)
@@ -234,7 +234,8 @@ def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
     """The part of the table that each threshold lies in."""
 
     def spread(at: Ints | slice) -> Floats:
-        tp, fp = c.tp[at], c.fp[at]
+        tp = c.tp[at]
+        fp = c.fp[at]
         return (
             ratio(tp, c.positives) + ratio(fp, c.negatives) + np.log1p(tp + fp) / np.log1p(c.total)
         )
@@ -245,11 +246,14 @@ def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
 
 def _first(part: Callable[[Ints], Ints], most: int, size: int) -> Ints:
     """The first threshold of each part that has one, of `size` thresholds, by halving."""
-    low, high, wanted = np.zeros(most, np.int64), np.full(most, size - 1), np.arange(most)
+    low = np.zeros(most, np.int64)
+    high = np.full(most, size - 1)
+    wanted = np.arange(most)
     while (low < high).any():
         middle = (low + high) // 2
         there = part(middle) >= wanted
-        low, high = np.where(there, low, middle + 1), np.where(there, middle, high)
+        low = np.where(there, low, middle + 1)
+        high = np.where(there, middle, high)
     return np.unique(np.append(0, low[part(low) >= wanted]))
 
 
@@ -279,7 +283,9 @@ def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
 
     By one-sided differences; over all rows of the table they add up to 0.
     """
-    step, value, k = 1e-4 * c.total, metric(c), len(c.threshold)
+    step = 1e-4 * c.total
+    value = metric(c)
+    k = len(c.threshold)
     if np.isnan(value):
         return np.full(k, np.nan), np.full(k, np.nan)
     more = np.zeros((k, k))
@@ -287,7 +293,8 @@ def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
     p, n = c.positives, c.negatives
     positive = np.array([metric(Counts(c.threshold, c.tp + m, c.fp, p + step, n)) for m in more])
     negative = np.array([metric(Counts(c.threshold, c.tp, c.fp + m, p, n + step)) for m in more])
-    positive, negative = (positive - value) / step, (negative - value) / step
+    positive = (positive - value) / step
+    negative = (negative - value) / step
     middle = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
     return positive - middle, negative - middle
 
@@ -302,7 +309,8 @@ def moves(c: Counts, metric: Metric) -> Floats:
     The derivatives in the cells are stored with the table, because the interval and each comparison
     of a system use them.
     """
-    cell, known = cells(c), _KNOWN.setdefault(c, {})
+    cell = cells(c)
+    known = _KNOWN.setdefault(c, {})
     if metric not in known:
         known[metric] = derivatives(pool(c, cell), metric)
     return np.array(known[metric])[:, cell]

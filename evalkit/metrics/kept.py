@@ -170,7 +170,9 @@ def of_texts(column: Any) -> Hashes:
     texts = column.cast(pa.large_string())
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    key, size, first = np.zeros(len(column), np.uint64), np.diff(ends), ends[:-1] - ends[0]
+    key = np.zeros(len(column), np.uint64)
+    size = np.diff(ends)
+    first = ends[:-1] - ends[0]
     if ends[-1] > ends[0]:
         letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
         place = np.arange(1, len(letters) + 1) - np.repeat(first, size)
@@ -212,10 +214,8 @@ def part_sums(
 # Summaries ----------------------------------------------------------------------------------------
 
 # rows whose products are added up at once, and numbers that wake no second thread of BLAS
-LEAST, ALONE = (
-    64,
-    2**18,
-)
+LEAST = 64
+ALONE = 2**18
 ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
 # of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
 ALL_ON_ONE = 1e-12
@@ -295,7 +295,8 @@ class Moments:
     def _of(block: Block, x: Floats, few: int, *, squared: bool) -> Moments:
         key = block.key
         if block.clustered:
-            x, key = np.add.reduceat(x, block.starts, axis=1), key[block.starts]
+            x = np.add.reduceat(x, block.starts, axis=1)
+            key = key[block.starts]
         if squared:
             i, j = np.triu_indices(len(x))
             return Moments.around(None, x[i] * x[j], 0)
@@ -311,8 +312,12 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Chan, Golub and LeVeque 1979; the cubes by Pébay 2008."""
-        a, b, n, d = self.n, other.n, self.n + other.n, other.mean - self.mean
-        s, t = np.diag(self.second), np.diag(other.second)
+        a = self.n
+        b = other.n
+        n = self.n + other.n
+        d = other.mean - self.mean
+        s = np.diag(self.second)
+        t = np.diag(other.second)
         third = (
             self.third + other.third + d**3 * (a * b * (a - b) / n**2) + 3 * d / n * (a * t - b * s)
         )
@@ -351,11 +356,9 @@ class Moments:
         rounding error.
         """
         value = float(form @ self.second @ form)
-        return (
-            value
-            if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form))
-            else 0.0
-        )
+        if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form)):
+            return value
+        return 0.0
 
     def powers(self, form: Floats) -> tuple[float, float]:
         """The sums of the squares and of the fourth powers of a linear combination, for `squared`
@@ -387,9 +390,11 @@ class Parted:
     def of(block: Block, columns: Callable[[Block], Floats], few: int) -> Parted:
         """The sums per unit of columns of a block; columns: as in `Moments.of`."""
         names, code = block.distinct
-        sums, start = np.zeros((0, 0)), 0
+        sums = np.zeros((0, 0))
+        start = 0
         for some in block.steps():
-            x, of = columns(some), code[start : start + len(some)]
+            x = columns(some)
+            of = code[start : start + len(some)]
             start += len(some)
             more = np.array([np.bincount(of, column, len(names)) for column in x])
             sums = sums + more if sums.size else more
@@ -457,17 +462,16 @@ class Tally:
         many as the bins.
         """
         both = replace(self, parts=self.parts + other.parts, rows=self.rows + other.rows)._within
-        shift, most = max((part.shift for part in both.parts), default=0), both.room
+        shift = max((part.shift for part in both.parts), default=0)
+        most = both.room
         wide = (
             part if part.shift == shift else grid.pooled(replace(part, shift=shift), most)
             for part in both.parts
         )
         both = replace(both, parts=tuple(wide))
-        return (
-            replace(both, parts=(both.whole,), rows=())
-            if sum(len(part.low) for part in both.parts) > 2 * most
-            else both
-        )
+        if sum(len(part.low) for part in both.parts) > 2 * most:
+            return replace(both, parts=(both.whole,), rows=())
+        return both
 
     @property
     def _within(self) -> Self:
@@ -510,10 +514,12 @@ class Counts(Tally):
         >>> c.counted(weighted=True).values.tolist(), [column.tolist() for column in c.whole.sums]
         ([-1.0, 2.5], [[1, 2], [4.0, 3.0]])
         """
-        code, sums = grid.codes(values), list[Floats]()
+        code = grid.codes(values)
+        sums = list[Floats]()
         if columns:
             order = np.argsort(code, kind="stable")
-            code, sums = code[order], [column[order] for column in columns]
+            code = code[order]
+            sums = [column[order] for column in columns]
         else:
             code.sort()
         rows = grid.Grid(0, code, code, (np.broadcast_to(np.int64(1), len(code)), *sums))
@@ -537,7 +543,8 @@ class Counts(Tally):
         half: Floats = np.broadcast_to(np.float64(0), len(low))
         if c.high is not c.low:
             high = grid.scores(c.high)
-            middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
+            middle = np.where(low == high, low, low / 2 + high / 2)
+            half = (high - low) / 2
         rows = np.asarray(c.sums[0], np.int64)
         weight = c.sums[1] if weighted else rows.astype(np.float64)
         return grid.Counted(
@@ -569,7 +576,8 @@ class Sample:
 
     def __add__(self, other: Sample) -> Sample:
         border = min((one for one in (self.border, other.border) if one is not None), default=None)
-        blocks, times = [*self.blocks], [*self.times]
+        blocks = [*self.blocks]
+        times = [*self.times]
         for block, often in zip(other.blocks, other.times, strict=True):
             at = slice(None) if border is None else np.flatnonzero(block.key < border)
             blocks.append(block.at(at))
@@ -582,18 +590,22 @@ class Sample:
         """The sample as one block, cut to at most `most` rows."""
         if len(self.blocks) == 1 and not self.blocks[0].alike and self.whole <= self.most:
             return self
-        block, times, border = Block.join(self.blocks), np.concatenate(self.times), self.border
+        block = Block.join(self.blocks)
+        times = np.concatenate(self.times)
+        border = self.border
         at = np.arange(len(block)) if border is None else np.flatnonzero(block.key < border)
         often = times[at]
         if block.alike and len(at):
             at = at[np.argsort(block.key[at], kind="stable")]
             start = np.flatnonzero(np.append(True, np.diff(block.key[at]) != 0))
-            often, at = np.add.reduceat(times[at], start), at[start]
+            often = np.add.reduceat(times[at], start)
+            at = at[start]
         block = block.at(at)
         if len(block) > self.most:
             border = np.partition(block.key, self.most)[self.most]
             at = np.flatnonzero(block.key < border)
-            block, often = block.at(at), often[at]
+            block = block.at(at)
+            often = often[at]
         return Sample(self.most, (block,), (often,), self.whole, border)
 
     @cached_property
@@ -618,7 +630,9 @@ class Sample:
         moved: the influence ψ of each sampled row on a metric, including its weight; 0 for rows
         that do not count.
         """
-        d, times, each = self.stands_for, self.drawn.times[0].astype(np.float64), moved**2
+        d = self.stands_for
+        times = self.drawn.times[0].astype(np.float64)
+        each = moved**2
         if self.rows.clustered:
             each = np.bincount(self._units, moved).astype(np.float64) ** 2
             times = np.ones(len(each))
@@ -689,7 +703,8 @@ class Distinct:
         return Distinct(most, (names,), len(key) - len(names))
 
     def __add__(self, other: Distinct) -> Distinct:
-        parts, again = self.parts + other.parts, self.again + other.again
+        parts = self.parts + other.parts
+        again = self.again + other.again
         if not (self.parts and other.parts):
             return Distinct(self.most, (), again)
         while len(parts) > 1 and (
@@ -697,7 +712,8 @@ class Distinct:
         ):
             both = np.sort(np.concatenate(parts[-2:]), kind="stable")
             names = both[np.append(True, both[1:] != both[:-1])]
-            parts, again = (*parts[:-2], names), again + len(both) - len(names)
+            parts = (*parts[:-2], names)
+            again = again + len(both) - len(names)
         return Distinct(self.most, parts if sum(map(len, parts)) <= self.most else (), again)
 
     @cached_property

@@ -39,7 +39,8 @@ def one_vs_rest(m: Confusion) -> Counts:
     >>> precision(one_vs_rest(Confusion(np.array([[1, 1], [0, 1]]), np.arange(2))))
     array([1. , 0.5])
     """
-    tp, positives = m.table.diagonal(), m.table.sum(axis=1)
+    tp = m.table.diagonal()
+    positives = m.table.sum(axis=1)
     return Counts(
         np.full(len(tp), np.nan), tp, m.table.sum(axis=0) - tp, positives, m.table.sum() - positives
     )
@@ -213,10 +214,8 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     is true.
     """
     order = np.argsort(-score, axis=1)
-    ranked, label = (
-        np.take_along_axis(score, order, axis=1),
-        np.take_along_axis(actual, order, axis=1),
-    )
+    ranked = np.take_along_axis(score, order, axis=1)
+    label = np.take_along_axis(actual, order, axis=1)
     place = np.arange(1, score.shape[1] + 1)
     tied = ranked[:, :-1] == ranked[:, 1:]
     last = np.where(np.pad(tied, ((0, 0), (0, 1))), score.shape[1], place)

@@ -372,7 +372,8 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     >>> bpref(from_grades([[0, 1, 1]])).round(4)
     array([0.])
     """
-    wanted, judged = relevant(r, level), r.ideal.length
+    wanted = relevant(r, level)
+    judged = r.ideal.length
     bound = np.minimum(judged - wanted, wanted)
     against = np.cumsum(r.retrieved.grade < level)
     before = np.concatenate([[0], against])[r.retrieved.offset[:-1]]

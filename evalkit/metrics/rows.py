@@ -193,9 +193,9 @@ class Sums:
     @property
     def per_unit(self) -> Floats:
         """The value of each unit, the unit's own ratio."""
-        return (
-            self.numerator if self.denominator is None else ratio(self.numerator, self.denominator)
-        )
+        if self.denominator is None:
+            return self.numerator
+        return ratio(self.numerator, self.denominator)
 
     @property
     def value(self) -> float:

@@ -72,10 +72,8 @@ def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
 
     try:
         clone(estimator)
-        clusters, wrong = (
-            is_clusterer(estimator),
-            (is_regressor if kind == CLASSES else is_classifier)(estimator),
-        )
+        clusters = is_clusterer(estimator)
+        wrong = (is_regressor if kind == CLASSES else is_classifier)(estimator)
     except (TypeError, AttributeError, RuntimeError):
         got = type(estimator).__name__
         raise ParameterError(
@@ -114,9 +112,9 @@ def dummy(kind: str) -> Any:
     """
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return (
-        DummyClassifier(strategy="prior") if kind == CLASSES else DummyRegressor(strategy="median")
-    )
+    if kind == CLASSES:
+        return DummyClassifier(strategy="prior")
+    return DummyRegressor(strategy="median")
 
 
 def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
@@ -130,10 +128,8 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
 
     if not hasattr(estimator, "steps"):
         imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
-        numbers, select = (
-            pipeline.make_pipeline(imputer, preprocessing.StandardScaler()),
-            compose.make_column_selector,
-        )
+        numbers = pipeline.make_pipeline(imputer, preprocessing.StandardScaler())
+        select = compose.make_column_selector
         encoded = (
             preprocessing.OneHotEncoder(handle_unknown="ignore"),
             select(dtype_exclude="number"),
@@ -216,7 +212,8 @@ class Learner:
 
     def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Rows:
         if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
-            x, model = model[:-1].transform(x) if len(model.steps) > 1 else x, model[-1]
+            x = model[:-1].transform(x) if len(model.steps) > 1 else x
+            model = model[-1]
         decision = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
         if not np.isfinite(decision).all():
             raise ValueError(f"it predicts {decision[~np.isfinite(decision)][0]}")
@@ -263,7 +260,8 @@ def run(
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    start, fits = clock(), list[Fit]()
+    start = clock()
+    fits = list[Fit]()
 
     def unfinished() -> bool:
         return len(fits) < len(jobs) and (len(fits) < required or clock() - start <= seconds)
@@ -305,8 +303,10 @@ def steps(estimator: Any) -> list[str]:
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
     first = estimator.steps[0][1]
-    words = {"ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded"}
-    words |= {"Pipeline": "missing numbers set to the median, scaled"}
+    words = {
+        "ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded",
+        "Pipeline": "missing numbers set to the median, scaled",
+    }
     steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
     return [words.get(type(first).__name__, repr(first)), *steps]
 
@@ -389,7 +389,8 @@ def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> li
     """
     from sklearn.preprocessing import OneHotEncoder
 
-    numbers, text = features.select_dtypes("number"), features.select_dtypes(exclude="number")
+    numbers = features.select_dtypes("number")
+    text = features.select_dtypes(exclude="number")
     f: dict[str, float] = {}
     if numbers.shape[1]:
         filled = numbers.fillna(numbers.median()).fillna(0.0)

@@ -35,11 +35,9 @@ def finding(
     """
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return (
-        replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
-        if rows.size
-        else None
-    )
+    if rows.size:
+        return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
+    return None
 
 
 def single_features(
@@ -53,7 +51,8 @@ def single_features(
     more than 20 distinct numbers, |rank correlation| replaces the AUC. It is never severe if so few
     rows could be separated by chance.
     """
-    target, half = np.asarray(label), rng.permutation(len(features)) % 2
+    target = np.asarray(label)
+    half = rng.permutation(len(features)) % 2
     number, _ = codes(target)
     common = np.argsort(-np.bincount(number), kind="stable")[:MANY]
     measure = "AUC" if is_class(label) else "rank correlation"
@@ -207,7 +206,8 @@ def duplicates(
     coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
-    rows, tested = np.unique(shared(folds, row_key(columns))), np.unique(folds.tested)
+    rows = np.unique(shared(folds, row_key(columns)))
+    tested = np.unique(folds.tested)
     times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
     if times > 1:
         return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, "copied", times=times)
@@ -275,7 +275,8 @@ def _natural(columns: Sequence[Ints]) -> float:
     columns = [column[rare] for column in columns]
     explained = [0.0]
     for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
-        a, b = columns[i - 1], columns[i]
+        a = columns[i - 1]
+        b = columns[i]
         rest = row_key(
             [column for column in columns if column is not a and column is not b] or [a * 0]
         )
@@ -352,8 +353,9 @@ def audit(
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
-        findings += [duplicates(folds, features, label), near_duplicates(folds, features, rng=rng)]
         findings += [
+            duplicates(folds, features, label),
+            near_duplicates(folds, features, rng=rng),
             drift(folds, features, rng=rng),
             *unseen_categories(folds, features),
             *id_like(features),
@@ -508,7 +510,8 @@ def between(values: Floats, fold: Ints) -> float:
     >>> between(np.array([1.0, 2, 3, 4]), np.array([0, 1, 1, 0]))
     0.0
     """
-    size, total = np.bincount(fold), np.bincount(fold, values)
+    size = np.bincount(fold)
+    total = np.bincount(fold, values)
     apart = size * (total / size - values.mean()) ** 2
     return float(ratio(apart.sum(), float(values.var(ddof=1))))
 
@@ -522,7 +525,8 @@ def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
     """
     if (k := len(tests)) < 2:
         return None
-    test, fold = np.concatenate(tests), np.repeat(np.arange(k), [*map(len, tests)])
+    test = np.concatenate(tests)
+    fold = np.repeat(np.arange(k), [*map(len, tests)])
     h = between(ranks(score[test]), fold)
     low, high = np.percentile(score[test], TAILS)
     of_values = between(np.clip(score[test], low, high), fold)

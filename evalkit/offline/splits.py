@@ -190,7 +190,8 @@ def holdout(
     """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-    classes, smaller = _classes(label, 2), round(min(share, 1 - share) * rows)
+    classes = _classes(label, 2)
+    smaller = round(min(share, 1 - share) * rows)
     if smaller < classes:
         raise ParameterError(
             f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
@@ -235,7 +236,8 @@ def group_k_fold(
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-    groups, classes = _groups(group, k), _classes(label, k)
+    groups = _groups(group, k)
+    classes = _classes(label, k)
     of = StratifiedGroupKFold if classes else GroupKFold
     rule = f"{'stratified ' if classes else ''}{k}-fold of groups"
     return _sklearn(of(k, shuffle=True, random_state=seed), groups.size, rule, label, groups)
@@ -334,12 +336,15 @@ def forward(
     window: the largest age of a training row. group: groups of the test block are removed from the
     training rows.
     """
-    when, number, pairs = finite("time", time), None, []
+    when = finite("time", time)
+    number = None
+    pairs = []
     if group is not None:
         number, _ = codes(group)
         same_length(time=when, group=number)
     for start, end in _blocks(when, k + 1)[1:]:
-        tested, age = (when >= start) & (when <= end), start - when
+        tested = (when >= start) & (when <= end)
+        age = start - when
         trains = (age > gap) & (age <= window)
         if number is not None:
             trains &= ~np.isin(number, number[tested])
@@ -552,9 +557,11 @@ class Setting:
             folds = forward(e.time, k=self.k, gap=self.gap, group=e.group_number)
             why = "rows are dated, so the past predicts the future"
         elif e.group is not None:
-            folds, why = self.by_group(self.seed), "rows of a group are correlated"
+            folds = self.by_group(self.seed)
+            why = "rows of a group are correlated"
         else:
-            folds, why = self.by_row(self.seed), "no group, time or fold column was named"
+            folds = self.by_row(self.seed)
+            why = "no group, time or fold column was named"
         return replace(folds, rule=f"{folds.rule}: {why}")
 
     @property
@@ -573,7 +580,8 @@ class Setting:
 
     def ways(self) -> tuple[list[Way], list[Unfitted]]:
         """The ways that suit the columns, and those left out, with the reason."""
-        chosen, missing = [], []
+        chosen = []
+        missing = []
         for name, (make, *sizes) in self._makers().items():
             try:
                 chosen.append(Way(name, make(), *sizes))
@@ -585,8 +593,14 @@ class Setting:
         """By the name of each way, in the order of the page, what makes its folds, then `together`
         and `averaged`.
         """
-        e, k, seed, limits, folds = self.examples, self.k, self.seed, self.limits, f"{self.k}-fold"
-        chosen, time, group = (lambda: self.folds, len(self.folds.pairs)), e.time, e.group_number
+        e = self.examples
+        k = self.k
+        seed = self.seed
+        limits = self.limits
+        folds = f"{self.k}-fold"
+        chosen = (lambda: self.folds, len(self.folds.pairs))
+        time = e.time
+        group = e.group_number
         own: dict[str, tuple[Any, ...]] = {} if e.fold is None else {"the folds given": chosen}
         blind = {self.blind: (lambda: self.by_row(seed), k)}
         if time is not None:

@@ -81,7 +81,8 @@ def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) ->
     arms_of_user = np.bincount(
         np.unique(code * len(arms) + number[several]) // len(arms), minlength=names.size
     )
-    alone, first = arms_of_user[code] == 1, np.zeros(len(several), dtype=np.bool_)
+    alone = arms_of_user[code] == 1
+    first = np.zeros(len(several), dtype=np.bool_)
     first[np.unique(code, return_index=True)[1]] = True
     again = several[alone & ~first]
     if again.size:
@@ -92,10 +93,8 @@ def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) ->
             again[0],
             again.size,
         )
-    rows, crossed = (
-        np.delete(np.arange(len(number)), several[~alone]),
-        int((arms_of_user > 1).sum()),
-    )
+    rows = np.delete(np.arange(len(number)), several[~alone])
+    crossed = int((arms_of_user > 1).sum())
     counts = np.bincount(number[rows], minlength=len(arms))
     if counts.min() == 0:
         crossed_users = f"; {crossed} users seen in several arms are left out" if crossed else ""
@@ -162,16 +161,8 @@ def cuped(
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
     """
-    return of_adjusted(
-        *adjusted(treatment, control, treatment_before, control_before), level=level, unit=unit
-    )
-
-
-def of_adjusted(
-    treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user"
-) -> Comparison:
-    """The difference of means of values from `adjusted`."""
-    return difference(mean_of(treatment), mean_of(control), level=level, unit=unit, method="CUPED")
+    arms = adjusted(treatment, control, treatment_before, control_before)
+    return difference(*map(mean_of, arms), level=level, unit=unit, method="CUPED")
 
 
 def adjusted(
@@ -236,7 +227,8 @@ def stratified(
         same_length(**{arm: y[arm], "strata": np.asarray(strata[arm])})
     number, names = codes(np.concatenate([np.asarray(strata[arm]) for arm in y]))
     part = dict(zip(y, np.split(number, [y["treatment"].size]), strict=True))
-    share, arms = np.bincount(number) / number.size, []
+    share = np.bincount(number) / number.size
+    arms = []
     for arm in y:
         size = np.bincount(part[arm], minlength=names.size)
         if size.min() == 0:

@@ -76,7 +76,8 @@ def draft(rankings: Ints, turns: Ints) -> Draft:
     array([[2, 1, 3]])
     """
     _, users, _ = _stack(rankings, turns.shape[1])
-    item, team = np.empty(turns.shape, dtype=np.int64), np.empty(turns.shape, dtype=np.int64)
+    item = np.empty(turns.shape, dtype=np.int64)
+    team = np.empty(turns.shape, dtype=np.int64)
     for start in range(0, users, BLOCK):
         part = slice(start, start + BLOCK)
         _draft_block(rankings[:, part], turns[part].T, item[part].T, team[part].T)
@@ -87,13 +88,16 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
     """Fill item and team, (positions, users). Each free rank is a bit: the lowest set bit is the
     next pick.
     """
-    teams, (k, users) = len(rankings), turns.shape
+    teams = len(rankings)
+    k, users = turns.shape
     lists = np.full((teams, k + 1, users), -1)  # row k is the end of a list
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
     bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
     same = _same_item(lists, bit)
     free = np.bitwise_or.reduce((lists[:, :k] >= 0) * bit[:, None], axis=1)
-    same, items, user = same.reshape(teams, -1), lists.ravel(), np.arange(users)
+    same = same.reshape(teams, -1)
+    items = lists.ravel()
+    user = np.arange(users)
     for place in range(k):
         picker = turns[place].copy()
         left = free.ravel().take(picker * users + user)

@@ -65,7 +65,8 @@ def read_log(
     the positions of a session are not 1, 2, 3, …, an outcome is no number or negative, a session
     has two users or two values of a segment; or for more than `most` sessions.
     """
-    engine, fields = engine or AtHand.opened(), log_fields(parts, p.columns, segments)
+    engine = engine or AtHand.opened()
+    fields = log_fields(parts, p.columns, segments)
     each = enumerate(zip(parts, fields, strict=True))
     read = [
         (f"frame{i}", part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"))
@@ -97,7 +98,9 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
     session, names = table.encode_sorted(columns["session"])
     user, users = table.encode_sorted(columns["user"]) if "user" in columns else (session, names)
-    team, position, outcome = table.coded(columns["team"]), columns["position"], columns["outcome"]
+    team = table.coded(columns["team"])
+    position = columns["position"]
+    outcome = columns["outcome"]
     item = table.encode_sorted(columns["item"])[0] if "item" in columns else None
     several = {
         name[10:]: table.coded(values)
@@ -229,9 +232,9 @@ class Users:
     def ids(self) -> Any:
         """The ids of the users; the numbers of their rows where there is no such column."""
         rows = self.assigned.rows
-        return (
-            (rows + 1).astype(str) if self.user is None else self.user.take(rows).combine_chunks()
-        )
+        if self.user is None:
+            return (rows + 1).astype(str)
+        return self.user.take(rows).combine_chunks()
 
 
 def read_users(
@@ -248,10 +251,12 @@ def read_users(
     unknown, a number is none, a user has several rows in one arm, an arm has no user of its own or
     a stratum none in an arm; or for more than `most` rows.
     """
-    engine, fields = engine or AtHand.opened(), user_fields(parts, p.columns, numbers, attributes)
+    engine = engine or AtHand.opened()
+    fields = user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
     user = rows.released("user", table.CheckedTable.column) if "user" in fields[0] else None
-    arm, column = rows.released("arm", table.CheckedTable.coded), fields[0]["arm"].column
+    arm = rows.released("arm", table.CheckedTable.coded)
+    column = fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
         pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
         way = f"for totals use the significance report with columns={pairs!r}"
@@ -398,7 +403,8 @@ def column_names(parts: Sequence[InputPart]) -> set[str]:
 def check_segments(segments: Sequence[str], there: set[str]) -> None:
     """Raise ParameterError for columns for segments that are not there."""
     if lacking := [name for name in segments if name not in there]:
-        names, has = " and ".join(map(repr, lacking)), ", ".join(sorted(there))
+        names = " and ".join(map(repr, lacking))
+        has = ", ".join(sorted(there))
         raise ParameterError(f"segments: no input has a column {names}, there are {has}")
 
 

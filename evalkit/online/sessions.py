@@ -22,7 +22,8 @@ from evalkit.reading.tables import table
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
 
-NEUTRAL, UNKNOWN = -1, -2
+NEUTRAL = -1
+UNKNOWN = -2
 EMPTY = "must not be empty, got nothing"
 SHOWN = 80  # characters of a value that an error shows
 STEP = 2**15  # sessions looked at together: many would take several times their memory
@@ -94,12 +95,11 @@ class Log:
 
     def faults(self) -> Iterator[Fault]:
         """The rows that break a rule, rule by rule."""
-        known, team, outcome = (
-            [*self.arms, *([] if self.neutral is None else [self.neutral])],
-            self.team,
-            self.outcome,
-        )
-        sessions, users = (self.names, self.session), (self.users, self.user)
+        known = [*self.arms, *([] if self.neutral is None else [self.neutral])]
+        team = self.team
+        outcome = self.outcome
+        sessions = (self.names, self.session)
+        users = (self.users, self.user)
         for column, (names, code) in {
             "session": sessions,
             "team": (team.names, team.code),
@@ -107,7 +107,8 @@ class Log:
         }.items():
             empty = np.zeros(0, np.int64) if str(names[0]) else np.flatnonzero(code == 0)
             yield Fault(column, empty, lambda row: EMPTY)
-        unknown, below = np.flatnonzero(self.owner == UNKNOWN), np.flatnonzero(outcome < 0)
+        unknown = np.flatnonzero(self.owner == UNKNOWN)
+        below = np.flatnonzero(outcome < 0)
         rule = f"must be one of {', '.join(known)}, got"
         yield Fault(
             "team", unknown, lambda row: f"{rule} {team.names[team.code[row]]!r}", counted=True
@@ -116,7 +117,8 @@ class Log:
             "outcome", below, lambda row: f"must be at least 0, got {outcome[row]:g}", counted=True
         )
         yield self._shared("user", self.user, self.users)
-        session, place = self.session[self.order], self.position[self.order]
+        session = self.session[self.order]
+        place = self.position[self.order]
         wanted = np.arange(len(place)) - self.start[session] + 1
         wrong = np.flatnonzero(place != wanted)
         expected = dict(zip(self.order[wrong].tolist(), wanted[wrong].tolist(), strict=True))
@@ -196,9 +198,12 @@ class Sessions:
     @classmethod
     def of(cls, log: Log) -> Sessions:
         """The summary of rows without fault."""
-        arms, count = len(log.arms), len(log.names)
-        session, place = log.session[log.order], log.position[log.order].astype(np.int64)
-        team, outcome = log.owner[log.order], log.outcome[log.order]
+        arms = len(log.arms)
+        count = len(log.names)
+        session = log.session[log.order]
+        place = log.position[log.order].astype(np.int64)
+        team = log.owner[log.order]
+        outcome = log.outcome[log.order]
         owned = team >= 0
         credit = np.bincount(
             session[owned] * arms + team[owned], outcome[owned], arms * count
@@ -207,8 +212,10 @@ class Sessions:
         shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(
             -1, arms + 1
         )
-        uneven, silent = _uneven(session, team, log.start, arms), (credit.sum(axis=1) == 0).sum()
-        rows, plays = [(~owned).sum(), len(owned)], [outcome[~owned].sum(), outcome.sum()]
+        uneven = _uneven(session, team, log.start, arms)
+        silent = (credit.sum(axis=1) == 0).sum()
+        rows = [(~owned).sum(), len(owned)]
+        plays = [outcome[~owned].sum(), outcome.sum()]
         checked = np.array([[uneven, count], rows, plays, [silent, count]], dtype=np.float64)
         first = {
             name: (column.names, column.code[log.first]) for name, column in log.attributes.items()
@@ -248,7 +255,8 @@ class Sessions:
                 for user, start in zip(columns.pop("user"), before.tolist(), strict=False)
             ]
         )
-        credit, several = np.concatenate(columns.pop("credit")), columns.pop("attributes")
+        credit = np.concatenate(columns.pop("credit"))
+        several = columns.pop("attributes")
         attributes = {
             name: table.concatenated([block[name] for block in several])
             for name in first.attributes
@@ -317,7 +325,8 @@ def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
         return np.bincount(unit, column, units).astype(np.float64)
 
     credited = np.stack([total(column) for column in credit.T], axis=1)
-    whole, sessions = credited.sum(axis=1), total(np.ones(len(unit)))
+    whole = credited.sum(axis=1)
+    sessions = total(np.ones(len(unit)))
     arms = range(credit.shape[1])
     return tuple(
         Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions)
@@ -335,7 +344,8 @@ def beaten(credit: Floats, arm: int) -> Floats:
     share = np.empty(len(credit))
     for start in range(0, len(credit), STEP):
         some = credit[start : start + STEP]
-        own, rest = some[:, [arm]], np.delete(some, arm, axis=1)
+        own = some[:, [arm]]
+        rest = np.delete(some, arm, axis=1)
         share[start : start + STEP] = ((own > rest) + (own == rest) / 2).mean(axis=1)
     return share
 
@@ -363,7 +373,8 @@ class SessionOutcomes:
         parts = []
         for name, rows in zip(names.tolist(), np.split(order, start[1:]), strict=True):
             items = np.bincount(user[rows], minlength=users)
-            top, here = np.bincount(user[rows], outcome[rows], users), items > 0
+            top = np.bincount(user[rows], outcome[rows], users)
+            here = items > 0
             parts.append(_powers(name, items[here], top[here].astype(np.float64)))
         return cls._end_to_end(parts)
 
@@ -390,8 +401,10 @@ class SessionOutcomes:
         possible outcome.
         """
         here = self.place == place
-        items, (users, *powers) = self.items[here], self.sums[:, here]
-        n, size = float(users.sum()), float(items @ users)
+        items = self.items[here]
+        users, *powers = self.sums[:, here]
+        n = float(users.sum())
+        size = float(items @ users)
         value = float(ratio(powers[0].sum(), size))
         # the drop if such a user is left out
         weight = ratio(n - 1, np.where(items == size, 0.0, size - items))
@@ -407,7 +420,8 @@ class SessionOutcomes:
 
 
 def _powers(place: int, items: Ints, top: Floats) -> SessionOutcomes:
-    sums, power = [np.bincount(items)], np.ones(len(top))
+    sums = [np.bincount(items)]
+    power = np.ones(len(top))
     there = np.flatnonzero(sums[0])
     for _ in range(4):
         power = power * top

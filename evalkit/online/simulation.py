@@ -370,7 +370,8 @@ def tournament(
     rows = []
     for noise in np.asarray(noises, dtype=np.float64):
         outcome = duel(world, users, rng=rng, noise=(production, float(noise)))
-        mean, design = outcome.mean(), users_needed(outcome).set_index("design")
+        mean = outcome.mean()
+        design = users_needed(outcome).set_index("design")
         row = {
             "noise": noise,
             "share": mean["share"],
@@ -391,9 +392,11 @@ def _measured(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     every user in both.
     """
     half = len(outcome) // 2
-    control, treatment = outcome[f"{metric}_a"][:half], outcome[f"{metric}_b"][half:]
+    control = outcome[f"{metric}_a"][:half]
+    treatment = outcome[f"{metric}_b"][half:]
     befores = outcome[f"{metric}_before"][:half], outcome[f"{metric}_before"][half:]
-    raw, before = treatment.mean() - control.mean(), befores[1].mean() - befores[0].mean()
+    raw = treatment.mean() - control.mean()
+    before = befores[1].mean() - befores[0].mean()
     slope = np.mean(
         [np.polyfit(x, y, 1)[0] for x, y in zip(befores, (control, treatment), strict=True)]
     )
@@ -419,7 +422,8 @@ def two_stage(
     ParameterError for a number in `keep` that is not 1 to the number of rankers.
     """
     share, plays = (rankers[name].to_numpy() for name in ("share", "plays_effect"))
-    m, survivors = plays.size, np.asarray(keep, dtype=np.int64).tolist()
+    m = plays.size
+    survivors = np.asarray(keep, dtype=np.int64).tolist()
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
         raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
     first = share + rng.normal(size=(repeats, m)) * rankers["share_sd"].to_numpy() / np.sqrt(
@@ -433,7 +437,8 @@ def two_stage(
     rows = []
     for design, n, users in [*designs, ("A/B in parallel", m, (m + 1) * users_arm)]:
         winner = np.argmax(np.where(place < n, second, -np.inf), axis=1)
-        best_wins, chosen = (winner == np.argmax(plays)).mean(), plays[winner].mean() / plays.max()
+        best_wins = (winner == np.argmax(plays)).mean()
+        chosen = plays[winner].mean() / plays.max()
         rows.append(
             {"design": design, "keep": n, "users": users, "best_wins": best_wins, "chosen": chosen}
         )

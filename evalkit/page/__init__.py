@@ -248,10 +248,8 @@ def placed(page: str) -> str:
     '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
     """
     for place, piece in MARKED.findall(page):
-        marked, word = (
-            f"<!--at {place}-->{piece}<!--/at-->",
-            rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>',
-        )
+        marked = f"<!--at {place}-->{piece}<!--/at-->"
+        word = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
         rest = page.replace(marked, "", 1)
         home = re.search(SECTION if place == "verdict" else word, rest, re.DOTALL)
         page = (
@@ -422,8 +420,10 @@ def linked(page: str) -> str:
     >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<details")[0]
     '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
-    parts, closed = TAGS.split(page), list[str]()
-    mentioned, used = set[Term](), set[Term]()
+    parts = TAGS.split(page)
+    closed = list[str]()
+    mentioned = set[Term]()
+    used = set[Term]()
 
     def link(match: re.Match[str]) -> str:
         term = OF_WORDS[match[1]]

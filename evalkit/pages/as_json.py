@@ -76,7 +76,8 @@ def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
     best_two = diagnostics.best_two(study).to_dict("records")
-    constant, weakest = diagnostics.constant(study, study.primary), study.weakest
+    constant = diagnostics.constant(study, study.primary)
+    weakest = study.weakest
     some = {"best_two": best_two} if best_two else {}
     some |= {"constant": constant} if math.isfinite(constant) else {}
     return (some | {"weakest": vars(weakest)} if weakest else some) | {

@@ -135,8 +135,8 @@ def definitions(study: BinaryStudy) -> Html:
     predicted = f"predicted if score ≥ threshold, {compared}"
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
-    items += [("positive", f"the label {study.positive}; {predicted}")]
     items += [
+        ("positive", f"the label {study.positive}; {predicted}"),
         ("intervals", study.intervals_are),
         *page.test_definitions(study),
         ("bands", study.bands_are),
@@ -233,17 +233,17 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     if not study.smaller:
         yield kinds.ONE_CLASS.warning()
     elif binary_diagnostics.rarely_positive(study):
-        rows, rate = counted(study.positives, "row"), share(study.base_rate)
+        rows = counted(study.positives, "row")
+        rate = share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif study.smaller < binary_diagnostics.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
     c = binary_diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
-        d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled, inside = (
-            binary_diagnostics.areas(study)[study.leader][0],
-            binary_diagnostics.area_within_units(study),
-        )
+        d = c.difference
+        names = {"leader": study.leader, "unit": study.unit_name}
+        pooled = binary_diagnostics.areas(study)[study.leader][0]
+        inside = binary_diagnostics.area_within_units(study)
         names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
@@ -281,8 +281,13 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         allowed = (
             measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
         )
-        facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
-        yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
+        yield kinds.CERTAIN.rated(
+            WARNING if wrong else NOTE,
+            max(clipped.values()),
+            counts=counts(clipped),
+            more=more,
+            allowed=allowed,
+        )
     if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
@@ -332,23 +337,26 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
         apart = nonzero(study.differing)
         both = study.both_decisions.query("system == @study.leader").itertuples()
         values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in both]
-        facts = {
-            "column": study.decision_column,
-            "rule": study.rule.text,
-            "rows": counts(apart) if apart else "none",
-            "of": f"{len(study.account):,}",
-            "leader": study.leader,
-            "values": listed(values),
-        }
         severity = WARNING if apart else NOTE
-        yield kinds.OWN_DECISIONS.rated(severity, max(apart.values(), default=0), "used", **facts)
+        yield kinds.OWN_DECISIONS.rated(
+            severity,
+            max(apart.values(), default=0),
+            "used",
+            column=study.decision_column,
+            rule=study.rule.text,
+            rows=counts(apart) if apart else "none",
+            of=f"{len(study.account):,}",
+            leader=study.leader,
+            values=listed(values),
+        )
 
 
 def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """The systems whose decisions contradict their scores."""
     if systems := study.reversed_decisions:
-        facts = {"column": study.decision_column, "systems": listed(systems)}
-        yield kinds.REVERSED_DECISIONS.warning(len(systems), **facts)
+        yield kinds.REVERSED_DECISIONS.warning(
+            len(systems), column=study.decision_column, systems=listed(systems)
+        )
 
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
@@ -373,8 +381,12 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         return
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
-        facts = {"rule": study.rule.text, "values": values, "allowed": measured.CHOICE_INCLUDED}
-        yield kinds.CHOSEN_THRESHOLD.note(len(study.account), **facts)
+        yield kinds.CHOSEN_THRESHOLD.note(
+            len(study.account),
+            rule=study.rule.text,
+            values=values,
+            allowed=measured.CHOICE_INCLUDED,
+        )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
@@ -404,21 +416,23 @@ ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everyw
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     c = study.table(study.order[0])
-    positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
+    positives = counted(c.positives, "positive")
+    negatives = counted(c.negatives, "negative")
     lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
     points = {
         kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna())
         for kind in lines
     }
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
-    x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
-    auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
+    x = f"false positive rate ({negatives})"
+    y = f"recall ({positives})"
+    base = study.base_rate
+    auc = _areas(study, ROC_AUC, "AUC")
+    ap = _areas(study, AVERAGE_PRECISION, "AP")
     roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x, y, even = (
-        "recall",
-        "precision",
-        page.drawn(study, binary_diagnostics.break_even(study).dropna()),
-    )
+    x = "recall"
+    y = "precision"
+    even = page.drawn(study, binary_diagnostics.break_even(study).dropna())
     flat = ((0, 1), (base, base))
     pr = Panel(
         lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap
@@ -428,8 +442,13 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         f"whole curve. "
     )
     pointwise = "" if roc.bands is None else limits
-    facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
-    caption = texts.said("binary.curve_plot", study, **facts)
+    caption = texts.said(
+        "binary.curve_plot",
+        study,
+        n=f"{positives}, {negatives}",
+        pointwise=pointwise,
+        few=page.few(study),
+    )
     named = (
         f"{name}: AUC {number(auc)}, average precision {number(ap)}"
         for name, (auc, ap) in binary_diagnostics.areas(study).items()
@@ -459,7 +478,8 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = study.curve(kind), binary_diagnostics.at_other_rate(study, kind)
+        data = study.curve(kind)
+        moved = binary_diagnostics.at_other_rate(study, kind)
         return pd.concat(
             [_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])]
         )
@@ -509,7 +529,9 @@ def curves(study: BinaryStudy) -> Html:
 
 
 def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
-    at, first, second = row["crossings"], row["first"], row["second"]
+    at = row["crossings"]
+    first = row["first"]
+    second = row["second"]
     if not at:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > ALL_BUT:
@@ -579,12 +601,14 @@ def reliability(
     """The isotonic curves of systems, one square each. what: the share; words: of each system, in
     its corner.
     """
-    level, drawn = study.settings.level, study.isotonic.only(list(words))
+    level = study.settings.level
+    drawn = study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
     caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
-    options: dict[str, Any] = {"ylabel": what, "height": 3.4, "panels": len(words)}
-    return page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
+    return page.diagrams(
+        curve_plots.reliability, drawn, words, caption, ylabel=what, height=3.4, panels=len(words)
+    )
 
 
 @probabilities
@@ -648,24 +672,27 @@ def _part(rows: tables.Rows) -> list[Cell]:
 @threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
-    names, c = study.order[:DRAWN], study.table(study.order[0])
+    names = study.order[:DRAWN]
+    c = study.table(study.order[0])
     tables = study.counts_by_system
     frame = score_curves.histogram(
         {name: tables[name] for name in names}, score_curves.edges(study, tables)
     )
-    facts = {
-        "positives": counted(c.positives, "positive"),
-        "negatives": counted(c.negatives, "negative"),
-    }
-    caption = texts.said("binary.score_plot", bins=score_curves.BINS, **facts)
-    labels: dict[str, Any] = {
-        "xlabel": "score",
-        "ylabel": "share of the class",
-        "panels": len(names),
-        "height": 2.6,
-    }
+    caption = texts.said(
+        "binary.score_plot",
+        bins=score_curves.BINS,
+        positives=counted(c.positives, "positive"),
+        negatives=counted(c.negatives, "negative"),
+    )
     return figures.row(
-        curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels
+        curve_plots.histograms,
+        frame,
+        caption=caption,
+        says=_distances(study),
+        xlabel="score",
+        ylabel="share of the class",
+        panels=len(names),
+        height=2.6,
     )
 
 
@@ -675,13 +702,18 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     marked.
     """
     name = study.leader
-    frame, widest = (
-        score_curves.distribution(name, study.table(name)),
-        score_curves.distances(study.counts_by_system),
-    )
+    frame = score_curves.distribution(name, study.table(name))
+    widest = score_curves.distances(study.counts_by_system)
     caption = texts.said("binary.ks_plot", study, distances=_distances(study))
-    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
-    figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
+    figure = figures.row(
+        curve_plots.distributions,
+        frame,
+        widest,
+        caption=caption,
+        xlabel="score",
+        ylabel="share at or below",
+        panels=1,
+    )
     return figure.folded("Distribution functions of the scores (KS)")
 
 
@@ -696,15 +728,18 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.said("binary.confusion_plot", study, what=what, of=of)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
-    labels: dict[str, Any] = {
-        "classes": classes,
-        "xlabel": "predicted",
-        "ylabel": "actual",
-        "height": 2.5,
-    }
-    drawn, says = {name: tables[name] for name in names}, f"{'; '.join(words)}."
+    drawn = {name: tables[name] for name in names}
+    says = f"{'; '.join(words)}."
     return figures.row(
-        curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels
+        curve_plots.matrices,
+        drawn,
+        caption=caption,
+        says=says,
+        panels=len(names),
+        classes=classes,
+        xlabel="predicted",
+        ylabel="actual",
+        height=2.5,
     )
 
 

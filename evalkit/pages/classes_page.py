@@ -132,12 +132,14 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     """The confusion tables of as many systems as have room; of many classes the rarest share one
     row and one column.
     """
-    drawn, shown = {}, study.names
+    drawn = {}
+    shown = study.names
     for name in study.order:
         drawn[name], shown = classes.drawn_together(
             study.measured.confusion(name).table, study.names
         )
-    names, mistake = study.order[: figures.beside(len(shown), CELL)], classes.worst_mistake(study)
+    names = study.order[: figures.beside(len(shown), CELL)]
+    mistake = classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = texts.said(
         "classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account)
@@ -229,7 +231,8 @@ def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
 
 
 def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
-    rows, majority = study.rows_by_name, float(study.shares.max())
+    rows = study.rows_by_name
+    majority = float(study.shares.max())
     severity = kinds.WARNING if majority > diagnostics.DOMINANT else kinds.NOTE
     yield kinds.CLASS_SHARES.rated(
         severity, len(rows), "several", rows=counts(rows), majority=majority
@@ -285,15 +288,19 @@ SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
     edges = score_curves.edges(study, study.one_by_one, classes.BARS)
-    frame, distances = score_curves.histogram(study.one_by_one, edges), _distances(study)
+    frame = score_curves.histogram(study.one_by_one, edges)
+    distances = _distances(study)
     bins = f"{classes.BARS} equal bins of the score"
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
-    labels: dict[str, Any] = {
-        "xlabel": f"score of the {study.noun}",
-        "ylabel": "share of rows",
-        "sides": study.sides,
-    }
-    figure = figures.row(curve_plots.histograms, frame, caption=caption, **_size(study), **labels)
+    figure = figures.row(
+        curve_plots.histograms,
+        frame,
+        caption=caption,
+        **_size(study),
+        xlabel=f"score of the {study.noun}",
+        ylabel="share of rows",
+        sides=study.sides,
+    )
     return _folded(study, figure, "Scores")
 
 
@@ -306,10 +313,8 @@ def ks_plot(study: Either) -> Figure | Html:
     )
     caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
-    data, more = (
-        (frame, score_curves.distances(tables)),
-        _size(study) | labels | {"sides": study.sides},
-    )
+    data = (frame, score_curves.distances(tables))
+    more = _size(study) | labels | {"sides": study.sides}
     figure = figures.row(
         curve_plots.distributions, *data, caption=caption, says=_distances(study), **more
     )
@@ -319,7 +324,8 @@ def ks_plot(study: Either) -> Figure | Html:
 @pieces.where(lambda study: study.probabilities and study.one_by_one)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
-    drawn, words = study.each_reliability, _corners(study.one_by_one)
+    drawn = study.each_reliability
+    words = _corners(study.one_by_one)
     grey = (
         f"Grey: at each probability, {study.settings.level:.0%} of such curves if the "
         f"probabilities are right. "
@@ -361,10 +367,8 @@ def _corners(tables: Any) -> dict[str, list[str]]:
 
 def _of_each(study: Either) -> str:
     """Whose classes are drawn, and which of them are not."""
-    drawn, left = (
-        list(study.one_by_one),
-        [name for name in study.names if name not in study.one_by_one],
-    )
+    drawn = list(study.one_by_one)
+    left = [name for name in study.names if name not in study.one_by_one]
     rows = f"{study.leader} ({counted(study.account.used, 'row')})"
     if not left:
         return f"{rows}, each {study.noun}"
@@ -439,7 +443,8 @@ def curves_of_each(
         else ""
     )
     caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
-    x, y = "false positive rate", f"recall (n = {counted(study.account.used, 'row')})"
+    x = "false positive rate"
+    y = f"recall (n = {counted(study.account.used, 'row')})"
     roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=DIAGONAL)
     pr = Panel(
         study.curve("pr"),

@@ -93,8 +93,10 @@ def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
             [c for c in study.settings.metrics if c.decided == at] for at in (False, True)
         )
         rule = f"Metrics {'of' if study.decision_column else 'at'} {study.decided_by},"
-        both = [("Metrics that need no threshold,", order, "(a constant score)", "")]
-        both += [(rule, decided, "(always the larger class)", "")]
+        both = [
+            ("Metrics that need no threshold,", order, "(a constant score)", ""),
+            (rule, decided, "(always the larger class)", ""),
+        ]
         return [table for table in both if table[1]]
     note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
     if isinstance(study, labels.LabelsStudy) and not (
@@ -119,7 +121,8 @@ def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure 
     """One of the panels of a figure; what says that there is no figure stays."""
     if isinstance(curves, tables.Html):
         return curves
-    panel, says = curves.data[0][number], curves.alt.removeprefix(curves.caption).strip()
+    panel = curves.data[0][number]
+    says = curves.alt.removeprefix(curves.caption).strip()
     return figures.picture(
         curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE
     )

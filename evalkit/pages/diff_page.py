@@ -79,7 +79,8 @@ def _opening(study: Diff) -> first_screen.Opening:
     decides = row["metric"] == study.primary.label
     if decides and len(study.headline) == 1:
         return first_screen.Opening(sentences)
-    first, second = study.spoken(row["first"]), study.spoken(row["second"])
+    first = study.spoken(row["first"])
+    second = study.spoken(row["second"])
     sentences.append(f"{first} is worse than {second} by {row['metric']}.")
     return first_screen.Opening(sentences, row["first"] if decides else "")
 
@@ -135,7 +136,8 @@ def _cause(row: Mapping[str, Any]) -> str:
 
 def _units(study: Diff) -> Iterator[kinds.Finding]:
     """How many units are common, left and came; that there are none, or that they have no names."""
-    row, units = study.account.iloc[0], plural(study.unit_name, 2)
+    row = study.account.iloc[0]
+    units = plural(study.unit_name, 2)
     if row["common"]:
         common, left, came = (int(row[name]) for name in ("common", "only_old", "only_new"))
         yield kinds.COMMON_UNITS.note(common, units=units, common=common, left=left, came=came)
@@ -211,7 +213,8 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
 def _places(part: pd.DataFrame) -> int:
     """The decimals that the numbers of one metric ask for."""
     value = part["changed"].fillna(part["change"])
-    low, high = part["low"].fillna(part["change_low"]), part["high"].fillna(part["change_high"])
+    low = part["low"].fillna(part["change_low"])
+    high = part["high"].fillna(part["change_high"])
     width = decimals(value, low, high)
     if (part["low"] == part["high"]).all():
         width = max(width, decimals([*part["left"], *part["came"]]))
@@ -271,11 +274,9 @@ def moved(study: Diff) -> Html:
         words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()
     }
     note = texts.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
-    which, of, units = (
-        f"The {counted(len(frame), study.unit_name)} that moved most",
-        study.primary.label,
-        frame["unit"],
-    )
+    which = f"The {counted(len(frame), study.unit_name)} that moved most"
+    of = study.primary.label
+    units = frame["unit"]
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
     return explorer.listing(rows)
 
@@ -288,13 +289,14 @@ def series(study: Diff) -> figures.Figure | Html:
         name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
     )
     caption = texts.said("diff.series", study, level=percent(study.settings.level))
-    drawn: dict[str, Any] = {
-        "label": study.primary.label,
-        "zero": False,
-        "height": figures.tall(len(frame)),
-    }
     return figures.picture(
-        plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn
+        plots.intervals,
+        frame,
+        caption=caption,
+        says=page.listed(frame),
+        label=study.primary.label,
+        zero=False,
+        height=figures.tall(len(frame)),
     )
 
 
@@ -311,8 +313,9 @@ def results(study: Diff) -> Results:
     more: dict[str, Any] = {
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],
+        "same": study.same,
+        "not_compared": study.alone,
     }
-    more |= {"same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
     frames = as_json.records(
         account=study.account, by_segment=study.segments, moved=study.moved, series=study.series

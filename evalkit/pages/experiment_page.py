@@ -51,7 +51,8 @@ def adjustments(study: Experiment) -> Html:
     if not len(study.adjustments) or study.plain is None:
         return Html("")
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
-    pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
+    pair = " − ".join(study.opponents)
+    n = max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = texts.said("experiment.adjustments_note")
     return of_rows(caption, study.adjustments, columns, note)
@@ -116,13 +117,21 @@ def answers(study: Experiment) -> dict[str, Any]:
 
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
-    units, read = plural(study.unit_name, 2), columns_read(study.table.columns)
+    units = plural(study.unit_name, 2)
+    read = columns_read(study.table.columns)
     data = [kinds.BUNDLED.warning()] if study.sample else []
     baseline = ""
     if study.settings.baseline and study.p.baseline != study.settings.baseline:
         baseline = f" Its name makes {study.settings.baseline} the baseline."
-    facts = {"users": units.capitalize(), "sizes": counts(study.sizes), "columns": read}
-    data.append(kinds.ARMS.note(study.users, **facts, baseline=baseline))
+    data.append(
+        kinds.ARMS.note(
+            study.users,
+            users=units.capitalize(),
+            sizes=counts(study.sizes),
+            columns=read,
+            baseline=baseline,
+        )
+    )
     if "metrics" not in study.p.given:
         data.append(metrics_taken(study))
     data += [*undirected(study), *design(study), *held(study, study.users, units)]
@@ -198,12 +207,13 @@ def _usual(study: Experiment) -> Iterator[Finding]:
             None, "users", metric=study.plain.label, shares=shares, simulated=told
         )
     if few and study.plain is not None:
-        facts = {
-            "users": plural(study.unit_name, 2).capitalize(),
-            "metric": study.plain.label,
-            "counts": counts(few),
-        }
-        yield kinds.FEW_UNITS.warning(min(few.values()), "unusual", **facts)
+        yield kinds.FEW_UNITS.warning(
+            min(few.values()),
+            "unusual",
+            users=plural(study.unit_name, 2).capitalize(),
+            metric=study.plain.label,
+            counts=counts(few),
+        )
 
 
 @pieces.of_a_part
@@ -212,15 +222,20 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
-    facts = {
-        "first": first,
-        "second": second,
-        "label": study.plain.label,
-        "level": study.settings.level,
-    }
-    caption = texts.said("experiment.heavy_users", **facts)
+    caption = texts.said(
+        "experiment.heavy_users",
+        first=first,
+        second=second,
+        label=study.plain.label,
+        level=study.settings.level,
+    )
     label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
-    drawn: dict[str, Any] = {"label": label, "zero": True, "height": figures.tall(len(study.caps))}
     return figures.picture(
-        plots.intervals, study.caps, caption=caption, says=page.listed(study.caps), **drawn
+        plots.intervals,
+        study.caps,
+        caption=caption,
+        says=page.listed(study.caps),
+        label=label,
+        zero=True,
+        height=figures.tall(len(study.caps)),
     )

@@ -151,7 +151,8 @@ def explorer(study: RowStudy) -> Html:
 
 
 def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
-    total, (first, *others) = len(m.aligned), m.pair
+    total = len(m.aligned)
+    first, *others = m.pair
     kind = (
         "rows with the largest or most unlike errors" if others else "rows with the largest errors"
     )
@@ -165,10 +166,8 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     beside = {
         name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes
     }
-    names, note = (
-        m.aligned.id[m.rows].tolist(),
-        f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}",
-    )
+    names = m.aligned.id[m.rows].tolist()
+    note = f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}"
     of = " and ".join(m.pair)
     if not others:
         return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)

@@ -37,8 +37,14 @@ EACH = 8  # systems with a row of their own; of more those with one verdict shar
 NAMED = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
-BETWEEN = {"better": "than", "worse": "than", "higher": "than", "lower": "than"}
-BETWEEN |= {"equivalent": "to", "cannot tell": "from"}
+BETWEEN = {
+    "better": "than",
+    "worse": "than",
+    "higher": "than",
+    "lower": "than",
+    "equivalent": "to",
+    "cannot tell": "from",
+}
 
 
 def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
@@ -122,7 +128,8 @@ def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
     side = SIDES_IN_WORDS[metric.best]
-    name, meaning = page.metric_link(study.primary), f"{study.primary.plain} ({side})."
+    name = page.metric_link(study.primary)
+    meaning = f"{study.primary.plain} ({side})."
     return Html(
         f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
         f"{name.whole}: {meaning}",
@@ -200,7 +207,8 @@ def _undefined(study: Study) -> bool:
 
 def _alone(study: Study) -> str:
     """The value of one system, or that a metric without a better direction ranks none."""
-    label, row = study.primary.label, diagnostics.deciding(study, study.leader)
+    label = study.primary.label
+    row = diagnostics.deciding(study, study.leader)
     if len(study.order) > 1 and not study.pairs:
         same = page.places(study, label)
         values = [
@@ -221,7 +229,8 @@ def _alone(study: Study) -> str:
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
-    metric, names = row["metric"], (row["first"], row["second"])
+    metric = row["metric"]
+    names = (row["first"], row["second"])
     same = page.places(study, metric)
     first, second = (_name(study, name) for name in names)
     if before := study.adjusted_for(study.primary):
@@ -229,11 +238,10 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
         a, b = page.adjusted_means(row, numbers.of_frame(study.headline, "difference"))
     else:
         a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
-    over, values = "", f"{a} and {b}"
-    both, instead = (
-        f"{metric} is {values}",
-        f"{metric} is {a}{_relative(study, row)} instead of {b}",
-    )
+    over = ""
+    values = f"{a} and {b}"
+    both = f"{metric} is {values}"
+    instead = f"{metric} is {a}{_relative(study, row)} instead of {b}"
     if row["n"] and diagnostics.apart(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
         values = both = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
@@ -292,7 +300,8 @@ def _margin(study: Study) -> str:
 
 
 def _of_leader(study: Study) -> str:
-    best, rows = shortened(study.leader), study.headline
+    best = shortened(study.leader)
+    rows = study.headline
     words = diagnostics.words(study)
     behind, alike = (
         rows[rows["verdict"] == word]["second"].tolist() for word in (words.better, "equivalent")
@@ -305,7 +314,8 @@ def _of_leader(study: Study) -> str:
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     same = diagnostics.as_good(study)
     value += f", the same as {_several(study, same)}" if same else ""
-    top, units = _top(study), plural(study.unit_name, 2)
+    top = _top(study)
+    units = plural(study.unit_name, 2)
     if len(behind) == len(rows):
         every = "both" if len(rows) == 2 else f"all {len(rows)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
@@ -345,7 +355,8 @@ def _against_baseline(study: Study, named: str) -> str:
         parts.append(f"{_several(study, by_word[NO_DIFFERENCE])} {verb} not differ from it")
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
-        verb, side = "are" if len(rest) > NAMED else "is", ONE_SIDED.get(study.sided)
+        verb = "are" if len(rest) > NAMED else "is"
+        side = ONE_SIDED.get(study.sided)
         of = f"{_several(study, rest, 'or')} {verb}"
         parts.append(
             f"the data do not show "
@@ -360,8 +371,10 @@ def _of_best_two(study: Study) -> str:
     """How the two best candidates compare; empty if there are no two."""
     if not len(best_two := diagnostics.best_two(study)):
         return ""
-    row, words = best_two.iloc[0], diagnostics.words(study)
-    first, second = shortened(row["first"]), shortened(row["second"])
+    row = best_two.iloc[0]
+    words = diagnostics.words(study)
+    first = shortened(row["first"])
+    second = shortened(row["second"])
     match row["verdict"]:
         case "equivalent":
             return f" The two {words.best}, {first} and {second}, are equivalent."
@@ -509,14 +522,13 @@ def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[s
         )
     if row["verdict"] == "cannot tell":
         alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
-        return (
-            (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
-            if alone
-            else ((), ())
-        )
+        if alone:
+            return (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
+        return ((), ())
     subject, stated = "", row
     if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
-        subject, stated = f"{shortened(study.leader)} ", diagnostics.turned(row)
+        subject = f"{shortened(study.leader)} "
+        stated = diagnostics.turned(row)
     percentage = _per_cent(study, stated)
     if not percentage:
         return (), ()
@@ -538,7 +550,8 @@ def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
 
 def _one(study: Study, rows: list[strips.Result]) -> strips.Result:
     """The row of several systems of one verdict."""
-    first, last = rows[0], rows[-1]
+    first = rows[0]
+    last = rows[-1]
     cells: list[Cell | str] = [
         f"{tables.cell(a).text} to {tables.cell(b).text}"
         for a, b in zip(first.cells[:2], last.cells[:2], strict=True)
@@ -575,7 +588,8 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         f"True differences that these data would show with 80% power: {shown}. " if would else ""
     )
     if against:
-        before, place = study.adjusted_for(study.primary), page.evidence(study)
+        before = study.adjusted_for(study.primary)
+        place = page.evidence(study)
         how = ""
         if before:
             means = listed((_adjusted_means(row, same) for row in against.values()), NAMED, "; ")
@@ -593,8 +607,12 @@ def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
 def _how(study: Study) -> str:
     best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     named = study.settings.baseline or _undefined(study)
-    facts = {"best": "" if named else best, "how": page.methods(study.headline)}
-    facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
+    facts = {
+        "best": "" if named else best,
+        "how": page.methods(study.headline),
+        "alpha": f"{diagnostics.alpha(study):.2g}",
+        "level": percent(study.settings.level),
+    }
     words = diagnostics.words(study)
     facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
     if len(diagnostics.best_two(study)):

@@ -31,7 +31,8 @@ def title(o: Online) -> Html:
     """The title and what was asked."""
     asked = []
     if o.log:
-        who, pair = counted(o.log.users, o.log.unit_name), " or ".join(sorted(o.log.systems))
+        who = counted(o.log.users, o.log.unit_name)
+        pair = " or ".join(sorted(o.log.systems))
         asked.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
     if o.users:
         who = counted(o.users.users, o.users.unit_name)
@@ -65,7 +66,8 @@ def findings(study: Interleaving) -> Html:
 @pieces.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    users, arms = counted(study.users, study.unit_name), len(study.systems)
+    users = counted(study.users, study.unit_name)
+    arms = len(study.systems)
     tie = (
         "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
     )
@@ -73,7 +75,8 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-comparisons, segments = pieces.of_a_part(page.comparisons), pieces.of_a_part(page.segments)
+comparisons = pieces.of_a_part(page.comparisons)
+segments = pieces.of_a_part(page.segments)
 
 
 @pieces.of_a_part
@@ -143,10 +146,8 @@ def _log_results(study: Interleaving) -> dict:
 
 def every_finding(o: Online) -> list[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
-    log, users = (
-        of_log(o.log) if o.log else [],
-        experiment_page.of_users(o.users) if o.users else [],
-    )
+    log = of_log(o.log) if o.log else []
+    users = experiment_page.of_users(o.users) if o.users else []
     return [*log, *users, *(of_planning(o.planning) if o.planning else [])]
 
 
@@ -163,10 +164,15 @@ def of_log(study: Interleaving) -> list[Finding]:
 def _log(study: Interleaving) -> Iterator[Finding]:
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
-    shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
-    users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
+    users = counted(study.users, study.unit_name)
+    units = plural(study.unit_name, 2)
     yield kinds.ROWS_READ.note(
-        study.items, "log", users=users, columns=columns_read(study.table.columns), **shown
+        study.items,
+        "log",
+        users=users,
+        columns=columns_read(study.table.columns),
+        items=counted(study.items, "item"),
+        sessions=counted(study.sessions, "session"),
     )
     if study.silent:
         severity = WARNING if study.mostly_silent else NOTE
@@ -174,9 +180,17 @@ def _log(study: Interleaving) -> Iterator[Finding]:
             severity, study.silent, users=counted(study.silent, study.unit_name)
         )
     by_user, of_credit, turned = interleaving.estimands(study)
-    facts = {"units": units, "unit": study.unit_name, "heavy": study.heavy, "arm": study.systems[0]}
-    facts |= {"by_user": number(by_user), "of_credit": number(of_credit)}
-    yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, None, "log", **facts)
+    yield kinds.HEAVY_USERS.rated(
+        WARNING if turned else NOTE,
+        None,
+        "log",
+        units=units,
+        unit=study.unit_name,
+        heavy=study.heavy,
+        arm=study.systems[0],
+        by_user=number(by_user),
+        of_credit=number(of_credit),
+    )
     if study.clustered:
         yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
     else:
@@ -185,12 +199,16 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
-    p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
+    p = float(study.balance["adjusted"].min())
+    repeated = study.kept.repeated
     uneven, share = interleaving.uneven(study)
-    facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
     broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(
-        WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts
+        WARNING if broken else NOTE,
+        None,
+        "broken" if broken else "fair",
+        positions=counted(study.balance["position"].nunique(), "position"),
+        p=p_value(p),
     )
     if uneven:
         severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
@@ -229,7 +247,8 @@ def balance(study: Interleaving) -> figures.Figure | Html:
 @pieces.of_a_part
 def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
-    outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
+    outcome = study.table.columns["outcome"]
+    n = max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} "
         f"bands, "
@@ -254,16 +273,15 @@ HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "mea
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
-    times = {
-        "raw": row["raw_metric"],
-        "raw_times": _times(row["raw_times"]),
-        "times": _times(row["cuped_times"]),
-    }
-    times |= {
-        "users": _about(row["interleaving"]),
-        "cuped": row["cuped_metric"].removesuffix(", CUPED"),
-    }
-    text = texts.said("interleaving.answer", name=study.name, **times)
+    text = texts.said(
+        "interleaving.answer",
+        name=study.name,
+        raw=row["raw_metric"],
+        raw_times=_times(row["raw_times"]),
+        times=_times(row["cuped_times"]),
+        users=_about(row["interleaving"]),
+        cuped=row["cuped_metric"].removesuffix(", CUPED"),
+    )
     return tables.stack([tables.paragraph(text), _assumed(study)])
 
 
@@ -334,8 +352,11 @@ def stages(study: Planning) -> Html:
     stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
-    facts = {"users_interleaved": first["users_interleaved"]}
-    note = texts.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
+    note = texts.said(
+        "interleaving.stages_note",
+        users_arm=first["users_arm"],
+        users_interleaved=first["users_interleaved"],
+    )
     by_design = of_rows(
         f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note
     )
@@ -363,8 +384,15 @@ def planned(study: Planning) -> dict[str, Any]:
 
 def of_planning(study: Planning) -> list[Finding]:
     """That its experiments are simulated, and what is assumed."""
-    noise = {"production": PRODUCTION, "candidate": CANDIDATE}
-    return [kinds.SIMULATED.warning(study.users, "world", assumed=assumptions(study), **noise)]
+    return [
+        kinds.SIMULATED.warning(
+            study.users,
+            "world",
+            assumed=assumptions(study),
+            production=PRODUCTION,
+            candidate=CANDIDATE,
+        )
+    ]
 
 
 def assumptions(study: Planning) -> str:
@@ -385,15 +413,20 @@ def assumptions(study: Planning) -> str:
 def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
-    facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
     caption = texts.said(
-        "interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts
+        "interleaving.errors",
+        fewest=FEWEST_GROUPS,
+        assumptions=assumptions(study),
+        production=PRODUCTION,
+        candidate=CANDIDATE,
+        users=study.users,
     )
     reached = [
         f"{name} reaches 5% at {need[name]:,.0f} users"
         for name in dict.fromkeys(study.curves["system"])
     ]
-    data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
+    data = (study.curves, study.groups)
+    says = f"{'; '.join(reached)}."
     return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 

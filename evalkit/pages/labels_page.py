@@ -73,9 +73,14 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
         steps=curve_plots.STEPS,
     )
     rows = counted(len(study.account), "row")
-    facts = {"leader": study.leader, "swept": ", ".join(SWEPT), "rows": rows, "best": number(best)}
     caption = texts.said(
-        "labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts
+        "labels.threshold_plot",
+        at=number(at),
+        level=percent(study.settings.level),
+        leader=study.leader,
+        swept=", ".join(SWEPT),
+        rows=rows,
+        best=number(best),
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
@@ -137,10 +142,8 @@ def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
 
 
 def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    shares, (mean, none) = (
-        dict(zip(study.names, study.shares.tolist(), strict=True)),
-        study.measured.per_row,
-    )
+    shares = dict(zip(study.names, study.shares.tolist(), strict=True))
+    mean, none = study.measured.per_row
     of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
     yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
     yield from weights(study.weighted)
@@ -149,7 +152,8 @@ def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    loss, limits = study.loss_of_none, {n: study.measured.ends(n) for n in study.systems}
+    loss = study.loss_of_none
+    limits = {n: study.measured.ends(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, labels.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)

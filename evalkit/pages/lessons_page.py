@@ -3,7 +3,6 @@ analyses.
 """
 
 from functools import partial
-from typing import Any
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
@@ -18,29 +17,46 @@ def hundred() -> figures.Figure:
     """
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
-    facts = {
-        "few": lessons.FEW,
-        "mean": lessons.MEAN,
-        "sigma": lessons.SIGMA,
-        "samples": lessons.SAMPLES,
-    }
     caption = texts.said(
-        "lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts
+        "lessons.hundred",
+        missed_t=missed["t"],
+        missed_z=missed["z with s"],
+        few=lessons.FEW,
+        mean=lessons.MEAN,
+        sigma=lessons.SIGMA,
+        samples=lessons.SAMPLES,
     )
-    drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
-    return figures.row(plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
+    return figures.row(
+        plots.hundred,
+        frame,
+        caption=caption,
+        height=2.9,
+        panels=2,
+        truth=lessons.MEAN,
+        label="height (cm)",
+    )
 
 
 def coin() -> figures.Figure:
     """Heads of ten flips of a fair coin."""
-    frame, flips = lessons.coin(), lessons.FLIPS
+    frame = lessons.coin()
+    flips = lessons.FLIPS
     caption = (
         f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} "
         f"together."
     )
-    k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
-    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
-    return figures.picture(plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
+    k = frame["heads"].to_numpy(float)
+    chance = frame["chance"].to_numpy(float)
+    return figures.picture(
+        plots.null_shares,
+        k,
+        chance,
+        caption=caption,
+        height=2.4,
+        seen=8,
+        counted=k >= 8,
+        xlabel=f"heads of {flips} flips",
+    )
 
 
 def on_coin() -> Html:

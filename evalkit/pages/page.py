@@ -71,7 +71,8 @@ def estimates(
     the systems.
     """
     columns = study.settings.metrics if metrics is None else metrics
-    marks, order = beaten(study), _in_sight(study)
+    marks = beaten(study)
+    order = _in_sight(study)
     if order != list(study.order):
         note = f"The baseline stands first. {note}"
     cells = [_cells(study, chosen.label) for chosen in columns]
@@ -100,7 +101,8 @@ def estimates(
 
 def _in_sight(study: Study) -> list[str]:
     """The systems from the best on; the baseline first where it would be folded away."""
-    order, baseline = list(study.order), study.settings.baseline
+    order = list(study.order)
+    baseline = study.settings.baseline
     if baseline not in order[IN_SIGHT:]:
         return order
     return [baseline, *(name for name in order if name != baseline)]
@@ -215,7 +217,8 @@ def _cells(study: Study, label: str) -> dict[str, Cell]:
     one of all.
     """
     rows = study.estimates[study.estimates["metric"] == label]
-    same, best = places(study, label), diagnostics.best_value(study, label)
+    same = places(study, label)
+    best = diagnostics.best_value(study, label)
     lead = number(best, same) if len(rows) > 1 and best == best else None
     usual = diagnostics.most_units(study) if rows["n"].nunique() == 1 else None
     return {row["system"]: _estimate(row, same, usual, lead) for row in rows.to_dict("records")}
@@ -225,7 +228,8 @@ def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | 
     """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as
     it is printed.
     """
-    cell, below = with_interval(row["value"], row["low"], row["high"], places=same), []
+    cell = with_interval(row["value"], row["low"], row["high"], places=same)
+    below = []
     if diagnostics.moved_by_ties(row):
         below.append(
             f"ties {' to '.join(number(row[end], same) for end in ('worst_ties', 'best_ties'))}"
@@ -284,7 +288,8 @@ def _equivalence(study: Study, frame: pd.DataFrame) -> str:
     """Which interval shows equivalence, where a pair is equivalent."""
     if "equivalent" not in set(frame["verdict"]):
         return ""
-    inside, usual = percent(diagnostics.equivalence_level(study)), percent(study.settings.level)
+    inside = percent(diagnostics.equivalence_level(study))
+    usual = percent(study.settings.level)
     margin = f"±{study.settings.margin:g}"
     return (
         f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed "
@@ -309,11 +314,9 @@ def _nothing(study: Study) -> Html:
     it.
     """
     several = plural(study.compares, 2)
-    return (
-        tables.paragraph(texts.said("page.nothing", study, several=several))
-        if len(study.order) > 1
-        else Html("")
-    )
+    if len(study.order) > 1:
+        return tables.paragraph(texts.said("page.nothing", study, several=several))
+    return Html("")
 
 
 _EXTRAS = {
@@ -504,11 +507,9 @@ def _tests(frame: pd.DataFrame, every: int) -> str:
 
 def _inside(study: Study) -> str:
     """Where a page lists what is in a slice."""
-    return (
-        f" A slice opens its part of the list under “{study.listed_under}”."
-        if study.listed_under
-        else ""
-    )
+    if study.listed_under:
+        return f" A slice opens its part of the list under “{study.listed_under}”."
+    return ""
 
 
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
@@ -532,11 +533,9 @@ def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
-    label, level, panels = (
-        study.primary.label,
-        percent(study.settings.level),
-        frame["slice"].nunique(),
-    )
+    label = study.primary.label
+    level = percent(study.settings.level)
+    panels = frame["slice"].nunique()
     caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
     height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
     return figures.row(
@@ -568,7 +567,8 @@ def tiers(study: Study) -> Html:
     """The rank interval and the tier of each of three systems or more."""
     if not len(frame := diagnostics.rank_tiers(study)):
         return Html("")
-    level, several = percent(study.settings.level), frame["tier"].max()
+    level = percent(study.settings.level)
+    several = frame["tier"].max()
     ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
     frame = frame.assign(
         rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str))
@@ -612,10 +612,8 @@ def diagrams(
     draw: Any, drawn: Reliability, words: Mapping[str, Sequence[str]], caption: str, **options: Any
 ) -> Figure:
     """Reliability diagrams side by side, each with words of its own."""
-    data, said = (
-        (drawn.curve, drawn.bands, drawn.spread),
-        (f"{name}: {', '.join(of)}" for name, of in words.items()),
-    )
+    data = (drawn.curve, drawn.bands, drawn.spread)
+    said = (f"{name}: {', '.join(of)}" for name, of in words.items())
     return figures.row(
         draw, *data, caption=caption, says=f"{'; '.join(said)}.", words=words, **options
     )

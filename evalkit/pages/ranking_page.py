@@ -92,7 +92,8 @@ def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the
     most moved.
     """
-    frame, every = study.moved(MOVED), len(study.runs.query)
+    frame = study.moved(MOVED)
+    every = len(study.runs.query)
     decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = _pair(study, frame) if len(study.shown) > 1 else None
     columns = {} if pair else _values_of(study, frame, decisive)
@@ -195,7 +196,8 @@ def _list(system: str, items: Sequence[tuple[str, float]], hidden: str) -> str:
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    given, closed = "rank" in study.runs.columns, study.p.ranks == RENUMBER
+    given = "rank" in study.runs.columns
+    closed = study.p.ranks == RENUMBER
     gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
     order = dict(texts.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
     items = [
@@ -248,25 +250,31 @@ def queries(study: Ranking) -> Figure | Html:
     """The primary difference of each query, sorted."""
     if not len(study.headline):
         return _values(study)
-    row, values = study.headline.iloc[0], study.differences()
+    row = study.headline.iloc[0]
+    values = study.differences()
     pair = f"{row['first']} − {row['second']}"
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    facts = {
-        "better": counted(better, "query"),
-        "green": green,
-        "equal": equal,
-        "worse": worse,
-        "orange": orange,
-    }
-    caption = texts.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
-    labels: dict[str, Any] = {
-        "xlabel": f"queries, sorted (n = {len(values):,})",
-        "ylabel": f"difference in {study.primary.label}",
-        "colours": (lost, gained) if low else (gained, lost),
-    }
-    return figures.picture(plots.bars, values.to_numpy(), caption=caption, height=2.6, **labels)
+    caption = texts.said(
+        "ranking.queries",
+        pair=pair,
+        label=study.primary.label,
+        better=counted(better, "query"),
+        green=green,
+        equal=equal,
+        worse=worse,
+        orange=orange,
+    )
+    return figures.picture(
+        plots.bars,
+        values.to_numpy(),
+        caption=caption,
+        height=2.6,
+        xlabel=f"queries, sorted (n = {len(values):,})",
+        ylabel=f"difference in {study.primary.label}",
+        colours=(lost, gained) if low else (gained, lost),
+    )
 
 
 def _values(study: Ranking) -> Figure:
@@ -274,11 +282,14 @@ def _values(study: Ranking) -> Figure:
     values = study.values()[study.leader].dropna().to_numpy()
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
-    labels: dict[str, Any] = {
-        "xlabel": f"queries, sorted (n = {len(values):,})",
-        "ylabel": study.primary.label,
-    }
-    return figures.picture(plots.bars, values, caption=caption, height=2.6, **labels)
+    return figures.picture(
+        plots.bars,
+        values,
+        caption=caption,
+        height=2.6,
+        xlabel=f"queries, sorted (n = {len(values):,})",
+        ylabel=study.primary.label,
+    )
 
 
 def curves(study: Ranking) -> Figure:
@@ -434,7 +445,8 @@ def _renumbered(study: Ranking) -> Iterator[Finding]:
 
 
 def _ties(study: Ranking) -> Iterator[Finding]:
-    tied, label = ranking.by_system(study.runs.accounts, "tied"), study.primary.label
+    tied = ranking.by_system(study.runs.accounts, "tied")
+    label = study.primary.label
     if not tied:
         return
     rows, matters = ranking.ties(study)
@@ -444,10 +456,8 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     ]
     little = f" Their order changes {label} by less than {VISIBLE:g}."
     moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
-    order, rows_tied = (
-        "rank" if "rank" in study.runs.columns else "score",
-        total(study.runs.accounts, "tied"),
-    )
+    order = "rank" if "rank" in study.runs.columns else "score"
+    rows_tied = total(study.runs.accounts, "tied")
     yield kinds.TIES.rated(
         WARNING if matters else NOTE, rows_tied, order=order, counts=counts(tied), moved=moved
     )
@@ -467,7 +477,8 @@ def diversity(study: Ranking) -> Html:
         f"The first {study.depth} items of each list, with {percent(study.settings.level)} "
         f"intervals"
     )
-    names, meaning = dict.fromkeys(frame["metric"]), dict(texts.meanings("diversity"))
+    names = dict.fromkeys(frame["metric"])
+    meaning = dict(texts.meanings("diversity"))
     table = tables.by_system(
         caption, frame, "metric", tables.limits("value"), _unknown_items(study.catalogue, frame)
     )
@@ -487,9 +498,9 @@ def _unknown_items(catalogue: Stock, frame: pd.DataFrame) -> str:
     most = frame.groupby("metric", sort=False)["left_out"].max()
     some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    return (
-        f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
-    )
+    if some:
+        return f"{size} Shown items left out for lack of an entry, per system: {some}."
+    return size
 
 
 PLACES = 3  # decimals of a limit at most

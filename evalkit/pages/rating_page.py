@@ -43,14 +43,20 @@ def estimates(study: Rating) -> Html:
 
 def error_plot(study: Rating) -> figures.Figure:
     """The leader's error against its forecast."""
-    name, n = study.leader, len(study.account)
+    name = study.leader
+    n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = texts.said(
         "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
     )
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     return figures.picture(
-        curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels
+        curve_plots.error_cells,
+        study.error_cells,
+        tenths,
+        caption=caption,
+        height=3.2,
+        xlabel="forecast",
+        ylabel=f"forecast − actual (n = {n:,})",
     )
 
 
@@ -165,9 +171,15 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
 
 def _data(study: Rating) -> Iterator[kinds.Finding]:
     a, n = study.actual, study.unit_count
-    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high}
-    facts |= {"zeros": share(a.zeros)}
-    yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)
+    yield kinds.TARGET_VALUES.note(
+        len(study.account),
+        "forecasts",
+        mean=number(a.mean),
+        deviation=number(a.deviation),
+        low=a.low,
+        high=a.high,
+        zeros=share(a.zeros),
+    )
     if a.low == a.high:
         yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
@@ -203,7 +215,8 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             equal=study.equal_units,
         )
     if study.bound:
-        most, bound = study.settings.limits.bins, shared_findings.power(study.bound)
+        most = study.settings.limits.bins
+        bound = shared_findings.power(study.bound)
         yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
 
 
@@ -213,7 +226,8 @@ def _drawn(study: Rating) -> Iterator[kinds.Finding]:
         most = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
     if not (study.data or study.kept.sample.stands_for == 1):
-        drawn, n = study.rows_drawn, len(study.account)
+        drawn = study.rows_drawn
+        n = len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = (
@@ -233,15 +247,22 @@ def actual_plot(study: Rating) -> figures.Figure:
     names = study.order[:DRAWN]
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    facts = {
-        "rows": counted(len(study.account), "row"),
-        "cells": CELLS,
-        "most": number(frame["rows"].max(), 0),
-    }
-    caption = texts.said("rating.actual_plot", what=what, first=_first(study), **facts)
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
+    caption = texts.said(
+        "rating.actual_plot",
+        what=what,
+        first=_first(study),
+        rows=counted(len(study.account), "row"),
+        cells=CELLS,
+        most=number(frame["rows"].max(), 0),
+    )
     return figures.row(
-        curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels
+        curve_plots.cells,
+        frame,
+        caption=caption,
+        panels=len(names),
+        height=3.2,
+        xlabel="forecast",
+        ylabel="actual",
     )
 
 
@@ -254,9 +275,17 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
     caption = texts.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
-    drawn: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
-    drawn |= {"says": f"Mean errors: {values}.", "panels": len(names), "height": 2.6}
-    return figures.row(curve_plots.errors, frame, means, caption=caption, **drawn)
+    return figures.row(
+        curve_plots.errors,
+        frame,
+        means,
+        caption=caption,
+        xlabel="error (forecast − actual)",
+        ylabel="share of rows",
+        says=f"Mean errors: {values}.",
+        panels=len(names),
+        height=2.6,
+    )
 
 
 def reliability_plot(study: Rating) -> figures.Figure:

@@ -27,7 +27,7 @@ def columns_read(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
 
-def undirected(study: Study) -> list[Finding]:
+def undirected(study: Study) -> Iterator[Finding]:
     """The metrics of which nothing says whether more is better, where systems are compared by
     them.
     """
@@ -36,21 +36,18 @@ def undirected(study: Study) -> list[Finding]:
         for chosen in study.directed
         if chosen.metric.direction == 0 and len(study.systems) > 1
     ]
-    says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
-    if not names:
-        return []
-    found = kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))
-    return [found.about(names, study.primary.label)]
+    if names:
+        verb = "does" if len(names) == 1 else "do"
+        says = f"{plural('name', len(names))} {listed(names)} {verb}"
+        found = kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))
+        yield found.about(names, study.primary.label)
 
 
-def held(study: Study, units: int, what: str) -> list[Finding]:
+def held(study: Study, units: int, what: str) -> Iterator[Finding]:
     """That one row of each of many units is held, and of how many it can be."""
     limits = study.settings.limits
-    return (
-        [kinds.HELD.note(units=units, what=what, most=limits.held)]
-        if units > limits.reading.rows
-        else []
-    )
+    if units > limits.reading.rows:
+        yield kinds.HELD.note(units=units, what=what, most=limits.held)
 
 
 def counts(by_name: Mapping[str, int]) -> str:
@@ -63,24 +60,22 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in by_name.items() if n}
 
 
-def rows_read(rows) -> list[Finding]:
+def rows_read(rows) -> Iterator[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
-    text, columns = used(rows.read, len(rows), len(rows.systems)), columns_read(rows.columns)
-    read = kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
-    return [
-        read,
-        *unmatched(rows.alone),
-        *unread(rows),
-        *([kinds.FOLDS_UNREAD.note()] if "fold" in rows.others else []),
-    ]
+    text = used(rows.read, len(rows), len(rows.systems))
+    columns = columns_read(rows.columns)
+    yield kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
+    yield from unmatched(rows.alone)
+    yield from unread(rows)
+    if "fold" in rows.others:
+        yield kinds.FOLDS_UNREAD.note()
 
 
-def unread(rows) -> list[Finding]:
+def unread(rows) -> Iterator[Finding]:
     """The columns without a use, where the cells of columns say what they are used for."""
-    if not (rows.by_content and rows.others):
-        return []
-    names = listed(map(repr, rows.others[:MOST_UNREAD]))
-    return [kinds.UNUSED_COLUMNS.note(len(rows.others), "read", what="Not used", names=names)]
+    if rows.by_content and rows.others:
+        names = listed(map(repr, rows.others[:MOST_UNREAD]))
+        yield kinds.UNUSED_COLUMNS.note(len(rows.others), "read", what="Not used", names=names)
 
 
 def used(read: int, rows: int, systems: int) -> str:
@@ -88,101 +83,98 @@ def used(read: int, rows: int, systems: int) -> str:
     text = f"{counted(read, 'row')} read"
     if systems < 2:
         return f"{text}, {rows:,} used"
-    return (
-        f"{text}, each with predictions of {systems} systems"
-        if rows == read
-        else f"{text}, {rows:,} of each system"
-    )
+    if rows == read:
+        return f"{text}, each with predictions of {systems} systems"
+    return f"{text}, {rows:,} of each system"
 
 
-def binned(study: classes.EachStudy, part: str) -> list[Finding]:
+def binned(study: classes.EachStudy, part: str) -> Iterator[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in
     bins.
     """
-    area, precision = (power(bound) for bound in study.measured.bounds)
-    facts = {"part": part, "area": area, "precision": precision}
-    return (
-        [kinds.BINNED_SCORES.note(len(study.systems), "several", **facts)]
-        if study.measured.bounds.any()
-        else []
-    )
+    if study.measured.bounds.any():
+        area, precision = (power(bound) for bound in study.measured.bounds)
+        yield kinds.BINNED_SCORES.note(
+            len(study.systems), "several", part=part, area=area, precision=precision
+        )
 
 
 def class_named(label: str, column: str) -> str:
     """A class in words: a number says only how it is coded."""
-    return (
-        f"the class coded {label} in {column}"
-        if label.lstrip("-").isdecimal()
-        else f"{column} = {label}"
-    )
+    if label.lstrip("-").isdecimal():
+        return f"the class coded {label} in {column}"
+    return f"{column} = {label}"
 
 
-def unmatched(alone: int) -> list[Finding]:
+def unmatched(alone: int) -> Iterator[Finding]:
     """Rows that were left out as another system lacks their id."""
-    return (
-        [kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))] if alone else []
-    )
+    if alone:
+        yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))
 
 
-def weights(weighted: object) -> list[Finding]:
+def weights(weighted: object) -> Iterator[Finding]:
     """That rows carry weights, if they do."""
-    return [kinds.WEIGHTS.note()] if weighted else []
+    if weighted:
+        yield kinds.WEIGHTS.note()
 
 
-def few_units(study: Study, n: int, more: str = "") -> list[Finding]:
+def few_units(study: Study, n: int, more: str = "") -> Iterator[Finding]:
     """That there are few units, if so; more: what follows for p."""
-    units = f"{n} {plural(study.unit_name, n)}"
-    return (
-        [kinds.FEW_UNITS.warning(n, "units", units=units, more=more)] if n < diagnostics.FEW else []
-    )
+    if n < diagnostics.FEW:
+        units = f"{n} {plural(study.unit_name, n)}"
+        yield kinds.FEW_UNITS.warning(n, "units", units=units, more=more)
 
 
-def few_clusters(study: Study) -> list[Finding]:
+def few_clusters(study: Study) -> Iterator[Finding]:
     """That rows lie in few units, if so."""
-    return few_units(study, diagnostics.most_units(study)) if study.settings.unit else []
+    if study.settings.unit:
+        yield from few_units(study, diagnostics.most_units(study))
 
 
 def few_rows(
     rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """The classes or labels that few rows have, with what was simulated; those of none are told
     elsewhere.
     """
-    few = diagnostics.few_rows(rows)
-    facts = {
-        "of": of,
-        "few": diagnostics.FEW_ROWS,
-        "named": listed(f"{name} {n:,}" for name, n in few.items()),
-    }
-    return [kinds.SMALL_CLASS.warning(len(few), "several", **facts)] if few else []
+    if few := diagnostics.few_rows(rows):
+        named = listed(f"{name} {n:,}" for name, n in few.items())
+        yield kinds.SMALL_CLASS.warning(
+            len(few), "several", of=of, few=diagnostics.FEW_ROWS, named=named
+        )
 
 
-def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
+def picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[Finding]:
     """That the leader is the best of several on these data, with what that does to its interval.
 
     candidates: the systems that it was picked of, where these are not all.
     """
     several = len(study.systems if candidates is None else candidates)
     if several < 3:
-        return []
+        return
     what = plural(study.compares, 2)
     if study.settings.baseline:
-        several, what = len(study.pairs), "candidates"
-    facts = {
-        "leader": shortened(study.leader),
-        "what": what,
-        "best": diagnostics.words(study).best,
-        "covered": diagnostics.covered(study, several),
-    }
-    return [kinds.PICKED.note(several, several=several, **facts)]
+        several = len(study.pairs)
+        what = "candidates"
+    yield kinds.PICKED.note(
+        several,
+        several=several,
+        leader=shortened(study.leader),
+        what=what,
+        best=diagnostics.words(study).best,
+        covered=diagnostics.covered(study, several),
+    )
 
 
-DECIDING = {"better": "it is better by {}", "equivalent": "they are equivalent by {}"}
-DECIDING |= {"cannot tell": "{} does not tell them apart"}
+DECIDING = {
+    "better": "it is better by {}",
+    "equivalent": "they are equivalent by {}",
+    "cannot tell": "{} does not tell them apart",
+}
 MOST_PAIRS = 3  # pairs that a line names
 
 
-def contrary(study: Study) -> list[Finding]:
+def contrary(study: Study) -> Iterator[Finding]:
     """Pairs of the first screen whose first system is significantly worse by another metric, not by
     the primary one.
     """
@@ -192,12 +184,8 @@ def contrary(study: Study) -> list[Finding]:
         f"{DECIDING[str(deciding)].format(study.primary.label)}"
         for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
     ]
-    n = len(pairs[["first", "second"]].drop_duplicates())
-    return (
-        [kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))]
-        if n
-        else []
-    )
+    if n := len(pairs[["first", "second"]].drop_duplicates()):
+        yield kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))
 
 
 def _than(rows: pd.DataFrame) -> str:
@@ -214,7 +202,7 @@ def _side(difference: float) -> str:
     return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
 
 
-def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
+def beaten(study: Study, told: Collection[str] = ()) -> Iterator[Finding]:
     """That a prediction equal for every row is better than systems by some metrics, as printed, if
     so.
 
@@ -227,55 +215,49 @@ def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
         worse = [
             f"{name} {value}" for name, value in printed.items() if value != number(constant, same)
         ]
-        metrics += (
-            [f"{label} ({number(constant, same)}; {listed(worse)})"]
-            if worse and label not in told
-            else []
-        )
-    return [kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))] if metrics else []
+        if worse and label not in told:
+            metrics.append(f"{label} ({number(constant, same)}; {listed(worse)})")
+    if metrics:
+        yield kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))
 
 
-def skewed(study: Study) -> list[Finding]:
+def skewed(study: Study) -> Iterator[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of
     simulations.
     """
     if (skew := diagnostics.skew(study)) is None:
-        return []
-    facts = {
-        "pair": " − ".join(skew.pair),
-        "metric": skew.metric,
-        "skewness": signed(skew.skewness, 1),
-    }
-    facts |= {"noun": plural(study.unit_name, skew.units)}
-    facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
-    found = kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)
-    return [replace(found, aside=not diagnostics.in_headline(study, skew))]
+        return
+    found = kinds.SKEWED.warning(
+        skew.units,
+        units=skew.units,
+        wanted=skew.wanted,
+        pair=" − ".join(skew.pair),
+        metric=skew.metric,
+        skewness=signed(skew.skewness, 1),
+        noun=plural(study.unit_name, skew.units),
+        rejected=measured.FAR_SKEWED if skew.far else measured.SKEWED,
+    )
+    yield replace(found, aside=not diagnostics.in_headline(study, skew))
 
 
-def slices(study: Study) -> list[Finding]:
+def slices(study: Study) -> Iterator[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
-    small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    flat, units, findings = diagnostics.flat_slices(study), plural(study.unit_name, 2), []
-    if small:
+    units = plural(study.unit_name, 2)
+    if small := diagnostics.small_slices(study):
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
-        findings.append(
-            kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which)
-        )
-    if hopeless:
-        findings.append(
-            kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless))
-        )
-    if flat:
-        findings.append(kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat)))
-    return findings
+        yield kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which)
+    if hopeless := diagnostics.untestable_slices(study):
+        yield kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless))
+    if flat := diagnostics.flat_slices(study):
+        yield kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat))
 
 
-def of_sample(study: Study) -> list[Finding]:
+def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
     skew, slices.
     """
-    return [*picked(study), *contrary(study), *skewed(study), *slices(study)]
+    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study))
 
 
 # Thresholds
@@ -292,41 +274,38 @@ def compared(stored: Mapping[str, rules.Precision]) -> str:
     return f"compared as the scores are stored: {each}"
 
 
-def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Finding]:
+def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
     """A note for each precision that changes the value of the threshold."""
-    findings = []
     for r in diagnostics.rounded(threshold, stored):
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
-        facts = {
-            "whose": whose,
-            "stored": rules.WORDS[r.stored],
-            "threshold": threshold,
-            "value": r.value,
-        }
-        findings.append(kinds.ROUNDED_THRESHOLD.note(len(r.systems), **facts))
-    return findings
+        yield kinds.ROUNDED_THRESHOLD.note(
+            len(r.systems),
+            whose=whose,
+            stored=rules.WORDS[r.stored],
+            threshold=threshold,
+            value=r.value,
+        )
 
 
-def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> list[Finding]:
+def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Finding]:
     """A warning for the systems whose scores are 0 and 1 only. tables: of each system's scores."""
     systems = [name for name, several in tables.items() if diagnostics.only_decided(several)]
-    return (
-        [kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))]
-        if systems
-        else []
-    )
+    if systems:
+        yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
 
 
-def idle(thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]) -> list[Finding]:
+def idle(
+    thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]
+) -> Iterator[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest
     score.
     """
     alike = [("above", name, high) for name, (_, high) in ends.items() if thresholds[name] > high]
     alike += [("below", name, low) for name, (low, _) in ends.items() if thresholds[name] <= low]
-    return [
-        kinds.IDLE_THRESHOLD.warning(1, form, threshold=thresholds[name], system=name, end=end)
-        for form, name, end in alike
-    ]
+    for form, name, end in alike:
+        yield kinds.IDLE_THRESHOLD.warning(
+            1, form, threshold=thresholds[name], system=name, end=end
+        )
 
 
 def power(value: float) -> str:
@@ -350,34 +329,30 @@ def moves(bound: float) -> str:
 # Ranked lists
 
 
-def unshared(accounts: Mapping[str, ListAccount]) -> list[Finding]:
+def unshared(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
-    findings = missing(by_system(accounts, "missing"), total(accounts, "missing"))
-    extra = by_system(accounts, "extra")
-    if extra:
-        few = hardly_judged(accounts)
-        findings.append(
-            kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
-                WARNING if few else NOTE, total(accounts, "extra"), counts=counts(extra)
-            )
+    yield from missing(by_system(accounts, "missing"), total(accounts, "missing"))
+    if extra := by_system(accounts, "extra"):
+        severity = WARNING if hardly_judged(accounts) else NOTE
+        yield kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
+            severity, total(accounts, "extra"), counts=counts(extra)
         )
-    return findings
 
 
-def missing(queries: Mapping[str, int], count: int) -> list[Finding]:
+def missing(queries: Mapping[str, int], count: int) -> Iterator[Finding]:
     """That runs lack judged queries, if they do. queries: how many, by run. count: of all runs."""
-    if not count:
-        return []
-    return [kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))]
+    if count:
+        yield kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))
 
 
-def gaps(accounts: Mapping[str, ListAccount]) -> list[Finding]:
+def gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {
         name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps
     }
-    lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
-    return [kinds.RANK_GAPS.warning(len(several), lists=lists)] if several else []
+    if several:
+        lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
+        yield kinds.RANK_GAPS.warning(len(several), lists=lists)
 
 
 def _gaps(account: ListAccount) -> str:

@@ -92,7 +92,8 @@ def title_of_shares(study: Shares) -> Html:
 
 def equivalence_of_shares(study: Shares) -> Html:
     """The rule by which two shares are equivalent: the interval and the margin."""
-    inside, margin = percent(equivalence_level(study)), study.settings.margin
+    inside = percent(equivalence_level(study))
+    margin = study.settings.margin
     return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
 
 
@@ -104,31 +105,33 @@ def definitions_of_shares(study: Shares) -> Html:
 @pieces.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
-    n, shares = study.counts(study.opponents[0])[1], study.null_shares()
+    n = study.counts(study.opponents[0])[1]
+    shares = study.null_shares()
     if shares is None:
         return tables.paragraph(texts.said("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
-    p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
-    facts = {
-        "opponents": study.opponents[0],
-        "seen": shares.seen,
-        "trials": trials,
-        "null": study.null,
-    }
+    p = float(study.headline.iloc[0]["p"])
+    trials = counted(n, "trial")
     caption = texts.said(
         "significance.null_of_shares",
         alternative=study.p.alternative,
         p=p_value(p),
         few=few,
-        **facts,
+        opponents=study.opponents[0],
+        seen=shares.seen,
+        trials=trials,
+        null=study.null,
     )
-    drawn: dict[str, Any] = {
-        "seen": shares.seen,
-        "counted": shares.added,
-        "xlabel": f"successes of {trials}",
-    }
     data = shares.k, shares.probability
-    return figures.picture(plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(
+        plots.null_shares,
+        *data,
+        caption=caption,
+        height=HEIGHT,
+        seen=shares.seen,
+        counted=shares.added,
+        xlabel=f"successes of {trials}",
+    )
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
@@ -194,15 +197,18 @@ def _data(study: Significance) -> Iterator[Finding]:
     """What was read; of an earlier report that its values and its differences may be means over
     different things.
     """
-    columns, rows, units = columns_read(study.data.columns), len(study.data), study.unit_count
+    columns = columns_read(study.data.columns)
+    rows = len(study.data)
+    units = study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    size = {
-        "systems": counted(len(study.systems), "system"),
-        "metrics": counted(len(study.settings.metrics), "metric"),
-    }
     yield kinds.ROWS_READ.note(
-        rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **size
+        rows,
+        "units",
+        units=many,
+        columns=f" Columns: {columns}." if columns else "",
+        systems=counted(len(study.systems), "system"),
+        metrics=counted(len(study.settings.metrics), "metric"),
     )
     yield from undirected(study)
     yield from [
@@ -224,8 +230,9 @@ def _units(study: Significance) -> Iterator[Finding]:
         pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
         yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
     for metric, large, small, times in diagnostics.other_scales(study):
-        facts = {"large": large, "small": small, "times": number(times, 2)}
-        found = kinds.OTHER_SCALES.warning(metric=metric, **facts)
+        found = kinds.OTHER_SCALES.warning(
+            metric=metric, large=large, small=small, times=number(times, 2)
+        )
         yield found.about([metric], study.primary.label)
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
@@ -263,13 +270,9 @@ def _equal(study: Significance) -> Iterator[Finding]:
         ]
         units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
         more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-        facts = {
-            "metric": study.primary.label,
-            "pairs": ", ".join(each),
-            "units": units,
-            "more": more,
-        }
-        yield kinds.EQUAL_UNITS.note(len(pairs), **facts)
+        yield kinds.EQUAL_UNITS.note(
+            len(pairs), metric=study.primary.label, pairs=", ".join(each), units=units, more=more
+        )
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
@@ -278,7 +281,8 @@ def _tests(study: Significance) -> Iterator[Finding]:
     """
     if n := paired.estimated_tails(study):
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
-    tests, threshold = paired.agreement(study), f"{alpha(study):g}"
+    tests = paired.agreement(study)
+    threshold = f"{alpha(study):g}"
     if tests is None:
         return
     if len(tests.apart):
@@ -302,12 +306,14 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.p.looks > 1:
-        facts = {
-            "alpha": alpha(study),
-            "rate": paired.false_positives(study),
-            "level": beyond(study.test_level),
-        }
-        yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
+        yield kinds.LOOKS.warning(
+            study.p.looks,
+            "units",
+            looks=study.p.looks,
+            alpha=alpha(study),
+            rate=paired.false_positives(study),
+            level=beyond(study.test_level),
+        )
 
 
 def _p(study: Significance) -> str:
@@ -321,12 +327,15 @@ def _p(study: Significance) -> str:
 @compared
 def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
-    margin, level = study.settings.margin, percent(study.settings.level)
-    facts = {
-        "colours": page.colours_of(study),
-        "band": f"; band: the margin ±{margin:g}" if margin else "",
-    }
-    caption = texts.said("significance.differences", study, level=level, **facts)
+    margin = study.settings.margin
+    level = percent(study.settings.level)
+    caption = texts.said(
+        "significance.differences",
+        study,
+        level=level,
+        colours=page.colours_of(study),
+        band=f"; band: the margin ±{margin:g}" if margin else "",
+    )
     return page.forest(study, plots.forest, caption, margin=margin)
 
 
@@ -334,13 +343,15 @@ def differences(study: Either) -> figures.Figure | Html:
 @compared
 def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
-    sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
+    sizes = study.effect(study.primary, study.opponents)[0]
+    units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
     if study.primary.metric.direction != 0:
         colours = " Green: better, orange: worse."
-    facts = {"n": n, "sizes": sizes, "units": units, "colours": colours}
-    caption = texts.said("significance.distribution", study, **facts)
+    caption = texts.said(
+        "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
+    )
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["direction"] = study.primary.metric.direction
     return figures.picture(
@@ -352,24 +363,30 @@ def distribution(study: Significance) -> figures.Figure | Html:
 @pieces.where(lambda study: len(study.headline) and study.flips)
 def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
-    row, draws = study.headline.iloc[0], study.null_draws()
+    row = study.headline.iloc[0]
+    draws = study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
     half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
-    facts = {
-        "n": row["n"],
-        "far": far,
-        "observed": signed(row["difference"]),
-        "p": _p(study) + half,
-    }
-    caption = texts.said("significance.null_distribution", study, how=how, **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(row["difference"]),
-        "xlabel": f"mean difference in {study.primary.label} under the null",
-        "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
-    }
-    return figures.picture(plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
+    caption = texts.said(
+        "significance.null_distribution",
+        study,
+        how=how,
+        n=row["n"],
+        far=far,
+        observed=signed(row["difference"]),
+        p=_p(study) + half,
+    )
+    return figures.picture(
+        plots.null_distribution,
+        draws,
+        caption=caption,
+        height=HEIGHT,
+        observed=float(row["difference"]),
+        xlabel=f"mean difference in {study.primary.label} under the null",
+        ylabel=f"share of {'draws' if study.many else 'sign vectors'}",
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -379,7 +396,8 @@ def ranks(study: Significance) -> figures.Figure | Html:
     """
     if (summary := paired.mean_ranks(study)) is None:
         return Html("")
-    k, n = len(summary["mean_ranks"]), summary["units"]
+    k = len(summary["mean_ranks"])
+    n = summary["units"]
     every = summary["mean_ranks"]
     means = (
         every
@@ -390,18 +408,18 @@ def ranks(study: Significance) -> figures.Figure | Html:
     best = diagnostics.words(study).best
     more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-    facts = {
-        "k": k,
-        "n": n,
-        "units": plural(study.unit_name, n),
-        "distance": summary["critical_difference"],
-    }
-    facts |= {
-        "friedman": p_value(summary["friedman"]),
-        "iman_davenport": p_value(summary["iman_davenport"]),
-    }
-    facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
-    caption = texts.said("significance.ranks", study, **facts)
+    caption = texts.said(
+        "significance.ranks",
+        study,
+        k=k,
+        n=n,
+        units=plural(study.unit_name, n),
+        distance=summary["critical_difference"],
+        friedman=p_value(summary["friedman"]),
+        iman_davenport=p_value(summary["iman_davenport"]),
+        rough=rough if diagnostics.rough_ranks(k, n) else "",
+        more=more,
+    )
     drawn: dict[str, Any] = {
         "distance": summary["critical_difference"],
         "label": f"mean rank, {best} left",
@@ -416,14 +434,23 @@ def power(study: Significance) -> figures.Figure | Html:
     if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
     of = study.paired(study.primary, study.opponents)
-    facts = {"deviation": number(of.spread), "n": of.n, "units": plural(study.unit_name, of.n)}
-    caption = texts.said("significance.power", study, alpha=beyond(study.family_level), **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(study.headline.iloc[0]["difference"]),
-        "margin": study.settings.margin,
-        "xlabel": f"true difference in {study.primary.label}",
-    }
-    return figures.picture(plots.power, frame, caption=caption, height=HEIGHT, **drawn)
+    caption = texts.said(
+        "significance.power",
+        study,
+        alpha=beyond(study.family_level),
+        deviation=number(of.spread),
+        n=of.n,
+        units=plural(study.unit_name, of.n),
+    )
+    return figures.picture(
+        plots.power,
+        frame,
+        caption=caption,
+        height=HEIGHT,
+        observed=float(study.headline.iloc[0]["difference"]),
+        margin=study.settings.margin,
+        xlabel=f"true difference in {study.primary.label}",
+    )
 
 
 @also(Shares, pieces.nothing)
@@ -432,22 +459,29 @@ def duality(study: Significance) -> figures.Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the
     interval.
     """
-    row, each = study.headline.iloc[0], beyond(study.test_level)
-    facts = {
-        "test": "t" if study.many else "sign flips",
-        "level": percent(study.settings.level),
-        "p": _p(study),
-    }
-    facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
+    row = study.headline.iloc[0]
+    each = beyond(study.test_level)
     ends = interval(row["low"], row["high"], signed)
-    caption = texts.said("significance.duality", study, each=each, interval=ends, **facts)
-    drawn: dict[str, Any] = {
-        "observed": float(row["difference"]),
-        "alpha": each,
-        "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
-        "label": f"mean difference in {study.primary.label} under the null",
-    }
-    return figures.picture(plots.duality, study.p_curve(), caption=caption, height=HEIGHT, **drawn)
+    caption = texts.said(
+        "significance.duality",
+        study,
+        each=each,
+        interval=ends,
+        test="t" if study.many else "sign flips",
+        level=percent(study.settings.level),
+        p=_p(study),
+        zero="outside" if float(row["p"]) < alpha(study) else "inside",
+    )
+    return figures.picture(
+        plots.duality,
+        study.p_curve(),
+        caption=caption,
+        height=HEIGHT,
+        observed=float(row["difference"]),
+        alpha=each,
+        limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
+        label=f"mean difference in {study.primary.label} under the null",
+    )
 
 
 JOINT = "joint sign flips of the whole family"
@@ -682,7 +716,8 @@ def claims(study: Significance) -> Html:
     """What the claim covers, and what the other ones would give."""
     if not len(frame := significance.claims(study)):
         return Html("")
-    questions, several = plural(significance.question(study), 2), study.data.tasks is not None
+    questions = plural(significance.question(study), 2)
+    several = study.data.tasks is not None
     mark = {True: " (the claim of this page; limits here by t)", False: ""}
     columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
     columns |= named("mean w") if several else {}
@@ -732,8 +767,10 @@ def _macro_note(study: Significance) -> str:
     """How the error of a mean of the means of tasks is computed; "" if there are no tasks."""
     if study.data.tasks is None:
         return ""
-    n, tasks = significance.single_tasks(study), len({*study.data.tasks})
-    question, single = significance.question(study), ""
+    n = significance.single_tasks(study)
+    tasks = len({*study.data.tasks})
+    question = significance.question(study)
+    single = ""
     if n == tasks:
         single = texts.said("significance.only_single_tasks", question=question)
     elif n:
@@ -750,7 +787,8 @@ def logged(study: Significance) -> Html:
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
         "the log's standard error=stated_error # | of its rows=error # | why w"
     )
-    caption, note = texts.said("significance.logged"), texts.said("significance.logged_note")
+    caption = texts.said("significance.logged")
+    note = texts.said("significance.logged_note")
     return of_rows(caption, _differing(study), columns, note)
 
 
@@ -763,7 +801,8 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
     """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than
     they count.
     """
-    frame, differing = significance.logged(study), _differing(study)
+    frame = significance.logged(study)
+    differing = _differing(study)
     if not len(frame):
         return
     if n := len(differing):

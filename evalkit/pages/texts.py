@@ -7,7 +7,8 @@ from typing import Any
 DEFINITIONS = tomllib.loads(
     Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8")
 )
-CAPTIONS, QUESTIONS = DEFINITIONS.pop("captions"), DEFINITIONS.pop("questions")
+CAPTIONS = DEFINITIONS.pop("captions")
+QUESTIONS = DEFINITIONS.pop("questions")
 
 
 def said(place: str, study: Any = None, /, **facts: object) -> str:

@@ -36,8 +36,13 @@ NO_BANDS = "Without intervals, as the rows are not in memory."
 CELLS = ("tp", "fp", "fn", "tn")
 
 
-METRICS = {"precision": "precision", "recall": "recall", "f1": "f1"}
-METRICS |= {"predicted_rate": "predicted positive", "cost": "mean cost"}
+METRICS = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "predicted_rate": "predicted positive",
+    "cost": "mean cost",
+}
 
 
 @both_classes
@@ -53,7 +58,8 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     ]
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
-    y, title = f"metric of {study.leader}", f"{study.leader} by threshold"
+    y = f"metric of {study.leader}"
+    title = f"{study.leader} by threshold"
     left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
     caption = texts.said(
@@ -78,11 +84,9 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
 
 
 def _where(threshold: float) -> str:
-    return (
-        "with no row predicted positive"
-        if threshold == float("inf")
-        else f"at threshold {number(threshold)}"
-    )
+    if threshold == float("inf"):
+        return "with no row predicted positive"
+    return f"at threshold {number(threshold)}"
 
 
 @both_classes
@@ -118,9 +122,15 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
         (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
     )
     chance = number(at["threshold"].iloc[0], 2)
-    facts = {"costs": study.costs, "values": values, "low": LOW if frame["y"].isna().any() else ""}
-    more = {"rows": len(study.account), "chance": chance, "few": page.few(study)}
-    caption = texts.said("threshold.decision_curve", **facts, **more)
+    caption = texts.said(
+        "threshold.decision_curve",
+        costs=study.costs,
+        values=values,
+        low=LOW if frame["y"].isna().any() else "",
+        rows=len(study.account),
+        chance=chance,
+        few=page.few(study),
+    )
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 

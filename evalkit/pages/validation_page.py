@@ -66,7 +66,8 @@ def title(study: Validation) -> Html:
 
 
 def _extent(study: Validation) -> str:
-    n, folds = len(study.examples), len(study.tests)
+    n = len(study.examples)
+    folds = len(study.tests)
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
     repeats = study.examples.repeats
@@ -97,7 +98,8 @@ def verdict(study: Validation) -> Html:
 
 def _answer(study: Validation) -> str:
     """In one sentence whether the evaluation is sound, as far as could be checked."""
-    run, every = len(study.checks_run), len(study.checks)
+    run = len(study.checks_run)
+    every = len(study.checks)
     extent = f"the {run} checks that could be run, of {every}"
     if warned := len([finding for finding in study.audited if finding.matters]):
         when = "" if study.word == "fail" else " before the warnings are explained"
@@ -115,7 +117,8 @@ def _strip(study: Validation) -> Html:
     """A row for each system with the interval that decides, the subject's as it is answered, and
     the verdicts.
     """
-    places, subject = page.places(study, study.primary.label), study.subject
+    places = page.places(study, study.primary.label)
+    subject = study.subject
     words = {row["second"]: row["verdict"] for row in study.paired.to_dict("records")}
     rows = []
     for name in study.order:
@@ -302,7 +305,8 @@ def of_data(study: Validation) -> list[Finding]:
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
-    e, n = study.examples, len(study.examples)
+    e = study.examples
+    n = len(study.examples)
     yield kinds.ROWS_READ.note(
         e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns)
     )
@@ -331,7 +335,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     """
     if study.threshold is None:
         return
-    stored, scores_of = study.examples.precision, ends(study.examples.score)
+    stored = study.examples.precision
+    scores_of = ends(study.examples.score)
     yield from rounded(study.threshold, stored)
     yield from idle(
         {name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of
@@ -345,7 +350,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
 
 def _features(study: Validation) -> Iterator[Finding]:
     if (table := study.examples.features) is not None:
-        words, count = list(table.select_dtypes(exclude="number")), table.shape[1]
+        words = list(table.select_dtypes(exclude="number"))
+        count = table.shape[1]
         types = f"of them text: {listed(words)}" if words else "all numbers"
         yield kinds.FEATURES.note(count, features=count, types=types)
         if constant := [str(name) for name in table if table[name].nunique(dropna=False) < 2]:
@@ -368,8 +374,9 @@ def _folds(study: Validation) -> Iterator[Finding]:
         )
         form = "redrawn" if e.has_resampled_folds else "repeats"
         times = len(study.tests) if e.has_resampled_folds else e.repeats
-        facts = {"times": times, "rows": len(e), "ids": study.distinct}
-        yield kinds.REPEATED_FOLDS.note(times, form, each=each, once=once, **facts)
+        yield kinds.REPEATED_FOLDS.note(
+            times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
+        )
     if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:
@@ -412,10 +419,8 @@ ALONG = {
 
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
-    label, note = (
-        study.primary.label,
-        texts.said("validation.intervals_note", few_pooled=FEW_POOLED),
-    )
+    label = study.primary.label
+    note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what") | {label: limits("value")}
     columns |= named("n of | method of the interval=method", of=lambda _: _units_of)
     crossed = {
@@ -446,11 +451,9 @@ def _struck(
 
 def by_fold(study: Validation) -> Html:
     """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
-    frame, gap, primary = (
-        study.by_fold[study.by_fold["system"] == study.subject],
-        study.gap,
-        study.primary.label,
-    )
+    frame = study.by_fold[study.by_fold["system"] == study.subject]
+    gap = study.gap
+    primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
     columns: dict[str, Callable[[Mapping[str, Any]], Cell]] = {
@@ -511,13 +514,18 @@ def paired(study: Validation) -> Html:
         "first − second": tables.pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
-    folded = {"first − second": tables.pair, "mean difference": limits("by_fold", show=signed)}
-    folded |= {"naive p": _struck(tables.p_column("p_naive")), "p": tables.p_column("p")}
+    folded = {
+        "first − second": tables.pair,
+        "mean difference": limits("by_fold", show=signed),
+        "naive p": _struck(tables.p_column("p_naive")),
+        "p": tables.p_column("p"),
+    }
     if study.few_pooled:
         folded |= named("adjusted p=adjusted p | verdict w")
     else:
         pooled |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
-    label, level = study.primary.label, f"{study.settings.level:.0%} interval"
+    label = study.primary.label
+    level = f"{study.settings.level:.0%} interval"
     c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = (
@@ -535,11 +543,9 @@ def paired(study: Validation) -> Html:
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
-    return (
-        above_all
-        if study.holdout
-        else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
-    )
+    if study.holdout:
+        return above_all
+    return tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:
@@ -554,11 +560,9 @@ def estimates(study: Validation) -> Html:
 
 def fold_map(study: Validation) -> figures.Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
-    along, frame, rows = (
-        ALONG[study.axis],
-        study.stretches(BINS),
-        counted(len(study.examples), "row"),
-    )
+    along = ALONG[study.axis]
+    frame = study.stretches(BINS)
+    rows = counted(len(study.examples), "row")
     both = (
         "; both: some of these rows are in the training set, others in the test set, and no row is "
         "in both"
@@ -566,9 +570,15 @@ def fold_map(study: Validation) -> figures.Figure:
     mixed = both if "both" in set(frame["kind"]) else ""
     folds = counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {rows})", "dated": study.examples.dated}
     height = figures.tall(len(study.tests), head=1.3, each=0.2)
-    return figures.picture(curve_plots.draw_map, frame, caption=caption, height=height, **labels)
+    return figures.picture(
+        curve_plots.draw_map,
+        frame,
+        caption=caption,
+        height=height,
+        xlabel=f"{along} (n = {rows})",
+        dated=study.examples.dated,
+    )
 
 
 def folds(study: Validation) -> figures.Figure:
@@ -598,10 +608,8 @@ def interval_plot(study: Validation) -> figures.Figure:
     frame["colour"] = [
         plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]
     ]
-    label, height = (
-        f"{study.primary.label} (n = {counted(study.rows.size, 'row')})",
-        figures.tall(len(frame)),
-    )
+    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
+    height = figures.tall(len(frame))
     caption = texts.said("validation.interval_plot", study)
     return figures.picture(
         plots.intervals, frame, caption=caption, height=height, label=label, zero=False
@@ -684,10 +692,8 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
         return Html("")
     what = "time" if "time" in study.known else "group"
     split = "the folds given" if "fold" in study.known else f"split by {what}"
-    honest, blind = (
-        study.estimate(study.primary, study.subject),
-        study.interval(study.primary, other.ignoring),
-    )
+    honest = study.estimate(study.primary, study.subject)
+    blind = study.interval(study.primary, other.ignoring)
     cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
     rows: list[list[Cell | str]] = [
         [split, cells[0]],
@@ -735,12 +741,18 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
         f"highest fold."
     )
-    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True, "height": 2.6}
-    labels |= {
-        "xlabel": "training rows (log scale)",
-        "ylabel": f"{label} (n = {len(study.tests)} folds)",
-    }
-    return figures.picture(plots.curves, frame, caption=caption, says=f"{ends}.", **labels)
+    return figures.picture(
+        plots.curves,
+        frame,
+        caption=caption,
+        says=f"{ends}.",
+        x="rows",
+        y="value",
+        log=True,
+        height=2.6,
+        xlabel="training rows (log scale)",
+        ylabel=f"{label} (n = {len(study.tests)} folds)",
+    )
 
 
 SUMMARY = (verdict, leakage, estimates)

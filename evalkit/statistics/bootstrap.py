@@ -3,6 +3,7 @@ tables of counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -57,7 +58,8 @@ def resampled_each(
     >>> bool((second == resampled_sums([[5], [7]], rng=rng(), resamples=3)).all())
     True
     """
-    sums, alike = dict[int, Floats](), dict[int, dict[int, Floats]]()
+    sums = dict[int, Floats]()
+    alike = dict[int, dict[int, Floats]]()
     for place, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct, counts = _distinct(rows)
@@ -202,7 +204,8 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[
     """The bias z₀ and the acceleration a."""
     from statistics import NormalDist
 
-    drawn, influence = defined(replicates), np.asarray(effect, float)
+    drawn = defined(replicates)
+    influence = np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
     return bias, float(np.nan_to_num(ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)))
@@ -425,104 +428,103 @@ PARTS = 1_000  # that more units are put into by chance: a sample draws whole pa
 Choose = Callable[[Counts], float]
 
 
-def candidates(c: Counts, choose: Choose, *, units: int, rng: np.random.Generator) -> Floats:
-    """The thresholds among which samples choose, highest first.
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """A rule by which the threshold is chosen again on each of some samples of whole units.
 
-    Those of the cells of the table, and where samples of so many units choose more of them: with
-    many units the choice moves by less than a cell.
-
-    >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
-    >>> candidates(c, lambda c: 0.6, units=4, rng=np.random.default_rng(1)).tolist()
-    [0.9, 0.6, 0.4, 0.1]
+    choose: a table -> its threshold. samples: how many. new_rng: returns a new generator of random
+    numbers, the same ones at each call: so the samples of all systems are the same.
     """
-    table = ends(c, CELLS)
-    while len(table.threshold) < len(c.threshold):
-        sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
-        drawn = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
-        picks = defined([choose(_cumulated(table.threshold, sample)) for sample in drawn])
-        places = np.searchsorted(-table.threshold, -picks)
-        if not picks.size or np.ptp(places) >= CONTESTED:
-            break
-        margin = 1 + 2 * np.ptp(places)  # clusters and weights may move the choice further
-        edges = np.array([places.min() - margin, places.max() + margin])
-        edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
-        start, end = np.searchsorted(-c.threshold, -edges)
-        finer = c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
-        thresholds = np.union1d(table.threshold, finer)[::-1]
-        if len(thresholds) == len(table.threshold):
-            break
-        table = tables.at(c, thresholds)
-    return table.threshold
 
+    choose: Choose
+    samples: int
+    new_rng: Callable[[], np.random.Generator]
 
-def rechosen_counts(
-    threshold: Floats,
-    sums: Floats,
-    choose: Choose,
-    *,
-    rng: np.random.Generator,
-    samples: int,
-) -> RechosenCounts:
-    """The counts on samples of whole units, and those of the whole table, at the threshold that
-    `choose` finds in each sample.
+    def candidates(self, c: Counts, *, units: int) -> Floats:
+        """The thresholds among which samples choose, highest first.
 
-    threshold: the candidates. sums: the weight by part of the units and cell, as from `part_sums`.
-    Each sample has each part a number of times that follows Poisson's law, also never: a rule such
-    as a recall of 1 hangs on a single row. With the same random numbers, the samples of all systems
-    are the same.
+        Those of the cells of the table, and where samples of so many units choose more of them:
+        with many units the choice moves by less than a cell.
 
-    >>> from evalkit.metrics import counts, curves
-    >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
-    >>> drawn = rechosen_counts(
-    ...     threshold, sums, curves.best_f, rng=np.random.default_rng(1), samples=3
-    ... )
-    >>> counts.precision(drawn.sample), counts.recall(drawn.sample)
-    (array([1., 1., 1.]), array([1., 1., 1.]))
-    """
-    drawn = rng.poisson(1.0, (samples, len(sums))).astype(np.float64) @ sums
-    return _at_choices(_cumulated(threshold, sums.sum(axis=0)), drawn, choose)
+        >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
+        >>> choice = ThresholdChoice(lambda c: 0.6, 3, lambda: np.random.default_rng(1))
+        >>> choice.candidates(c, units=4).tolist()
+        [0.9, 0.6, 0.4, 0.1]
+        """
+        rng = self.new_rng().spawn(1)[0]  # systems choose among unlike thresholds
+        table = ends(c, CELLS)
+        while len(table.threshold) < len(c.threshold):
+            sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
+            drawn = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
+            picks = defined([self.choose(_cumulated(table.threshold, sample)) for sample in drawn])
+            places = np.searchsorted(-table.threshold, -picks)
+            if not picks.size or np.ptp(places) >= CONTESTED:
+                break
+            margin = 1 + 2 * np.ptp(places)  # clusters and weights may move the choice further
+            edges = np.array([places.min() - margin, places.max() + margin])
+            edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
+            start, end = np.searchsorted(-c.threshold, -edges)
+            finer = c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
+            thresholds = np.union1d(table.threshold, finer)[::-1]
+            if len(thresholds) == len(table.threshold):
+                break
+            table = tables.at(c, thresholds)
+        return table.threshold
 
+    def of_rows(self, rows: Rows) -> RechosenCounts:
+        """The counts on samples of the units of rows in memory, as from `of_parts`."""
+        unit, units = _numbered_units(rows)
+        threshold = self.candidates(rows.counts, units=units)
+        place = influence.place(threshold, rows.scores)
+        parts = min(units, PARTS)
+        rng = self.new_rng()
+        part = rng.permutation(units) % parts
+        shape = parts, len(threshold)
+        sums = part_sums(part[unit], rows.actual == 1, place, rows.weights, shape)
+        return self._of_parts(threshold, sums, rng)
 
-def rechosen_counts_of_table(
-    c: Counts, choose: Choose, *, rng: np.random.Generator, samples: int
-) -> RechosenCounts:
-    """The counts on samples of independent rows, as from `rechosen_counts`, drawn from their table:
-    how often the rows of a cell are drawn follows Poisson's law with their number as its mean.
-    """
-    threshold = candidates(c, choose, units=int(c.total), rng=rng.spawn(1)[0])
-    cells = tables.at(c, threshold)
-    sizes = np.concatenate([cells.positive, cells.negative])
-    return _at_choices(cells, rng.poisson(sizes, (samples, len(sizes))), choose)
+    def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
+        """The counts on samples of whole units, and those of the whole table, at the threshold that
+        is chosen in each sample.
 
+        threshold: the candidates. sums: the weight by part of the units and cell, as from
+        `part_sums`. Each sample has each part a number of times that follows Poisson's law, also
+        never: a rule such as a recall of 1 hangs on a single row.
 
-def rechosen_counts_of_rows(
-    rows: Rows, choose: Choose, *, rng: np.random.Generator, samples: int
-) -> RechosenCounts:
-    """The counts on samples of the units of rows in memory, as from `rechosen_counts`."""
-    unit, units = _numbered_units(rows)
-    pilots = rng.spawn(1)[0]  # systems choose among unlike thresholds, and share what follows
-    threshold = candidates(rows.counts, choose, units=units, rng=pilots)
-    place = influence.place(threshold, rows.scores)
-    parts = min(units, PARTS)
-    part = rng.permutation(units) % parts
-    shape = parts, len(threshold)
-    sums = part_sums(part[unit], rows.actual == 1, place, rows.weights, shape)
-    return rechosen_counts(threshold, sums, choose, rng=rng, samples=samples)
+        >>> from evalkit.metrics import counts, curves
+        >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
+        >>> choice = ThresholdChoice(curves.best_f, 3, lambda: np.random.default_rng(1))
+        >>> drawn = choice.of_parts(threshold, sums)
+        >>> counts.precision(drawn.sample), counts.recall(drawn.sample)
+        (array([1., 1., 1.]), array([1., 1., 1.]))
+        """
+        return self._of_parts(threshold, sums, self.new_rng())
+
+    def _of_parts(
+        self, threshold: Floats, sums: Floats, rng: np.random.Generator
+    ) -> RechosenCounts:
+        drawn = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64) @ sums
+        return self._at_choices(_cumulated(threshold, sums.sum(axis=0)), drawn)
+
+    def of_table(self, c: Counts) -> RechosenCounts:
+        """The counts on samples of independent rows, as from `of_parts`, drawn from their table:
+        how often the rows of a cell are drawn follows Poisson's law with their number as its mean.
+        """
+        cells = tables.at(c, self.candidates(c, units=int(c.total)))
+        sizes = np.concatenate([cells.positive, cells.negative])
+        return self._at_choices(cells, self.new_rng().poisson(sizes, (self.samples, len(sizes))))
+
+    def _at_choices(self, whole: Counts, drawn: NDArray) -> RechosenCounts:
+        """The counts of samples, one row of weights each, and of the whole table."""
+        samples = [_cumulated(whole.threshold, sizes) for sizes in drawn]
+        chosen = np.array([self.choose(sample) for sample in samples])
+        rows = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
+        return RechosenCounts(Counts(*np.array(rows).T), Counts(*_at(whole, chosen)))
 
 
 def _cumulated(threshold: Floats, sizes: NDArray) -> Counts:
     """The table of these weights of positives, then of negatives, at each threshold."""
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
-
-
-def _at_choices(whole: Counts, drawn: NDArray, choose: Choose) -> RechosenCounts:
-    """The counts of samples, one row of weights each, and of the whole table, at the threshold that
-    is chosen in each sample.
-    """
-    samples = [_cumulated(whole.threshold, sizes) for sizes in drawn]
-    chosen = np.array([choose(sample) for sample in samples])
-    rows = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
-    return RechosenCounts(Counts(*np.array(rows).T), Counts(*_at(whole, chosen)))
 
 
 def _at(c: Counts, threshold: float | Floats) -> Floats:

@@ -56,7 +56,8 @@ class Cells:
 
 def of_cut(c: Counts) -> Cells:
     """The cells of the decisions at a threshold, for unweighted rows."""
-    (actual, said), n = kinds.CELLS, np.ravel([c.positive, c.negative])
+    actual, said = kinds.CELLS
+    n = np.ravel([c.positive, c.negative])
     return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
 
 
@@ -171,9 +172,9 @@ class OfCells(OfRows):
         return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
 
     def spread_apart(self, other: Any) -> Spread:
-        return (
-            super().spread_apart(other) if self.group.moments is None else self.spread_from(other)
-        )
+        if self.group.moments is None:
+            return super().spread_apart(other)
+        return self.spread_from(other)
 
     @property
     def form(self) -> Floats:
@@ -193,7 +194,8 @@ class OfCells(OfRows):
         """The terms of each unit, if there are few units; NaN for a unit without a row that
         counts.
         """
-        terms, weight = self.chosen.sums(self.rows), self.rows.weights
+        terms = self.chosen.sums(self.rows)
+        weight = self.rows.weights
         sides = (
             np.nan_to_num(terms.numerator),
             np.where(terms.defined, terms.size, 0.0),
@@ -248,10 +250,8 @@ class OfCells(OfRows):
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
-        parts, of = (
-            list(self.chosen.metric.kind.weighed(self.rows)),
-            metric.Chosen(self.chosen.metric.kind.of),
-        )
+        parts = list(self.chosen.metric.kind.weighed(self.rows))
+        of = metric.Chosen(self.chosen.metric.kind.of)
         yield from self._pieces(
             [self.of(of, part.rows) for part in parts], [part.share for part in parts]
         )
@@ -364,7 +364,8 @@ class OfMean(OfForm):
     def scarce(self) -> bool:  # type: ignore[override]
         """True if it is a mean of many parts of unweighted rows with few positives each."""
         kind = self.chosen.metric.kind
-        plain, mean = self.layout is Layout.PLAIN, isinstance(kind, metric.Combined)
+        plain = self.layout is Layout.PLAIN
+        mean = isinstance(kind, metric.Combined)
         return plain and mean and kind.scarce(self.positives)
 
     def leave_one_out(self) -> OfMean:
@@ -413,7 +414,8 @@ class Products(Moments):
     def __add__(self, other: Moments) -> Products:
         from scipy import sparse
 
-        n, each = self.n + other.n, None
+        n = self.n + other.n
+        each = None
         if n <= self.few and self.each is not None and other.each is not None:
             each = (
                 np.append(self.each[0], other.each[0]),
@@ -424,9 +426,9 @@ class Products(Moments):
     @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes."""
-        return (
-            None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")].T
-        )
+        if self.each is None:
+            return None
+        return self.each[1][np.argsort(self.each[0], kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,7 +454,8 @@ class Counting:
         self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None
     ) -> CellCounts:
         """The cells of the rows of a block."""
-        k, cells = self.classes, dict[tuple[int, int], Tally]()
+        k = self.classes
+        cells = dict[tuple[int, int], Tally]()
         for i, own in enumerate(said):
             codes = {(i, i): (actual * k + own, k**2)}
             codes |= {
@@ -491,11 +494,10 @@ class Counting:
     ) -> Products | Parted:
         from scipy import sparse
 
-        k, weight = (
-            self.classes,
-            np.ones(len(block)) if whole is None else whole * (self.scale or 1.0),
-        )
-        cell, size = [(i * k + actual) * k + own for i, own in enumerate(said)], len(said) * k**2
+        k = self.classes
+        weight = np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
+        cell = [(i * k + actual) * k + own for i, own in enumerate(said)]
+        size = len(said) * k**2
         names, unit = block.distinct
         if block.parted:
             every = [np.bincount(at * len(names) + unit, weight, size * len(names)) for at in cell]
@@ -503,7 +505,8 @@ class Counting:
         at = np.tile(unit, len(cell)), np.concatenate(cell)
         by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
         each = (names, by_unit) if len(names) <= self.few else None
-        none, gram = np.zeros(size), (by_unit.T @ by_unit).toarray()
+        none = np.zeros(size)
+        gram = (by_unit.T @ by_unit).toarray()
         return Products(len(names), none, gram, none, self.few, each)
 
     # What came of it
@@ -547,10 +550,8 @@ class MovingCut:
         """The decisions on rows at the thresholds of their counts, in descending order."""
         unit, size = units_of(rows)
         units = len(size)
-        cuts, none = (
-            (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold),
-            np.zeros(4),
-        )
+        cuts = (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold)
+        none = np.zeros(4)
         every = zip(cuts, _grams(rows, counts.threshold, unit, units), strict=True)
         each = ((cut, Moments(units, none, gram, none, 0, None)) for cut, gram in every)
         return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, moments) for cut, moments in each])
@@ -578,11 +579,10 @@ def _quadratic(group: Group) -> Floats:
     (y).
     """
     # places of a negative that is predicted, and of a positive that is not
-    cells, errors = (
-        group.each[0],
-        [1, 2],
-    )
-    n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
+    cells = group.each[0]
+    errors = [1, 2]
+    n = cells.weight.sum()
+    size = np.bincount(group.places(0), cells.weight, 4)
     moved = np.eye(4)[errors] - size[errors, None] / n
     (x, xy), (_, y) = moved @ group.moments.second @ moved.T / n**2  # type: ignore[union-attr]
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])

@@ -58,7 +58,8 @@ def ranged_t(
     from scipy.special import stdtrit
 
     check_level(level)
-    (low, high), open_ends = ends, int(np.isinf(ends).sum())
+    low, high = ends
+    open_ends = int(np.isinf(ends).sum())
     method = method or SCALES[open_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
@@ -74,7 +75,8 @@ def _around(value: float, half: float, low: float, high: float) -> tuple[float, 
     """Value ± half on the scale of the range, mapped back; the value itself at an end of the
     range.
     """
-    below, above = value - low, high - value
+    below = value - low
+    above = high - value
     if np.isinf(below) and np.isinf(above):
         return float(value - half), float(value + half)
     if not (below > 0 and above > 0):
@@ -125,14 +127,16 @@ def overlap(
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.8889, 0.6534, 0.9853)
     """
-    errors, rows = missed + false, hits + missed + false
+    errors = missed + false
+    rows = hits + missed + false
 
     def of(jaccard: float, share: float) -> float:
         return float(
             ratio(times * jaccard, times * jaccard + (1 + (weight - 1) * share) * (1 - jaccard))
         )
 
-    j, q = wilson(hits, rows, level=level), wilson(missed, errors, level=level)
+    j = wilson(hits, rows, level=level)
+    q = wilson(missed, errors, level=level)
     middle = q.value if errors else float(weight > 1)  # without errors the dearest kind stands in
     value = of(j.value, middle)
     ends = sorted(of(j.value, share) for share in (q.low, q.high)) if errors else [value, value]
@@ -168,7 +172,9 @@ def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.7, 0.4887, 0.8363)
     """
-    value, alone, sums = 0.0, np.zeros(2), None
+    value = 0.0
+    alone = np.zeros(2)
+    sums = None
     for part in parts:
         e = part.estimate
         distance = part.share * e.reach
@@ -199,9 +205,12 @@ def lift(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (8.0, 6.458, 9.628)
     """
-    share, base, depth = ratio(hits, picked), ratio(positives, total), ratio(picked, total)
+    share = ratio(hits, picked)
+    base = ratio(positives, total)
+    depth = ratio(picked, total)
     value = float(ratio(share, base))
-    spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
+    spread = share * (1 - share)
+    moved = (1 - depth) * (share - border) ** 2
     p = precision_of_picked(hits, picked, total, border, level=level)
     r = wilson(positives, total, level=level)
     scale = np.sqrt((spread + moved) * base * (1 - base) / depth) if depth > 0 else 0.0
@@ -229,8 +238,10 @@ def precision_of_picked(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.8, 0.635, 0.902)
     """
-    share, depth = ratio(hits, picked), ratio(picked, total)
-    spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
+    share = ratio(hits, picked)
+    depth = ratio(picked, total)
+    spread = share * (1 - share)
+    moved = (1 - depth) * (share - border) ** 2
     like = float(picked * ratio(spread, spread + moved)) if spread > 0 else picked
     return wilson(float(share * like), float(like), level=level)
 
@@ -271,7 +282,8 @@ def lift_of_few(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (1.8, 1.394, 1.945)
     """
-    recall, negatives = float(ratio(hits, positives)), n - positives
+    recall = float(ratio(hits, positives))
+    negatives = n - positives
     inside = n * depth - hits
     rows = np.array([hits, positives - hits, inside, negatives - inside])
     moved = np.array([1 - recall, -recall, 0, 0]) - border * (np.array([1, 0, 1, 0]) - depth)
@@ -329,7 +341,8 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     >>> round(e.low, 4), e.high
     (0.8002, 1.0)
     """
-    z, n = normal_quantile(level), positives + negatives
+    z = normal_quantile(level)
+    n = positives + negatives
     if min(positives, negatives) < 1 or np.isnan(area):
         return Estimate(float(area), np.nan, np.nan, level, n, "Newcombe 5")
     if not 0 <= area <= 1:

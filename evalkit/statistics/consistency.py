@@ -150,9 +150,11 @@ def band_of_means(
     if rows.unit is None:
         squares = np.bincount(table.of, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
-    cell, (of, names) = fine(table.weight), codes(rows.unit)
+    cell = fine(table.weight)
+    of, names = codes(rows.unit)
     group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
-    groups, cells = min(len(names), GROUPS), int(cell[-1]) + 1
+    groups = min(len(names), GROUPS)
+    cells = int(cell[-1]) + 1
     sums = np.bincount(cell[table.of] * groups + group, error, cells * groups).reshape(
         cells, groups
     )

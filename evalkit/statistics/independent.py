@@ -38,10 +38,8 @@ def difference(
     0.106
     """
     arms = [treatment, control]
-    error, n = (
-        float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan,
-        sum(arm.n for arm in arms),
-    )
+    error = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan
+    n = sum(arm.n for arm in arms)
     t = ByT(treatment.value - control.value, error, n, _freedom(arms), method, scale=0.0)
     return t.compared(level=level, unit=unit)
 
@@ -60,12 +58,14 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     from scipy.special import stdtrit
 
     a, b = treatment, control
-    value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
+    value = float(ratio(a.value, b.value)) - 1
+    freedom = _freedom([a, b])
     p = difference(a, b, level=level).p_value if value == value else np.nan
 
     def interval(at: float) -> Estimate:
         q = float(stdtrit(freedom, (1 + at) / 2))
-        reach_a, reach_b = q * np.sqrt(a.variance), q * np.sqrt(b.variance)
+        reach_a = q * np.sqrt(a.variance)
+        reach_b = q * np.sqrt(b.variance)
         low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
         if abs(b.value) <= reach_b:
             low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
@@ -169,8 +169,10 @@ def ratio_of(values: Sums) -> Arm:
     >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
     0.5
     """
-    top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
-    n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
+    top = finite("numerator", values.numerator)
+    bottom = finite("denominator", values.size)
+    n = same_length(numerator=top, denominator=bottom)
+    whole = bottom.sum()
     value = float(ratio(top.sum(), whole))
     without = np.where(bottom == whole, 0.0, whole - bottom)
     effect = ratio((n - 1) * minus(top, value * bottom), without)
@@ -189,7 +191,8 @@ def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[floa
     """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are
     positive.
     """
-    lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
+    lead = b * b - reach_b * reach_b
+    last = a * a - reach_a * reach_a
     middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
     return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
 
@@ -300,7 +303,8 @@ def studentised(
     """
     arms = finite("first", first), finite("second", second)
     deals = _deals(*arms, strata, rng, dealt)
-    value, units = deals.value, arms[0].size + arms[1].size
+    value = deals.value
+    units = arms[0].size + arms[1].size
     step = float(np.sqrt(deals.variance(0.0)[0])) or 1.0
     line = deals.along(lambda x: (x, 1.0), value, step)
 
@@ -332,9 +336,11 @@ def permuted_lift(
     >>> round(c.p_value * 70), round(c.difference.value, 2)
     (14, 9.5)
     """
-    a, b = finite("first", first), finite("second", second)
+    a = finite("first", first)
+    b = finite("second", second)
     deals = _deals(a, b, None, rng, DEALT)
-    value, p = float(ratio(a.mean(), b.mean())) - 1, deals.p if b.any() else np.nan
+    value = float(ratio(a.mean(), b.mean())) - 1
+    p = deals.p if b.any() else np.nan
     line = deals.along(lambda x: ((x - 1) * deals.usual, x), 1.0, 0.5)
 
     def interval(at: float) -> Estimate:
@@ -409,7 +415,8 @@ class Deals:
 
     def _arms(self, theta: float, times: float) -> list[tuple[Floats, Floats]]:
         """Sum and sum of squares of both arms."""
-        first, whole = _changed(self.sums, theta, times), _changed(self.whole, theta, times)
+        first = _changed(self.sums, theta, times)
+        whole = _changed(self.whole, theta, times)
         return [first, (whole[0] - first[0], whole[1] - first[1])]
 
     def gap(self, theta: float, times: float = 1.0) -> Floats:
@@ -428,8 +435,10 @@ class Deals:
     ) -> Line:
         """The deals as functions of one number x, in which θ and `times` are linear."""
         below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
-        gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
-        slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
+        gap = self.gap(*here)
+        variance = [self.variance(*at) for at in (below, here, above)]
+        slope = (variance[2] - variance[0]) / 2
+        bend = (variance[2] + variance[0]) / 2 - variance[1]
         return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
 
 
@@ -457,7 +466,8 @@ class Line:
         """The share of deals whose t is at least that of the data, and the share whose t is at most
         that.
         """
-        y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
+        y = (x - self.centre) / self.step
+        level, slope, bend = self.variance
         variance = level + y * (slope + y * bend)
         variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -488,7 +498,8 @@ def _deals(
     """All deals if they are few and there is one stratum, else random ones; the most frequent value
     is subtracted.
     """
-    pooled, mine = np.concatenate([a, b]), np.arange(a.size + b.size) < a.size
+    pooled = np.concatenate([a, b])
+    mine = np.arange(a.size + b.size) < a.size
     values, counts = np.unique(pooled, return_counts=True)
     usual = values[counts.argmax()]
     x = pooled - usual
@@ -499,9 +510,11 @@ def _deals(
     )
     draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
     draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
-    parts, whole = [], []
+    parts = []
+    whole = []
     for at in range(of.max(initial=0) + 1):
-        own, sums = mine[of == at], _sums(x[of == at], mine[of == at])
+        own = mine[of == at]
+        sums = _sums(x[of == at], mine[of == at])
         parts.append(
             np.hstack([sums[own].sum(axis=0)[:, None], draw(x[of == at], own, draws, rng)])
         )
@@ -528,9 +541,11 @@ def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
     """Random deals. Units with the most frequent value are not drawn one by one, only their number
     and their arms.
     """
-    moving, n = np.flatnonzero(x), int(mine.sum())
+    moving = np.flatnonzero(x)
+    n = int(mine.sum())
     order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
-    sums, k = _sums(x, mine)[moving[order]], moving.size
+    sums = _sums(x, mine)[moving[order]]
+    k = moving.size
     taken = rng.hypergeometric(k, x.size - k, n, draws)
     parts = []
     for some in np.split(

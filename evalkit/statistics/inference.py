@@ -70,7 +70,8 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     """
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
-    metric, dominated = first.chosen.metric, first.dominated or second.dominated
+    metric = first.chosen.metric
+    dominated = first.dominated or second.dominated
     if dominated:
         c = methods.no_test(first, second, o, methods.DOMINATED)
     else:
@@ -82,27 +83,26 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
         return c
     unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
     if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
-        c = intervals_apart(first, second, o) or c
+        apart = by_mover(first, second, o, n=first.n)
+        c = apart if np.isfinite(apart.difference.low) else c
     return within_range(c, metric.high - metric.low)
 
 
-def intervals_apart(first: Any, second: Any, o: Options) -> Comparison | None:
-    """Compare two values that no row moves by MOVER of their own intervals; None if one of these
-    has no limits.
-    """
+def by_mover(
+    first: Any,
+    second: Any,
+    o: Options,
+    interval_of: Callable[[Any, Options], Estimate] = estimate,
+    *,
+    n: int,
+) -> Comparison:
+    """Compare two values by MOVER of the limits that each has alone; without p if one has none."""
 
     def interval(level: float) -> Estimate:
-        a, b = (estimate(side, replace(o, level=level)) for side in (first, second))
-        b = replace(b, value=-b.value, low=-b.high, high=-b.low)
-        parts = [closed_forms.Part(1.0, side, np.zeros(1)) for side in (a, b)]
-        return closed_forms.mover_mean(parts, n=first.n, level=level)
+        a, b = (interval_of(side, replace(o, level=level)) for side in (first, second))
+        return replace(intervals.mover(a, b), n=n)
 
-    known = np.isfinite(interval(o.level).low)
-    return (
-        significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
-        if known
-        else None
-    )
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
 
 
 def orders_apart(first: Any, second: Any, o: Options) -> Comparison:
@@ -110,13 +110,7 @@ def orders_apart(first: Any, second: Any, o: Options) -> Comparison:
 
     t of the difference rejects too often if there are few positives: each value is skewed.
     """
-
-    def interval(level: float) -> Estimate:
-        at_level = replace(o, level=level)
-        a, b = (interval_methods.of_table(side, at_level) for side in (first, second))
-        return intervals.mover(a, b)
-
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
+    return by_mover(first, second, o, interval_methods.of_table, n=first.n + second.n)
 
 
 def within_range(c: Comparison, widest: float) -> Comparison:
@@ -140,14 +134,17 @@ def undefined(level: float, unit: str) -> Comparison:
 
 def _transformed(statistic: Any, o: Options) -> Estimate:
     """The original's limits, transformed."""
-    e, f = estimate(statistic.base(), o), statistic.chosen.metric.kind.f
+    e = estimate(statistic.base(), o)
+    f = statistic.chosen.metric.kind.f
     low, high = sorted((f(e.low), f(e.high)))
     return replace(e, value=statistic.value, low=low, high=high)
 
 
 def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
     """The original's test; its limits times (f(a) − f(b)) / (a − b), or f′(a) where a is b."""
-    first, second, kind = a.base(), b.base(), a.chosen.metric.kind
+    first = a.base()
+    second = b.base()
+    kind = a.chosen.metric.kind
     gap = first.value - second.value
     slope = (a.value - b.value) / gap if gap else kind.slope(first.value)
 
@@ -172,7 +169,8 @@ def _combined(statistic: Any, o: Options) -> Estimate:
 
     def sides() -> Iterator[closed_forms.Part]:
         for part in statistic.parts():
-            e, excess = estimate(part.statistic, o), part.excess
+            e = estimate(part.statistic, o)
+            excess = part.excess
             e = replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
             yield closed_forms.Part(part.share, e, part.moved)
         if (moved := statistic.of_shares()) is not None:
@@ -181,10 +179,7 @@ def _combined(statistic: Any, o: Options) -> Estimate:
                 1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved
             )
 
-    e, value = closed_forms.mover_mean(sides(), n=statistic.n, level=o.level), statistic.value
-    return replace(
-        e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value))
-    )
+    return closed_forms.mover_mean(sides(), n=statistic.n, level=o.level).around(statistic.value)
 
 
 def _of_scarce(statistic: Any, o: Options) -> Estimate:
@@ -201,17 +196,19 @@ def _of_scarce(statistic: Any, o: Options) -> Estimate:
         level=o.level,
         ends=(low, high),
     )
-    value = statistic.value
-    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
+    return e.around(statistic.value)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
     """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of
     what moves them.
     """
-    kind, pair, sides = statistic.chosen.metric.kind, statistic.both(), []
+    kind = statistic.chosen.metric.kind
+    pair = statistic.both()
+    sides = []
     for side, other in zip(pair, reversed(pair), strict=True):
-        e, fixed = estimate(side.statistic, o), other.statistic.value
+        e = estimate(side.statistic, o)
+        fixed = other.statistic.value
         moved = replace(
             e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed)
         )
@@ -236,7 +233,8 @@ def _coverage_test(a: Any, b: Any, o: Options) -> Comparison:
     """The test that inverts the interval from the least difference to the largest: of the classes
     of one system that are known to reach the target and those of the other that may.
     """
-    first, second = _PredictedClasses.of(a), _PredictedClasses.of(b)
+    first = _PredictedClasses.of(a)
+    second = _PredictedClasses.of(b)
     same = a.decides_as(b)  # then one has the classes of the other, whichever these are
 
     def interval(level: float) -> Estimate:
@@ -258,7 +256,8 @@ def _shares_apart(a: Any, b: Any, level: float) -> Estimate:
     """The difference of two shares of the same rows."""
     if a.layout is Layout.PLAIN:
         return intervals.tango(*a.only(b), level=level)
-    error, freedom = a.spread_from(b).error, max(a.freedom, 1.0)
+    error = a.spread_from(b).error
+    freedom = max(a.freedom, 1.0)
     return significance.ByT(a.value - b.value, error, a.n, freedom, "").interval(level)
 
 
@@ -279,7 +278,9 @@ class _PredictedClasses:
     @classmethod
     def of(cls, statistic: Any) -> "_PredictedClasses":
         c = labels.one_vs_rest(statistic.rows.confusion)
-        precision, size, target = counts.precision(c), c.tp + c.fp, statistic.chosen.k
+        precision = counts.precision(c)
+        size = c.tp + c.fp
+        target = statistic.chosen.k
         if statistic.layout is not Layout.PLAIN:
             size = np.array([_effective(statistic, place) for place in range(len(size))])
         deviation = float(np.sqrt(target * (1 - target)))
@@ -564,7 +565,8 @@ def flipped(a: Any, b: Any) -> Floats | None:
     """The differences, one per unit, whose signs are flipped to compare two statistics; None for
     other tests.
     """
-    first, second = a.base(), b.base()
+    first = a.base()
+    second = b.base()
     if method(first).test not in FLIPPING or not first.meets(second):
         return None
     difference = first.minus(second)

@@ -80,11 +80,9 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     no upper bound.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
-    return (
-        no_interval(statistic, o, UNMOVED)
-        if values.size and np.ptp(values) == 0
-        else mean(statistic, o)
-    )
+    if values.size and np.ptp(values) == 0:
+        return no_interval(statistic, o, UNMOVED)
+    return mean(statistic, o)
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
@@ -108,8 +106,10 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
 def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
     kind: Any = chosen.metric.kind
-    label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
-    loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
+    label = np.repeat([1, 0], len(c.threshold))
+    rows = np.concatenate([c.positive, c.negative])
+    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
+    value = kind.at(c, np.nan)
     spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
@@ -226,7 +226,7 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     every row above the threshold is a hit, few samples or none vary: there the limits are no closer
     than Wilson's.
     """
-    around = closed_forms.ranged_t(
+    e = closed_forms.ranged_t(
         statistic.value_elsewhere,
         float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
         freedom=_freedom(statistic),
@@ -234,12 +234,10 @@ def chosen(statistic: Any, o: Options) -> Estimate:
         level=o.level,
         ends=statistic.chosen.metric.ends,
         method=CHOSEN,
-    )
-    low, high = min(around.low, statistic.value), max(around.high, statistic.value)
-    if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
-        wilson = ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-        low, high = min(low, wilson.low), max(high, wilson.high)
-    return replace(around, value=statistic.value, low=low, high=high)
+    ).around(statistic.value)
+    if statistic.value not in statistic.chosen.metric.ends:
+        return e
+    return e.no_closer_than(ranged(statistic, 0.0, o, freedom=statistic.fewest - 1))
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
@@ -253,10 +251,8 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     spread, metric = statistic.spread, statistic.chosen.metric
     if np.isnan(spread.power(4)):
         return delta(statistic, o)
-    freedom, ends = (
-        spread.freedom(statistic.freedom),
-        (-np.inf if metric.kind.joint else metric.low, metric.high),
-    )
+    freedom = spread.freedom(statistic.freedom)
+    ends = (-np.inf if metric.kind.joint else metric.low, metric.high)
     return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
 
 
@@ -273,7 +269,8 @@ def jackknife_or_delta(statistic: Any, o: Options) -> Estimate:
     if missing.size < 2 or not np.isfinite(missing).all():
         return delta_of_few(statistic, o)
     spread = Spread.without_each(missing, statistic.freedom + 1)
-    error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
+    error = (high - statistic.value) * spread.error
+    freedom = spread.freedom(statistic.freedom)
     e = ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
     few = statistic.n < FEW_UNITS and statistic.layout is not Layout.PLAIN
     return _with_bootstrap_t(e, statistic, o) if few else e
@@ -289,8 +286,7 @@ def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
     far, near = bootstrap.t_limits(
         terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
     )
-    low, top = float(np.fmin(e.low, far)), float(np.fmax(e.high, near))
-    return replace(e, low=low, high=top, method=BOOTSTRAP_T)
+    return e.no_closer_than(replace(e, low=far, high=near), BOOTSTRAP_T)
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
@@ -339,14 +335,16 @@ def of_order(statistic: Any, o: Options) -> Estimate:
         return e
     centre = statistic.value - influence.average_precision_bias(c)
     boyd = closed_forms.binomial_logit(centre, c.positives, level=o.level)
-    return replace(e, low=min(e.low, boyd.low), high=max(e.high, boyd.high), method=BOYD)
+    return e.no_closer_than(boyd, BOYD)
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
     """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
     possible lift.
     """
-    e, c, units = of_units(statistic, o), statistic.tables.cut, statistic.freedom + 1
+    e = of_units(statistic, o)
+    c = statistic.tables.cut
+    units = statistic.freedom + 1
     base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
@@ -365,22 +363,20 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     kurtosis of the cells' influence values.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
-    (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
+    tp, fn = c.positive + HALF
+    fp, tn = c.negative + HALF
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread, value = (
-        Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])),
-        statistic.value,
-    )
-    of: Any = {
-        "n": int(c.total),
-        "level": o.level,
-        "ends": statistic.chosen.metric.ends,
-        "method": OF_CELLS,
-    }
+    spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
     e = closed_forms.ranged_t(
-        kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of
+        kind.read(more),
+        spread.error,
+        freedom=spread.freedom(more.total - 1),
+        n=int(c.total),
+        level=o.level,
+        ends=statistic.chosen.metric.ends,
+        method=OF_CELLS,
     )
-    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
+    return e.around(statistic.value)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:
@@ -424,7 +420,8 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
         for hit, size in zip(hits, sizes, strict=True)
     ]
     larger, smaller = rates if sign >= 0 else rates[::-1]
-    share, value = (1 + o.level) / 2, statistic.value
+    share = (1 + o.level) / 2
+    value = statistic.value
     rise = bootstrap.largest_rise(
         c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples
     )
@@ -437,7 +434,8 @@ def gap_of_units(statistic: Any, o: Options) -> Estimate:
     variance there.
     """
     c, error = statistic.tables.counts, statistic.spread.error
-    (top, _), few = influence.widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    top, _ = influence.widest(c)
+    few = (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
     return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
@@ -481,7 +479,8 @@ def depth(statistic: Any, o: Options) -> Estimate:
 def top_recall(statistic: Any, o: Options) -> Estimate:
     """The limits of the lift times the share of the rows that are picked."""
     kind = statistic.chosen.metric.kind
-    e, share = depth(statistic, o), kind.share(kind.source(statistic.tables))
+    e = depth(statistic, o)
+    share = kind.share(kind.source(statistic.tables))
     return replace(e, value=statistic.value, low=e.low * share, high=min(e.high * share, 1.0))
 
 

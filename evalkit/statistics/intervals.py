@@ -54,6 +54,18 @@ class Estimate:
         """The distances of the limits below and above the value."""
         return np.array([self.value - self.low, self.high - self.value])
 
+    def around(self, value: float) -> Estimate:
+        """Another value with these limits, which are extended to it if necessary."""
+        return replace(self, value=value, low=min(self.low, value), high=max(self.high, value))
+
+    def no_closer_than(self, other: Estimate, method: str = "") -> Estimate:
+        """The value with the farther one of both limits on each side, by a method of this name if
+        one is given; its own limits if `other` has none.
+        """
+        low = min(self.low, other.low)
+        high = max(self.high, other.high)
+        return replace(self, low=low, high=high, method=method or self.method)
+
     def __str__(self) -> str:
         """The value and its interval, as a page shows them."""
         return numbers.estimate(self.value, self.low, self.high)
@@ -84,10 +96,8 @@ class Comparison:
 
     def __str__(self) -> str:
         """The difference and its interval, p and adjusted p, as a page shows them."""
-        d, p = (
-            self.difference,
-            f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}",
-        )
+        d = self.difference
+        p = f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}"
         return f"{numbers.estimate(d.value, d.low, d.high, numbers.signed)}, {p}"
 
     def __repr__(self) -> str:
@@ -127,7 +137,8 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
     (0.5, -0.121, 1.121)
     """
-    top, bottom = finite("numerator", numerator), finite("denominator", denominator)
+    top = finite("numerator", numerator)
+    bottom = finite("denominator", denominator)
     n = same_length(numerator=top, denominator=bottom)
     value = float(ratio(top.sum(), bottom.sum()))
     effect = ratio((top - value * bottom) * n, bottom.sum())  # of each unit on the ratio
@@ -142,7 +153,8 @@ def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
     >>> by_unit([1, 0, 1], ["b", "a", "b"])
     (array([0., 2.]), array([1., 2.]))
     """
-    rows, keys = finite("values", values), np.asarray(unit)
+    rows = finite("values", values)
+    keys = np.asarray(unit)
     same_length(values=rows, unit=keys)
     code, names = codes(keys)
     counts = np.bincount(code, minlength=names.size)
@@ -164,7 +176,8 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """
     check_proportion(successes, n)
     low, high = _score(float(ratio(successes, n)), n, normal_quantile(level))
-    low, high = 0.0 if successes == 0 else low, 1.0 if successes == n else high
+    low = 0.0 if successes == 0 else low
+    high = 1.0 if successes == n else high
     return _proportion(successes, n, low, high, level, "Wilson")
 
 
@@ -306,7 +319,9 @@ def bca_interval(
     (1.5, 2.5)
     """
     z = normal_quantile(level)
-    drawn, low, high = defined(replicates), np.nan, np.nan
+    drawn = defined(replicates)
+    low = np.nan
+    high = np.nan
     if n > 1 and drawn.size and not np.isnan(value):
         low, high = np.quantile(drawn, bca_shares(value, replicates, effect, z=[-z, z]))
     return Estimate(float(value), float(low), float(high), level, int(n), "BCa bootstrap")
@@ -336,9 +351,9 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     share = (root - linear) / (4 * n)
     variance = max(n * (2 * share + difference * (1 - difference)), 0.0)
     distance = first_only - second_only - n * difference
-    return (
-        float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
-    )
+    if variance > 0:
+        return float(distance / np.sqrt(variance))
+    return float(np.sign(distance)) * np.inf
 
 
 # Means of skewed values in closed form ------------------------------------------------------------
@@ -373,9 +388,11 @@ def mean(
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
     (True, 0.614065)
     """
-    units, times = finite("values", values), None if rows is None else finite("rows", rows)
+    units = finite("values", values)
+    times = None if rows is None else finite("rows", rows)
     if times is not None:
-        units, times = units[times > 0], times[times > 0]
+        units = units[times > 0]
+        times = times[times > 0]
     total, n = (
         (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
     )
@@ -397,11 +414,9 @@ def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -
         "n": int(spread.n),
         "level": level,
     }
-    return (
-        bounded(value, ends=ends, **moments)
-        if np.isfinite(ends[1] - ends[0])
-        else hall(value, **moments)
-    )
+    if np.isfinite(ends[1] - ends[0]):
+        return bounded(value, ends=ends, **moments)
+    return hall(value, **moments)
 
 
 def mean_of_losses(
@@ -423,10 +438,8 @@ def mean_of_losses(
     rest = mean(np.where(wrong, 0.0, units), level=level, ends=ends)
     if not sure.any():
         return rest
-    share, times = (
-        wilson(int(wrong.sum()), int(sure.sum()), level=level),
-        worst * float(sure.mean()),
-    )
+    share = wilson(int(wrong.sum()), int(sure.sum()), level=level)
+    times = worst * float(sure.mean())
     value = rest.value + times * share.value
     return Estimate(
         value, *recovered(value, rest.reach, times * share.reach), level, units.size, CERTAIN
@@ -445,7 +458,8 @@ def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Boo
     """The masks of `certain` for two systems on the same units, without units for which both
     predict the same.
     """
-    (wrong, sure), (other, too) = certain(first, worst), certain(second, worst)
+    wrong, sure = certain(first, worst)
+    other, too = certain(second, worst)
     alike = sure & too & (wrong == other)
     return [(wrong, sure & ~alike), (other, too & ~alike)]
 
@@ -462,13 +476,12 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.01, -15.15, 0.023)
     """
-    n, sides = first.size, certain_alone(first, second, worst)
+    n = first.size
+    sides = certain_alone(first, second, worst)
     rest = np.where(sides[0][0], 0.0, first) - np.where(sides[1][0], 0.0, second)
     e = mean_t(rest, level=level)
-    value, reach = (
-        e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum())),
-        [e.reach],
-    )
+    value = e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum()))
+    reach = [e.reach]
     for sign, (wrong, alone) in zip((1, -1), sides, strict=True):
         if alone.any():
             share = wilson(int((wrong & alone).sum()), int(alone.sum()), level=level)
@@ -493,7 +506,8 @@ def bounded(
     True
     """
     check_level(level)
-    low, width = ends[0], ends[1] - ends[0]
+    low = ends[0]
+    width = ends[1] - ends[0]
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
     share = (value - low) / width
@@ -514,7 +528,8 @@ def bounded(
 
 def _score(share: float, n: float, q: float) -> tuple[float, float]:
     """Wilson's limits of a share of n units, at the quantile q."""
-    middle, half = n * share + q * q / 2, q * np.sqrt(n * share * (1 - share) + q * q / 4)
+    middle = n * share + q * q / 2
+    half = q * np.sqrt(n * share * (1 - share) + q * q / 4)
     return float((middle - half) / (n + q * q)), float((middle + half) / (n + q * q))
 
 

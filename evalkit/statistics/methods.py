@@ -96,8 +96,10 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
     """Sign flips or t; by MOVER if only one system is certain (0 or 1) of some rows, where one
     error costs far more.
     """
-    keep, worst = both(a.sums, b.sums), a.chosen.metric.kind.worst
-    first, second = a.sums.numerator[keep], b.sums.numerator[keep]
+    keep = both(a.sums, b.sums)
+    worst = a.chosen.metric.kind.worst
+    first = a.sums.numerator[keep]
+    second = b.sums.numerator[keep]
     if not any(alone.any() for _, alone in intervals.certain_alone(first, second, worst)):
         return flips_or_t(a, b, o)
 
@@ -161,15 +163,17 @@ class Paired(ByT):
         """The standard deviation of the units' differences if the true difference is
         `difference`.
         """
-        far, seen = abs(difference), abs(self.value)
+        far = abs(difference)
+        seen = abs(self.value)
         grown = self.grows * (far - seen) + self.bends * (far**2 - seen**2)
         return float(np.sqrt(max(self.spread**2 + grown, 0.0)))
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power."""
-        growth = {"grows": self.grows, "bends": self.bends}
         sd = self.spread_at(0.0)
-        return self.step + power.minimum_detectable(sd, self.n, level=level, power=POWER, **growth)
+        return self.step + power.minimum_detectable(
+            sd, self.n, level=level, power=POWER, grows=self.grows, bends=self.bends
+        )
 
 
 def paired(a: Any, b: Any) -> Paired:
@@ -180,8 +184,10 @@ def paired(a: Any, b: Any) -> Paired:
     if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
         values = (a.sums.numerator[keep], b.sums.numerator[keep])
         d = minus(*values)
-        value, sizes = float(d.mean()), np.abs(d)
-        scale, error = float(sizes.max()), standard_error(d - value)
+        value = float(d.mean())
+        sizes = np.abs(d)
+        scale = float(sizes.max())
+        error = standard_error(d - value)
         alike = bool(np.all((sizes == 0) | (sizes == scale))) and not a.mid_p
         grows, bends = _growth(*values, a.chosen.metric)
         step = scale / d.size if alike else 0.0
@@ -189,7 +195,8 @@ def paired(a: Any, b: Any) -> Paired:
     first, second = (
         independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b)
     )
-    n, freedom = first.effect.size, min(first.freedom, second.freedom)
+    n = first.effect.size
+    freedom = min(first.freedom, second.freedom)
     error = standard_error(first.effect - second.effect)
     return Paired(first.value - second.value, error, n, freedom, JACKKNIFE)
 
@@ -204,12 +211,15 @@ def _growth(first: Floats, second: Floats, metric: Metric) -> tuple[float, float
     equal keep their sum.
     """
     d = first - second
-    equal, (low, high) = float((d == 0).mean()), metric.ends
+    equal = float((d == 0).mean())
+    low, high = metric.ends
     if equal == 1:
         return 0.0, 0.0
     mean = float(first.mean())
-    moved, other = first - mean, second - second.mean()
-    variance, shared = float(moved @ moved) / d.size, float(moved @ other) / d.size
+    moved = first - mean
+    other = second - second.mean()
+    variance = float(moved @ moved) / d.size
+    shared = float(moved @ other) / d.size
     sizes = variance * float(other @ other) / d.size
     alike = max(shared / (sizes**0.5 or np.inf), 0.0)
     grows = alike * equal**2 * float(np.sqrt(d @ d / np.count_nonzero(d)))
@@ -266,7 +276,8 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     If each row has one class, Welch's t with the variance of each class is used, otherwise t with
     the degrees of freedom that follow from the kurtosis of the influence values.
     """
-    a, b = a.leave_one_out(), b.leave_one_out()
+    a = a.leave_one_out()
+    b = b.leave_one_out()
     variance, rows = by_stratum(a, b)
     if rows.size and rows.min() > 1:
         return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(
@@ -374,7 +385,8 @@ def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
     """The test of the two precisions, since both lifts have one base rate, by which the limits are
     divided.
     """
-    share, c = Chosen(a.chosen.metric.kind.share), a.tables.cut
+    share = Chosen(a.chosen.metric.kind.share)
+    c = a.tables.cut
     first, second = (replace(side, chosen=share) for side in (a, b))
     of = predictive_values(first, second, o)
 
@@ -479,7 +491,8 @@ def shown_by_decisions(a: Any, b: Any, c: Comparison, level: float) -> float:
     Their number grows with the difference, see `Paired`.
     """
     first, second, n = a.only(b)
-    differ, difference = float(ratio(first + second, n)), float(ratio(abs(first - second), n))
+    differ = float(ratio(first + second, n))
+    difference = float(ratio(abs(first - second), n))
     grows = 1 - differ
     sd = np.sqrt(differ - grows * difference)
     return power.minimum_detectable(sd, n, level=level, power=POWER, grows=grows)

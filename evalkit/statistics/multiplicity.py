@@ -89,7 +89,8 @@ def max_t_of_sums(
     correlation = np.nan_to_num(ratio(gram, np.outer(size, size)))[np.ix_(order, order)]
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    extreme, step = np.zeros(order.size, np.int64), max(1, signflip.HELD // order.size)
+    extreme = np.zeros(order.size, np.int64)
+    step = max(1, signflip.HELD // order.size)
     for start in range(0, draws, step):
         drawn = np.abs(root @ rng.standard_normal((order.size, min(step, draws - start))))
         np.maximum.accumulate(drawn[::-1], axis=0, out=drawn[::-1])
@@ -177,7 +178,8 @@ def _crossing(bounds: Floats) -> float:
     edges = bounds * np.sqrt(np.arange(1.0, bounds.size + 1))  # bounds of the sum of the steps
     points, weight = np.zeros(1), np.ones(1)  # the sum starts at 0
     for edge in edges:
-        before, points = points, edge * nodes
+        before = points
+        points = edge * nodes
         density = np.exp(-((points[:, None] - before) ** 2) / 2) / np.sqrt(2 * np.pi) @ weight
         weight = density * weights * edge
     return float(1 - weight.sum())
@@ -297,7 +299,8 @@ def adjusted(pairs: Pairs, *, rng: np.random.Generator, draws: int = 100_000) ->
     """
     units = _order(pairs)  # the order of the units changes no draw
     m = len(pairs)
-    size, observed = np.empty(m), np.empty(m)
+    size = np.empty(m)
+    observed = np.empty(m)
     for part in _parts(m, max(MADE // len(units), 2)):
         scaled = pairs.differences(np.arange(m)[part])[units]
         finite("differences", scaled.ravel())
@@ -321,7 +324,8 @@ def _order(pairs: Pairs) -> Ints:
     >>> _order(Pairs.of_columns(np.array([[2, 1], [1, 1], [3, 0]]))).tolist()
     [2, 1, 0]
     """
-    several, m = 1, len(pairs)
+    several = 1
+    m = len(pairs)
     while True:
         last = pairs.differences(np.arange(max(m - several, 0), m))
         order = np.lexsort(last.T)
@@ -355,13 +359,16 @@ def exceeded(
     >>> exceeded(pairs, np.ones(2), np.array([2.0, 2.0]), rng=np.random.default_rng(1), draws=0)
     (array([1, 0]), 1)
     """
-    n, m = len(pairs.values), len(pairs)
+    n = len(pairs.values)
+    m = len(pairs)
     inverse = np.divide(1.0, size, out=np.zeros(m), where=size != 0)
-    times, scale = np.zeros(m, np.int64), pairs.scale
+    times = np.zeros(m, np.int64)
+    scale = pairs.scale
     close = (size < APART * scale) | (scale == 0)
     every = n <= signflip.ENUMERATED
     blocks = _enumerated(n) if every else _drawn(n, max(signflip.HELD // m, 1), rng, draws)
-    drawn, total = 0, 1 << (n - 1) if every else draws
+    drawn = 0
+    total = 1 << (n - 1) if every else draws
     with progress("flipping signs" if every else "drawing signs", total) as draw:
         for summed in blocks:
             draw(drawn)
@@ -404,7 +411,8 @@ def _count(
     Some pairs at a time, the last first. close: pairs that are flipped themselves.
     """
     drawn = summed(pairs.values)
-    largest, some = np.zeros(drawn.shape[1]), max(TOGETHER // max(drawn.shape[1], 1), 1)
+    largest = np.zeros(drawn.shape[1])
+    some = max(TOGETHER // max(drawn.shape[1], 1), 1)
     for stop in range(len(times), 0, -some):
         part = slice(max(stop - some, 0), stop)
         sums = drawn[pairs.first[part]]
@@ -462,7 +470,8 @@ def ranks(
     ([1, 2, 2], [1, 3, 3], [1, 2, 2])
     """
     table = np.asarray(values, float)
-    m, means = table.shape[1], table.mean(axis=0)
+    m = table.shape[1]
+    means = table.mean(axis=0)
     first, second = np.triu_indices(m, 1)
     p_values = adjusted(Pairs.of(table, first, second), rng=rng, draws=draws)
     if len(table) > signflip.ENUMERATED:
@@ -486,10 +495,13 @@ def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:
     >>> tiers(better, [0, 1, 2])
     array([1, 1, 2])
     """
-    tier, run, number = np.empty(len(order), np.int64), list[int](), 1
+    tier = np.empty(len(order), np.int64)
+    run = list[int]()
+    number = 1
     for system in order:
         if any(better[member, system] for member in run):
-            number, run = number + 1, []
+            number = number + 1
+            run = []
         run.append(system)
         tier[system] = number
     return tier
@@ -574,7 +586,8 @@ def _rank_sums(values: ArrayLike) -> tuple[Floats, float, int]:
     from scipy.stats import rankdata
 
     table = _unit_table(values)
-    sums, ties = np.zeros(table.shape[1]), 0.0
+    sums = np.zeros(table.shape[1])
+    ties = 0.0
     for start in range(0, len(table), AT_ONCE):
         some = -table[start : start + AT_ONCE]
         low, high = (rankdata(some, method, axis=1) for method in ("min", "max"))

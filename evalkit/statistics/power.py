@@ -58,7 +58,8 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)
-    lead, half = 1 - bends * effect**2, grows * effect**2 / 2
+    lead = 1 - bends * effect**2
+    half = grows * effect**2 / 2
     if not lead > 0:
         return np.nan
     return float((half + np.sqrt(half**2 + lead * (sd * effect) ** 2)) / lead)
@@ -85,10 +86,12 @@ def detectable_share(
     0.0595
     """
     _check(0.0, power, level)
-    z, far = normal_quantile(level), normal_quantile(2 * power - 1)
+    z = normal_quantile(level)
+    far = normal_quantile(2 * power - 1)
 
     def beyond(difference: float) -> float:
-        p, q = base + difference, base
+        p = base + difference
+        q = base
         pooled = (n * p + m * q) / (n + m)
         null = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
         return difference - z * null - far * np.sqrt(p * (1 - p) / n + q * (1 - q) / m)
@@ -162,7 +165,8 @@ def _power(difference: float, sd: float, n: float, freedom: float, level: float)
 def _smallest(rising: Callable[[float], float], low: float, high: float) -> float:
     """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
     while rising(high) < 0:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     return bisect(lambda x: rising(x) < 0, low, high)[1]
 
 
@@ -205,12 +209,14 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     ... )
     (0.1667, 1.0, 0.8333, (2, 1, 0))
     """
-    a, b = finite("first", first), finite("second", second)
+    a = finite("first", first)
+    b = finite("second", second)
     n = same_length(first=a, second=b)
     d = a - b
     mean = float(ratio(d.sum(), n))
     spread = float(np.std(d, ddof=1)) if n > 1 else np.nan
-    wins, losses = int(np.sum(d > 0)), int(np.sum(d < 0))
+    wins = int(np.sum(d > 0))
+    losses = int(np.sum(d < 0))
     ties = n - wins - losses
     relative = float(ratio(mean, abs(ratio(b.sum(), n))))
     return Effect(

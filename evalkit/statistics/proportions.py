@@ -238,7 +238,8 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     (0.25, 0.625)
     """
     units = finite("differences", differences)
-    wins, moved = int(np.sum(units > 0)), int(np.sum(units != 0))
+    wins = int(np.sum(units > 0))
+    moved = int(np.sum(units != 0))
     if moved == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     p = signflip.fair_coin(wins, moved)
@@ -394,7 +395,8 @@ def difference_score(
     """
     check_proportion(successes_a, n_a)
     check_proportion(successes_b, n_b)
-    a, b = float(ratio(successes_a, n_a)), float(ratio(successes_b, n_b))
+    a = float(ratio(successes_a, n_a))
+    b = float(ratio(successes_b, n_b))
     if not n_a or not n_b:
         return Estimate(a - b, np.nan, np.nan, level, int(n_a + n_b), "score")
 
@@ -426,7 +428,8 @@ def ratio_score(
     """
     check_proportion(successes_a, n_a)
     check_proportion(successes_b, n_b)
-    a, b = float(ratio(successes_a, n_a)), float(ratio(successes_b, n_b))
+    a = float(ratio(successes_a, n_a))
+    b = float(ratio(successes_b, n_b))
     value = float(ratio(a, b)) if successes_b else np.inf * a if successes_a else np.nan
     if np.isnan(value) or not n_a or not n_b:
         return Estimate(value, np.nan, np.nan, level, int(n_a + n_b), "score")
@@ -434,14 +437,16 @@ def ratio_score(
 
     def score(log: float) -> float:
         times = float(np.exp(log))
-        whole, lead = n_a + n_b, (n_a + n_b) * times
+        whole = n_a + n_b
+        lead = (n_a + n_b) * times
         middle = n_a * times + successes_a + n_b + successes_b * times
         root = np.sqrt(max(middle**2 - 4 * lead * (successes_a + successes_b), 0.0))
         q = (middle - root) / (2 * lead) if whole else 0.0
         p = min(times * q, 1.0)
         return _standardised(a - times * b, p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b)
 
-    far, at = np.log(FARTHEST_RATIO), float(np.log(value)) if 0 < value < np.inf else 0.0
+    far = np.log(FARTHEST_RATIO)
+    at = float(np.log(value)) if 0 < value < np.inf else 0.0
     low = (
         np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0])
         if successes_a
@@ -467,9 +472,12 @@ def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) ->
 
     Farrington and Manning 1990, doi:10.1002/sim.4780091208, appendix 1.
     """
-    t, d = n_b / n_a, difference
-    lead, square = 1 + t, -(1 + t + a + t * b + d * (t + 2))
-    linear, last = d**2 + d * (2 * a + t + 1) + a + t * b, -a * d * (1 + d)
+    t = n_b / n_a
+    d = difference
+    lead = 1 + t
+    square = -(1 + t + a + t * b + d * (t + 2))
+    linear = d**2 + d * (2 * a + t + 1) + a + t * b
+    last = -a * d * (1 + d)
     shift = square / (3 * lead)
     v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
     u = np.copysign(np.sqrt(max(shift**2 - linear / (3 * lead), 0.0)), v)

@@ -223,16 +223,17 @@ def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
     if moved.size == 0:
         return 1.0, "no difference"
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        p, how = fair_coin(int(np.sum(moved > 0)), moved.size, tied), "exact binomial"
+        p = fair_coin(int(np.sum(moved > 0)), moved.size, tied)
+        how = "exact binomial"
     elif moved.size <= ENUMERATED:
-        beyond, tie = np.abs(enumerated(moved)) - abs(moved.sum()), TIE * sizes.sum()
-        p, how = (
-            float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)),
-            "exact enumeration",
-        )
+        beyond = np.abs(enumerated(moved)) - abs(moved.sum())
+        tie = TIE * sizes.sum()
+        p = float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie))
+        how = "exact enumeration"
         p = 1.0 if abs(moved.sum()) <= tie else p
     elif (steps := lattice(moved)) is not None:
-        p, how = lattice_p(steps, tied), "exact by Fourier transform"
+        p = lattice_p(steps, tied)
+        how = "exact by Fourier transform"
     else:
         return None
     return min(
@@ -249,10 +250,8 @@ def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
     from scipy.special import bdtr
 
     fewer = min(heads, flips - heads)
-    tail, beyond = (
-        float(bdtr(fewer, flips, 0.5)),
-        float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0,
-    )
+    tail = float(bdtr(fewer, flips, 0.5))
+    beyond = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
     return min(1.0, max(2 * (tied * tail + (1 - tied) * beyond), float(np.finfo(float).tiny)))
 
 
@@ -299,11 +298,9 @@ def lattice_p(steps: Ints, tied: float = 1.0) -> float:
         spectrum *= cosine[frequency * m % (2 * points)] ** c
     extreme = int(whole - abs(steps.sum())) // 2
     tail = np.fft.irfft(spectrum, points)[: extreme + 1]
-    return (
-        1.0
-        if 2 * extreme == whole
-        else float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
-    )
+    if 2 * extreme == whole:
+        return 1.0
+    return float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -412,10 +409,13 @@ def ranges(
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
     order, own_mirror = _drawn_order(total, count)
-    total, count = total[order], count[order]
+    total = total[order]
+    count = count[order]
     bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
-    sizes, rows = remembered(_sizes, count.size)(count.tobytes(), bits), float(count.sum())
-    mean, rounding = float(total.sum()) / rows, TIE * float(np.abs(total).sum()) / rows
+    sizes = remembered(_sizes, count.size)(count.tobytes(), bits)
+    rows = float(count.sum())
+    mean = float(total.sum()) / rows
+    rounding = TIE * float(np.abs(total).sum()) / rows
     every = sizes.kept.size + bool(bits)  # beside random draws the last of all is the data's own
     low, high = (memory or Memory()).for_ends(every)
     low[-1], high[-1] = -np.inf, np.inf
@@ -472,7 +472,8 @@ def _sizes(count: bytes, bits: bytes) -> _Sizes:
     share them.
     """
     values = np.frombuffer(count)
-    size, n = np.concatenate(list(sums(values, bits))), values.sum()
+    size = np.concatenate(list(sums(values, bits)))
+    n = values.sum()
     # Counts that are not whole, such as the actual values below a WAPE, add up to n but for
     # rounding.
     return _Sizes(
@@ -544,7 +545,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     """
     size = np.sort(np.abs(differences[differences != 0]))[::-1]
     least = max(2.0 ** float(1 - size.size), float(np.finfo(float).tiny))
-    whole, total = fsum(size), abs(fsum(differences))
+    whole = fsum(size)
+    total = abs(fsum(differences))
     if total <= TIE * whole:
         return 1.0
     missing = (whole - total) / 2
@@ -568,7 +570,8 @@ def _tilt(size: Floats, total: float) -> float:
     >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
     0.549306144
     """
-    theta, square = 0.0, size**2
+    theta = 0.0
+    square = size**2
     for _ in range(STEPS):
         bent = np.tanh(theta * size)
         step = (total - float(size @ bent)) / float(square @ (1 - bent**2))
@@ -589,7 +592,8 @@ def _log_weights(
     from scipy.special import log_ndtr
 
     odds = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
-    drawn, rest = slice(0, LARGEST), slice(LARGEST, None)
+    drawn = slice(0, LARGEST)
+    rest = slice(LARGEST, None)
     flipped = _flipped(_uniform(rng, draws * size[drawn].size), odds[drawn], size[drawn], draws)
     if size.size <= LARGEST:
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)

@@ -70,7 +70,8 @@ def sign_flip(
     size = np.ones(total.size) if counts is None else _counts(counts, total)
     drawn = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     p, how = signflip.p_value(total, drawn, rng=rng, tied=signflip.HALF if mid_p else 1.0)
-    value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
+    value = _sum(total) / float(size.sum())
+    limits = drawn.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:
         return Estimate(
@@ -97,13 +98,14 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
     at 20 units and 1.10 at 80, of exponential ones 1.52 and 1.14. With exponential differences of
     20 units one side erred in 12%, thus in 6 to 7%.
     """
-    n, far = moved.size, float(np.abs(moved).max()) or 1.0
+    n = moved.size
+    far = float(np.abs(moved).max()) or 1.0
     # whatever the order of the units
     square, cube = (fsum((moved / far) ** power) for power in (2, 3))
     error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
     skew = cube * n**0.5 / (square**1.5 or np.inf) * (1 + 8.5 / n)
     e = intervals.hall(inside.value, error, skew, n=n, level=inside.level)
-    return replace(inside, low=min(inside.low, e.low), high=max(inside.high, e.high))
+    return inside.no_closer_than(e)
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -154,8 +156,10 @@ def paired_bootstrap(
     size = np.ones(units.size) if counts is None else _counts(counts, units)
     columns = np.column_stack([units] if counts is None else [units, size])
     sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
-    value, n = _sum(units) / float(size.sum()), units.size
-    drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * size
+    value = _sum(units) / float(size.sum())
+    n = units.size
+    drawn = ratio(sums[:, 0], n if counts is None else sums[:, 1])
+    moved = units - value * size
     p = bootstrap.bca_p_value(value, drawn, moved) if n > 1 else np.nan
     interval = partial(bca_interval, value, drawn, moved, n=n)
     return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
@@ -198,11 +202,9 @@ class ByT:
         """The two-sided p-value."""
         from scipy.special import stdtr
 
-        return (
-            1.0
-            if self.known == 0
-            else float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
-        )
+        if self.known == 0:
+            return 1.0
+        return float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
 
     def interval(self, level: float) -> Estimate:
         """The difference with its limits."""
@@ -227,7 +229,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     ... )  # t = 3 on 4 degrees of freedom
     0.0399
     """
-    n, freedom = int(units.sum()), satterthwaite(variance, np.maximum(units - 1, 1))
+    n = int(units.sum())
+    freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
     return ByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
 
@@ -235,7 +238,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
 def by_limits(
     interval: Callable[[float], Estimate], *, level: float, unit: str, method: str
 ) -> Comparison:
-    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0.
+    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0;
+    NaN without limits.
 
     >>> round(
     ...     by_limits(
@@ -250,9 +254,8 @@ def by_limits(
         e = interval(1 - p)
         return e.low <= 0 <= e.high
 
-    return compare(
-        interval, bisect(inside, SMALLEST, 1.0)[0], level=level, unit=unit, method=method
-    )
+    p = np.nan if np.isnan(interval(level).low) else bisect(inside, SMALLEST, 1.0)[0]
+    return compare(interval, p, level=level, unit=unit, method=method)
 
 
 # Families of comparisons
@@ -368,7 +371,8 @@ def agree(value: float, limits: tuple[float, float], p: float, level: float) -> 
 
     They may disagree if p is exact and the limits are drawn.
     """
-    low, high = min(limits[0], value), max(limits[1], value)
+    low = min(limits[0], value)
+    high = max(limits[1], value)
     if not rejected(p, level):
         return min(low, 0.0), max(high, 0.0)
     smallest = np.nextafter(0.0, 1.0)
@@ -399,7 +403,8 @@ def nadeau_bengio(
         raise InputError(f"train and test must be above 0, got {train} and {test}")
     if each.size == 0:
         raise InputError("differences must hold at least one fold, got none")
-    value, n = float(each.mean()), each.size
+    value = float(each.mean())
+    n = each.size
     error = standard_error(each - value) * float(np.sqrt(1 + n * test / train))
     return ByT(value, error, n, n - 1, CORRECTED_T, abs(value)).compared(level=level, unit=unit)
 

@@ -74,7 +74,8 @@ class Spread:
         The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ /
         (Σ l²)² − 1 / n).
         """
-        most, spread = max(most, 1.0), self.power(4) - 1 / max(self.n, 1)
+        most = max(most, 1.0)
+        spread = self.power(4) - 1 / max(self.n, 1)
         return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
 
 

@@ -78,11 +78,13 @@ class Statistic:
         """The spread of a metric of unweighted rows, from the influence of one row of each bin of
         its score.
         """
-        kind, parts = self.chosen.metric.kind, []
+        kind = self.chosen.metric.kind
+        parts = []
         c = kind.source(self.tables)
         for step, moved in kind.by_steps(c, self.value):
             for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
-                each, squared = rows.astype(np.float64), by * by
+                each = rows.astype(np.float64)
+                squared = by * by
                 parts.append(
                     (np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared)))
                 )
@@ -171,11 +173,9 @@ class OfUnits(Statistic):
         return bool((self.sums.defined & other.sums.defined).any())
 
     def shared_means(self) -> list[OfUnits]:
-        return (
-            [self]
-            if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
-            else []
-        )
+        if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED):
+            return [self]
+        return []
 
     def hits(self) -> tuple[int, int]:
         """The number of ones and the number of units; each value is 0 or 1."""
@@ -216,7 +216,8 @@ class OfAdjusted(OfUnits):
     @property
     def informative(self) -> float:
         """The units, times the factor by which the adjustment reduces the variance."""
-        before, after = self.original.sums.numerator.var(), self.sums.numerator.var()
+        before = self.original.sums.numerator.var()
+        after = self.sums.numerator.var()
         return self.n * float(ratio(before, after))
 
 
@@ -570,7 +571,8 @@ def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
     variance of a unit's influence is pooled over all parts, for each group such as the positive
     rows, and scaled by the group's size in the part.
     """
-    variance, fewest = np.zeros(len(parts)), np.inf
+    variance = np.zeros(len(parts))
+    fewest = np.inf
     for moved in zip(*parts, strict=True):
         units = np.array([len(effects) for effects in moved])
         each = sum(float(effects @ effects) * n**2 for effects, n in zip(moved, units, strict=True))

@@ -172,7 +172,8 @@ class OfMoments(Formed):
             )
             return float(ratio(fourth, square**2))
         m, at, value = self.moments, self.place.start, self.of
-        by, out = m.mean[at] - value, m.n - self.n
+        by = m.mean[at] - value
+        out = m.n - self.n
         cube = m.third[at] + 3 * m.second[at, at] * by + m.n * by**3 + out * value**3
         square = m.second[at, at] + m.n * by**2 - out * value**2
         return float(cube / square**1.5) if square > 1e-14 * m.n * value**2 else 0.0
@@ -225,7 +226,8 @@ class OfDrawn(Statistic):
     @cached_property
     def moved(self) -> Floats:
         """The influence of each sampled row on the median."""
-        rows, moved = self.sample.rows, np.zeros(len(self.sample.rows))
+        rows = self.sample.rows
+        moved = np.zeros(len(self.sample.rows))
         own = rows.rows(self.system)
         effect = self.chosen.metric.kind.moved(own, None, (0.0, 0.0), self.middle)
         moved[self.member] = (own.weights * effect)[self.member]

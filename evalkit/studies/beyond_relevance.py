@@ -117,7 +117,8 @@ class Unknown:
         """The rankings if these of the unjudged items are relevant, with this grade, and the others
         are not.
         """
-        grades, ideal = self.r.retrieved.grade.copy(), self.r.ideal
+        grades = self.r.retrieved.grade.copy()
+        ideal = self.r.ideal
         grades[self.row] = np.where(relevant, grade, 0.0)
         every = np.concatenate([ideal.grade, grades[self.row]])
         owner = np.concatenate([ideal.owner, self.owner])
@@ -173,7 +174,8 @@ def differences(study: Ranking) -> pd.DataFrame:
     Means over lists are compared by sign flips over the lists (or their units) with a value of both
     systems; measures of all lists together by the paired t-test of jackknife values.
     """
-    every, rows = _by_system(study), []
+    every = _by_system(study)
+    rows = []
     for metric in next(iter(every.values()), {}):
         tests = [
             _compared(study, every[first][metric], every[second][metric])
@@ -192,7 +194,8 @@ def differences(study: Ranking) -> pd.DataFrame:
 
 
 def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
-    o, d = study.inference_options(2), first.moved - second.moved
+    o = study.inference_options(2)
+    d = first.moved - second.moved
     if np.isnan(d).all() or (
         first.whole and not np.ptp(d)
     ):  # no list alone moves the number: its error is unknown
@@ -223,7 +226,8 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
     """Every measure of every system; nothing without `items` and without lists in memory."""
     if study.catalogue is None or study.runs.retrieved is None:
         return {}
-    stock, lists = study.catalogue, study.catalogue.listed(study.runs.retrieved)
+    stock = study.catalogue
+    lists = study.catalogue.listed(study.runs.retrieved)
     return {
         name: {one.name: one for one in _measures(study, stock, lists[name])}
         for name in study.order

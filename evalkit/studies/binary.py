@@ -236,11 +236,9 @@ class BinaryStudy(row_study.RowStudy):
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
         m = self.measured
-        return (
-            m.scores(group, m.systems.index(system), 0)
-            if isinstance(m, classes.SummedBinary)
-            else m.rows[system]
-        )
+        if isinstance(m, classes.SummedBinary):
+            return m.scores(group, m.systems.index(system), 0)
+        return m.rows[system]
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -377,7 +375,8 @@ class BinaryStudy(row_study.RowStudy):
 
     def _swept(self, name: str, columns: Mapping[str, Any]) -> Bools:
         """Which thresholds of a system the lines of the sweep need, with those that were chosen."""
-        threshold, predicted = columns["threshold"], columns["predicted"]
+        threshold = columns["threshold"]
+        predicted = columns["predicted"]
         keep = curves.drawn(predicted, columns["cost"])
         for metric in ("precision", "recall", "f1"):
             keep |= curves.drawn(threshold, columns[metric])
@@ -389,8 +388,12 @@ class BinaryStudy(row_study.RowStudy):
     @frame
     def choices(self) -> Iterator[Row]:
         """The threshold that each rule would choose for each system, and the metrics at it."""
-        rules = [rule_of(BestF1()), replace(cheapest(self.costs), text=LEAST_COST)]
-        rules += [rule_of(ReachPrecision(0.9)), rule_of(ReachRecall(0.9))]
+        rules = [
+            rule_of(BestF1()),
+            replace(cheapest(self.costs), text=LEAST_COST),
+            rule_of(ReachPrecision(0.9)),
+            rule_of(ReachRecall(0.9)),
+        ]
         for name in self.order:
             c = self.table(name)
             chosen = {rule.text: rule.choose(c) for rule in rules}
@@ -419,7 +422,8 @@ class BinaryStudy(row_study.RowStudy):
         """The bands of one system by kind, none if nothing was resampled; nothing else is kept of
         the samples.
         """
-        drawn, level = self.resample(name), self.settings.level
+        drawn = self.resample(name)
+        level = self.settings.level
         kinds = score_curves.READ if drawn else ()
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
@@ -529,15 +533,18 @@ class BinaryStudy(row_study.RowStudy):
             "ece_10": calibration.ece_10,
         }
         for name in self.order:
-            c, base = self.chances(name), self.number_of(BASE_RATE, name)
-            parts, alone = (
-                calibration.decompose(c),
-                {part: _alone(of(c)) for part, of in errors.items()},
-            )
+            c = self.chances(name)
+            base = self.number_of(BASE_RATE, name)
+            parts = calibration.decompose(c)
+            alone = {part: _alone(of(c)) for part, of in errors.items()}
             spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
-            numbers = {"brier": self.loss(BRIER, name), "miscalibration": alone["miscalibration"]}
-            numbers |= {"discrimination": _alone(parts.discrimination), "uncertainty": spread}
-            numbers |= {"ece_10": alone["ece_10"]}
+            numbers = {
+                "brier": self.loss(BRIER, name),
+                "miscalibration": alone["miscalibration"],
+                "discrimination": _alone(parts.discrimination),
+                "uncertainty": spread,
+                "ece_10": alone["ece_10"],
+            }
             if self.plain:
                 numbers["ece_10_debiased"] = _alone(
                     calibration.ece_debiased(calibration.bins_uniform(c))
@@ -574,7 +581,8 @@ class BinaryStudy(row_study.RowStudy):
         larger class.
         """
         c = self.table(self.systems[0])
-        score, threshold = self.base_rate, -np.inf if c.positives > c.negatives else np.inf
+        score = self.base_rate
+        threshold = -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
             within: Any = self.measure(chosen, self.systems[0])
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
@@ -620,37 +628,25 @@ class Asked:
     costs: Costs
     alone: bool
 
-    def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
-        """A function that returns the counts on bootstrap samples, the same for all systems; None
-        if the threshold is fixed.
+    @property
+    def choice(self) -> bootstrap.ThresholdChoice | None:
+        """How thresholds are chosen again on samples, the same for all systems; None if the
+        threshold is fixed.
         """
         if self.rule.fixed is not None:
             return None
-        if self.alone and rows.plain:
-            return cache(lambda: self.redraw_table(rows.counts))
-        drawn: Any = {"rng": self.rng, "samples": self.settings.limits.bands}
-        return cache(partial(bootstrap.rechosen_counts_of_rows, rows, self.rule.choose, **drawn))
+        new_rng = partial(study.random, self.settings.seed, 7)
+        return bootstrap.ThresholdChoice(self.rule.choose, self.settings.limits.bands, new_rng)
 
-    def redraw_table(self, c: counts.Counts) -> counts.RechosenCounts:
-        """The counts on samples of independent rows of one system, from their table."""
-        samples = self.settings.limits.bands
-        return bootstrap.rechosen_counts_of_table(
-            c, self.rule.choose, rng=self.rng, samples=samples
-        )
-
-    def redraw_parts(self, threshold: Floats, sums: Floats) -> counts.RechosenCounts:
-        """The counts on the same samples, from the candidate thresholds and the weight by part of
-        the units and candidate.
+    def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
+        """A function that returns the counts of rows on bootstrap samples; None if the threshold is
+        fixed.
         """
-        samples = self.settings.limits.bands
-        return bootstrap.rechosen_counts(
-            threshold, sums, self.rule.choose, rng=self.rng, samples=samples
-        )
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """A new generator of the random numbers of the samples, the same at each call."""
-        return study.random(self.settings.seed, 7)
+        if self.choice is None:
+            return None
+        if self.alone and rows.plain:
+            return cache(partial(self.choice.of_table, rows.counts))
+        return cache(partial(self.choice.of_rows, rows))
 
 
 def asked(
@@ -742,7 +738,8 @@ def of_blocks(
             raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
-    nameless, first = row_study.nameless(t), _first(of, a, within, limits)
+    nameless = row_study.nameless(t)
+    first = _first(of, a, within, limits)
     scored = row_study.counted(t, first)
     rows, positives, *odd = scored.facts.sums.tolist()
     if within and (n := scored.more["within", 0].n) > UNITS:
@@ -756,8 +753,7 @@ def of_blocks(
         scored,
         design,
         cut=lambda name, c: a.rule.at(c, precision[name]),
-        redraw=a.redraw_parts,
-        redraw_table=a.redraw_table if a.rule.fixed is None else None,
+        choice=a.choice,
     )
     measured.refuse_partial_losses()
     if not t.paired:
@@ -769,13 +765,18 @@ def of_blocks(
             nameless = replace(nameless, schema=again)
         measured = replace(measured, second=second, moved=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
-    fields |= {"measured": measured, "precision": precision, "thresholds": measured.thresholds}
-    fields |= {"unused_decisions": named_as_decisions(t.others)}
+    fields |= {
+        "measured": measured,
+        "precision": precision,
+        "thresholds": measured.thresholds,
+        "unused_decisions": named_as_decisions(t.others),
+    }
     return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
 
 
 def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
-    systems, primary = of.table.systems, a.settings.metrics[0]
+    systems = of.table.systems
+    primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
     counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
@@ -785,10 +786,15 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
         if a.rule.fixed is None
         else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
     )
-    more: Any = {"limits": limits, "ids": of.table.ids_held, "exact": cuts, "within": within}
-    more |= {"sliced": primary.base in losses, "within_slices": primary in within}
     return ByScore(
-        counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more
+        counting=counting,
+        terms=Terms.alone([*losses], len(systems), few, score_rows),
+        limits=limits,
+        ids=of.table.ids_held,
+        exact=cuts,
+        within=within,
+        sliced=primary.base in losses,
+        within_slices=primary in within,
     )
 
 
@@ -796,8 +802,10 @@ def _second_reading(
     of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
-    systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
-    rechosen = a.rule.fixed is None
+    systems = range(len(measured.systems))
+    means = dict[Place, Mean]()
+    decided = []
+    choice = a.choice
     if measured.plain and a.alone:
         return None
     for group in sorted(measured.groups):
@@ -807,23 +815,19 @@ def _second_reading(
             for c in asked
             if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
         ]
-        decided += [group] if read or (rechosen and not group) else []
+        decided += [group] if read or (choice and not group) else []
         for chosen in (chosen for chosen in read if not chosen.decided):
             each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
-    cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
+    cuts = [*measured.thresholds.values()]
+    few = row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
-    if rechosen:
+    if choice:
         units = of.table.schema.units or int(measured.counted.facts.sums[0])
         more["candidates"] = [
-            bootstrap.candidates(
-                measured.scores(0, i, 0).counts, a.rule.choose, units=units, rng=a.rng.spawn(1)[0]
-            )
-            for i in systems
+            choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems
         ]
         more["parts"] = bootstrap.PARTS
-    return (
-        ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
-        if decided
-        else None
-    )
+    if decided:
+        return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
+    return None

@@ -116,7 +116,8 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
     Last, True if they may be duplicates: there are many, and the number of distinct scores is not
     small.
     """
-    rows, n = len(study.account), study.repeated or 0
+    rows = len(study.account)
+    n = study.repeated or 0
     values = [distinct_scores(study, name) for name in study.order]
     few = max((value or rows for value in values), default=rows)
     few = few if few * TIED < rows else 0

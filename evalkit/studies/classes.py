@@ -222,7 +222,8 @@ class ClassesStudy(EachStudy):
                 )
 
     def _class(self, name: str, c: int) -> dict[str, float]:
-        actual, said = _are(c), _called(c)
+        actual = _are(c)
+        said = _called(c)
         estimates = {
             "precision": self.share_of(name, said, actual),
             "recall": self.share_of(name, actual, said),
@@ -231,8 +232,10 @@ class ClassesStudy(EachStudy):
             "f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))
         }
         if self.scored:
-            of |= {"auc": self.measured.of_one(ROC_AUC, name, c)}
-            of |= {"average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c)}
+            of |= {
+                "auc": self.measured.of_one(ROC_AUC, name, c),
+                "average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c),
+            }
         estimates |= {metric: self.estimated(one) for metric, one in of.items()}
         return with_limits(estimates)
 
@@ -393,7 +396,9 @@ def asked(
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
-    rows, outside, scored = data.rows, data.outside, bool(data.score)
+    rows = data.rows
+    outside = data.outside
+    scored = bool(data.score)
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
     fields, shared = row_study.of_rows(data, settings, p)
     shared |= {"classes": len(data.names)}
@@ -416,7 +421,8 @@ def _study(
     scored: bool,
     outside: str,
 ) -> ClassesStudy:
-    sure, target = scored and not outside, p.precision_target or TARGET
+    sure = scored and not outside
+    target = p.precision_target or TARGET
     return ClassesStudy(
         **fields, measured=measured, names=names, probabilities=sure, target=target, scored=scored
     )
@@ -462,7 +468,8 @@ def _whole_units(of: Predictions) -> Predictions:
     too many cells.
     """
     t = of.table
-    systems, classes = len(t.systems), len(of.names)
+    systems = len(t.systems)
+    classes = len(of.names)
     cells = systems * classes**2
     if t.schema.unit and cells > CELLS:
         got = f"{systems} systems and {classes} classes have {cells:,} cells"
@@ -476,14 +483,13 @@ def _whole_units(of: Predictions) -> Predictions:
 
 def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     """The first reading; raises InputError for ids that do not pair."""
-    t, first = of.table, _first(of, settings)
+    t = of.table
+    first = _first(of, settings)
     counted = row_study.counted(t, first)
     limit = first.counting.bins
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
-        ways, needs = (
-            f"in more than {limit:,} ways",
-            "which needs all rows in memory; choose one system",
-        )
+        ways = f"in more than {limit:,} ways"
+        needs = "which needs all rows in memory; choose one system"
         raise ParameterError(
             f"systems: actual and predicted classes of two systems come {ways}, {needs}"
         )
@@ -495,12 +501,13 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
 
 
 def _first(of: Predictions, settings: Settings) -> ByClass:
-    t, k, limits, primary = of.table, len(of.names), settings.limits, settings.metrics[0].base
-    systems, sliced, few = (
-        len(t.systems),
-        primary.metric.kind.totalled,
-        row_study.few_units(t, limits),
-    )
+    t = of.table
+    k = len(of.names)
+    limits = settings.limits
+    primary = settings.metrics[0].base
+    systems = len(t.systems)
+    sliced = primary.metric.kind.totalled
+    few = row_study.few_units(t, limits)
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
@@ -518,18 +525,20 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
 
 def _second_reading(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
     """What the second reading needs to know of the first; None if all is known."""
-    systems, k, means = range(len(of.table.systems)), len(of.names), {}
+    systems = range(len(of.table.systems))
+    k = len(of.names)
+    means = {}
     for group in measured.groups:
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
             every = [
                 [ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems
             ]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
-    return (
-        ByMoves(measured.first.told, of.scale, measured.plain, measured.first.terms.few, means)
-        if means
-        else None
-    )
+    if means:
+        return ByMoves(
+            measured.first.told, of.scale, measured.plain, measured.first.terms.few, means
+        )
+    return None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

@@ -34,10 +34,8 @@ class ByKind:
     idle: Mapping[str, str]
 
 
-FOR_TWO, FOR_SEVERAL = (
-    dict.fromkeys(("costs", "prevalence"), "binary"),
-    {"precision_target": "multi-class"},
-)
+FOR_TWO = dict.fromkeys(("costs", "prevalence"), "binary")
+FOR_SEVERAL = {"precision_target": "multi-class"}
 KINDS = {
     "binary": ByKind(binary.of_rows, binary.of_blocks, FOR_SEVERAL),
     "multi-class": ByKind(

@@ -18,7 +18,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
 from evalkit.statistics import inference, intervals, multiplicity, power, statistic
 from evalkit.statistics.spread import standardised
-from evalkit.studies.study import Study
+from evalkit.studies.study import Study, SystemPair
 from evalkit.system import cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
@@ -184,7 +184,7 @@ class Skew:
     """
 
     metric: str
-    pair: tuple[str, str]
+    pair: SystemPair
     skewness: float
     units: int
 
@@ -452,12 +452,11 @@ def _needed(differences: Floats, level: float) -> float:
     """The units, whole, that show the mean of these differences with 80% power; NaN if it is 0 or
     has no spread.
     """
-    mean, sd = float(differences.mean()), float(differences.std(ddof=1))
-    return (
-        math.ceil(power.required_n(mean, sd, level=level))
-        if sd > 0 and abs(mean) > ROUNDING * sd
-        else np.nan
-    )
+    mean = float(differences.mean())
+    sd = float(differences.std(ddof=1))
+    if sd > 0 and abs(mean) > ROUNDING * sd:
+        return math.ceil(power.required_n(mean, sd, level=level))
+    return np.nan
 
 
 def _table(study: Study) -> Floats | None:
@@ -473,7 +472,8 @@ def _table(study: Study) -> Floats | None:
 def complete(sides: Sequence[statistic.OfUnits]) -> Floats:
     """Units × systems, of the units that all systems have; of several rows their mean."""
     values = np.column_stack([side.sums.per_unit for side in sides])
-    keep, unit = ~np.isnan(values).any(axis=1), sides[0].unit
+    keep = ~np.isnan(values).any(axis=1)
+    unit = sides[0].unit
     if unit is None:
         return values[keep]
     sums = [intervals.by_unit(column, unit[keep]) for column in values[keep].T]
@@ -502,14 +502,17 @@ def other_scales(study: Study) -> list[tuple[str, str, str, float]]:
     they are near 0, or where a system hits a few units alone. Where no values are above 1, nothing
     is taken for per cent.
     """
-    scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
+    scales = []
+    z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
     for metric, rows in study.estimates[study.estimates["value"] != 0].groupby(
         "metric", sort=False
     ):
-        size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
+        size = np.abs(rows["value"].to_numpy())
+        spread = (rows["high"] - rows["low"]).to_numpy() / 2
         deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
         root = np.hypot(size, deviation)
-        large, small = int(size.argmax()), int(size.argmin())
+        large = int(size.argmax())
+        small = int(size.argmin())
         if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
             systems = rows["system"].tolist()
             scales.append(

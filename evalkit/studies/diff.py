@@ -34,6 +34,7 @@ from evalkit.studies.study import (
     Member,
     Row,
     Study,
+    SystemPair,
     Tested,
     estimate_columns,
     frame,
@@ -137,7 +138,7 @@ class Diff(Shown, Study):
     files: Sequence[UnitFile]
     names: pa.Array
     partner: Mapping[str, str]
-    joined: Mapping[str, Mapping[tuple[str, str], Joined]]
+    joined: Mapping[str, Mapping[SystemPair, Joined]]
 
     @classmethod
     def of(
@@ -231,7 +232,7 @@ class Diff(Shown, Study):
         return f"the {side}{name}"
 
     @property
-    def side_pairs(self) -> list[tuple[str, str]]:
+    def side_pairs(self) -> list[SystemPair]:
         """The new and the old side of each system."""
         return [(f"{NEW}{name}", f"{OLD}{was}") for name, was in self.partner.items()]
 
@@ -263,7 +264,7 @@ class Diff(Shown, Study):
         return self.files[-1]
 
     @property
-    def deciding(self) -> Mapping[tuple[str, str], Joined]:
+    def deciding(self) -> Mapping[SystemPair, Joined]:
         """The metric that decides, of each pair of sides."""
         return self.joined[self.primary.label]
 
@@ -311,19 +312,19 @@ class Diff(Shown, Study):
         pair = next(pair for pair in self.joined[chosen.label] if system in pair)
         return self._joined(chosen, pair, member).statistics[pair.index(system)]
 
-    def _joined(self, chosen: Chosen, pair: tuple[str, str], member: Any) -> Joined:
+    def _joined(self, chosen: Chosen, pair: SystemPair, member: Any) -> Joined:
         of = self.joined[chosen.label][pair]
         return of if member is EVERY else of.within(*member)
 
     @once
     def compare(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """New less old."""
         return self._joined(chosen, pair, member).comparison(self.inference_options(2))
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:  # type: ignore[override]
+    def pairs(self) -> list[SystemPair]:  # type: ignore[override]
         """The new and the old side of each system that has the metric that decides."""
         return [*self.deciding]
 
@@ -344,7 +345,7 @@ class Diff(Shown, Study):
         """The sides of all systems of a metric, also of those without a partner."""
         return [*self.sides(chosen), *self.unpaired(chosen.label)]
 
-    def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
+    def against(self, chosen: Chosen, second: str | None) -> list[SystemPair]:
         """The new and the old side of each system of a metric, also of those without a partner;
         raises ParameterError for any other pair.
         """
@@ -377,12 +378,12 @@ class Diff(Shown, Study):
         """The sides of a metric that are not compared, each with the reason; of a system that the
         new report lacks its new side.
         """
-        compared = {side for pair in self.joined[label].values() for side in (pair.old, pair.new)}
-        names = {(side.file, side.system) for side in compared}
+        pairs = self.joined[label].values()
+        compared = {(side.file, side.system) for pair in pairs for side in (pair.old, pair.new)}
         missing: dict[str, str] = {}
         for file, place in ((self.new, "new"), (self.old, "old")):
             for name in file.systems_of(label):
-                if (file, name) not in names:
+                if (file, name) not in compared:
                     both = place == "old" and name in self.new.words["system"]
                     missing[f"{OLD if both else NEW}{name}"] = self._lack(name, place)
         return missing
@@ -546,10 +547,8 @@ class Diff(Shown, Study):
         """The metric that decides of every report and system, on all units of each; empty of two
         reports.
         """
-        label, names = (
-            self.primary.label,
-            dict.fromkeys(of.new.system for of in self.deciding.values()),
-        )
+        label = self.primary.label
+        names = dict.fromkeys(of.new.system for of in self.deciding.values())
         names |= dict.fromkeys(of.old.system for of in self.deciding.values())
         for file in self.files if len(self.files) > 2 else ():
             for name in names if label in file.metrics else ():
@@ -693,8 +692,13 @@ def _terms(joined: Joined, limits: Estimate) -> Row:
         unknown = dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
         return whole | {"change_low": limits.low, "change_high": limits.high} | unknown
     before, after = joined.paired.old.value, joined.paired.new.value
-    terms = {"changed": after - before, "low": limits.low, "high": limits.high}
-    terms |= {"left": before - old, "came": new - after}
+    terms = {
+        "changed": after - before,
+        "low": limits.low,
+        "high": limits.high,
+        "left": before - old,
+        "came": new - after,
+    }
     return whole | {"change_low": np.nan, "change_high": np.nan} | terms
 
 
@@ -718,7 +722,8 @@ def _split(of: Joined, part: Joined) -> dict[str, float]:
 
 def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
     """What a report says of itself: (kind, what) -> text."""
-    about, given = file.about, file.about.get("parameters", {})
+    about = file.about
+    given = file.about.get("parameters", {})
     tables = [
         name
         for name, entry in reports.REPORTS[about["report"]].options().items()

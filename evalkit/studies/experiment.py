@@ -27,7 +27,7 @@ from evalkit.statistics import independent, inference, methods, multiplicity, po
 from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
 from evalkit.studies import randomisation, study, units
 from evalkit.studies.randomisation import Check
-from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 CAPS = (0.999, 0.99, 0.95, 0.9)
@@ -68,9 +68,9 @@ class Experiment(Study):
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the row if there is no such column."""
-        return (
-            unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
-        )
+        if "user" in self.table.columns:
+            return unit_noun(self.table.columns["user"], "user")
+        return "row"
 
     def adjusted_for(self, chosen: lookup.Chosen) -> str:
         """The column from before the experiment by which a mean can be adjusted."""
@@ -85,7 +85,7 @@ class Experiment(Study):
         ]
 
     def compared(
-        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
     ) -> tuple[OfUnits, OfUnits]:
         """The metric in two arms, adjusted by a column from before the experiment if one is named
         (CUPED).
@@ -107,14 +107,14 @@ class Experiment(Study):
 
     @study.once
     def compare(
-        self, chosen: lookup.Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
         """The lift, first / second − 1, with its interval, the detectable difference, and the
         adjusted means of both arms if CUPED is used.
         """
@@ -317,34 +317,29 @@ class Experiment(Study):
         """The headline pair's difference of means, of values capped at the quantile `share` if
         there is one.
         """
-        first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
-        return methods.two_means(first, second, self.inference_options(2))
+        return self._compared_means(*self._capped(share))
 
     def cuped(self, share: float | None) -> significance.Comparison:
-        """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and
-        too different.
-        """
-        left = experiments.adjusted(
-            *self._capped(share), *self._sides(self.table.numbers[str(self.p.before)])
-        )
-        if independent.fits(*left):
-            return self._permuted(*left)
-        return experiments.of_adjusted(*left, level=self.settings.level)
+        """The difference of means of `means`, adjusted by the column from before the experiment."""
+        before = self._sides(self.table.numbers[str(self.p.before)])
+        return self._compared_means(*experiments.adjusted(*self._capped(share), *before))
+
+    def _compared_means(self, *sides: Floats) -> significance.Comparison:
+        first, second = (OfUnits(self.primary, Sums(side)) for side in sides)
+        return methods.two_means(first, second, self.inference_options(2))
 
     def stratified(self) -> significance.Comparison:
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed
         and too different.
         """
-        arms, sides = ("treatment", "control"), self._capped(None)
-        strata = self._sides(self.table.attributes[str(self.p.strata)].code)
-        if independent.fits(*sides):
-            return self._permuted(*sides, strata=strata)
-        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
-        return experiments.stratified(*of, level=self.settings.level)
-
-    def _permuted(self, first: Floats, second: Floats, **more: Any) -> significance.Comparison:
+        sides = self._capped(None)
+        strata: Any = self._sides(self.table.attributes[str(self.p.strata)].code)
         o = self.inference_options(2)
-        return independent.studentised(first, second, rng=o.rng, level=o.level, **more)
+        if independent.fits(*sides):
+            return independent.studentised(*sides, rng=o.rng, level=o.level, strata=strata)
+        arms = ("treatment", "control")
+        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
+        return experiments.stratified(*of, level=o.level)
 
     @cached_property
     def concentration(self) -> dict[float, float]:
@@ -521,11 +516,6 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     )
     equals = "numpy mean of an arm" if alone else ""
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
-    about: dict[str, Any] = {
-        "best": best or lookup.UNKNOWN,
-        "plain": plain,
-        "unit": name,
-    }
     return Metric(
         name,
         "users",
@@ -536,7 +526,9 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         "never",
         -np.inf,
         np.inf,
-        **about,
+        best=best or lookup.UNKNOWN,
+        plain=plain,
+        unit=name,
     )
 
 

@@ -232,7 +232,8 @@ def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
     given = aligned.PredictionTable(
         parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes
     )
-    what, layout = "actual values and forecasts", given.layouts[0]
+    what = "actual values and forecasts"
+    layout = given.layouts[0]
     return _of_rows(
         what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None
     )

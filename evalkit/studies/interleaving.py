@@ -36,6 +36,7 @@ from evalkit.studies.study import (
     Row,
     Settings,
     Study,
+    SystemPair,
     estimate_columns,
     frame,
     limits,
@@ -95,11 +96,11 @@ class Interleaving(Study):
 
     def estimate_extras(
         self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate
-    ) -> dict[str, Any]:
+    ) -> Row:
         """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
         """The numbers of users for the first arm, undecided, and for the second; and the detectable
         difference.
         """
@@ -119,7 +120,9 @@ class Interleaving(Study):
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
-        owned, rows, p = self.kept.shown[:, :-1], [], []
+        owned = self.kept.shown[:, :-1]
+        rows = []
+        p = []
         for position in np.flatnonzero(owned.any(axis=1)):
             counts = owned[position]
             p.append(experiments.sample_ratio(counts))
@@ -137,16 +140,15 @@ class Interleaving(Study):
         """The rows of `balance` to show; with two arms those of the first, since the second has the
         rest.
         """
-        return (
-            self.balance
-            if len(self.systems) > 2
-            else self.balance[self.balance["system"] == self.systems[0]]
-        )
+        if len(self.systems) > 2:
+            return self.balance
+        return self.balance[self.balance["system"] == self.systems[0]]
 
     @frame
     def by_position(self) -> Iterator[Row]:
         """Outcome per item shown, by position and arm, clustered by user, by the jackknife."""
-        arms, level = len(self.systems), self.settings.level
+        arms = len(self.systems)
+        level = self.settings.level
         most = 1.0 if self.kept.most <= 1 else float("inf")
         for position in range(1, len(self.kept.shown)):
             for arm, system in enumerate(self.systems):
@@ -166,7 +168,8 @@ class Interleaving(Study):
         from evalkit.statistics.signflip import fair_coin
 
         first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
-        wins, losses = int((first > second).sum()), int((first < second).sum())
+        wins = int((first > second).sum())
+        losses = int((first < second).sum())
         return fair_coin(wins, wins + losses) if wins + losses else 1.0
 
     # The sessions
@@ -219,10 +222,8 @@ class Interleaving(Study):
         """One value per user, and the sessions with the credit of each arm, from which slices are
         computed.
         """
-        users, listed = (
-            Listed(self.kept.users),
-            Listed.of(self.kept.names, self.kept.owners, self.slices),
-        )
+        users = Listed(self.kept.users)
+        listed = Listed.of(self.kept.names, self.kept.owners, self.slices)
         blocks = chain(
             units.of_credit(self.systems, self.kept.credit, listed),
             units.of_each(self, users).blocks,
@@ -241,11 +242,9 @@ class Interleaving(Study):
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
         credit = np.sort(self.kept.sides[0].whole)[::-1]
-        return (
-            float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
-            if credit.sum()
-            else float("nan")
-        )
+        if credit.sum():
+            return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
+        return float("nan")
 
 
 # What the findings are measured by ----------------------------------------------------------------
@@ -374,11 +373,9 @@ class Online(Shown):
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
-        return (
-            policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
-            if rules
-            else None
-        )
+        if rules:
+            return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
+        return None
 
 
 @commands.advising
@@ -458,10 +455,8 @@ def _read_log(
 ) -> Interleaving:
     """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:
-        data, p = (
-            sources.parts(SAMPLE["log"]),
-            replace(p, neutral=p.neutral or str(SAMPLE["neutral"])),
-        )
+        data = sources.parts(SAMPLE["log"])
+        p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(
             shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current"
         )

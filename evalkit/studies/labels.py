@@ -86,11 +86,9 @@ class LabelsStudy(EachStudy):
         """The metric of scoring each label by its share of rows; NaN if combinations of labels are
         unknown.
         """
-        return (
-            chosen.value(self.measured.constant(self.leader))
-            if self.measured.together
-            else float("nan")
-        )
+        if self.measured.together:
+            return chosen.value(self.measured.constant(self.leader))
+        return float("nan")
 
     @frame
     def by_label(self) -> Iterator[Row]:
@@ -222,7 +220,8 @@ def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
-    rows, settings = data.rows, asked(p, data.rows.systems, limits)
+    rows = data.rows
+    settings = asked(p, data.rows.systems, limits)
     sure = data.sure
     stored = {
         name: [rows.precision[name][f"p {label}"] for label in data.names] for name in rows.systems
@@ -261,14 +260,13 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
-    first, design = (
-        _first(of, settings, threshold),
-        layout_of(units=t.schema.unit, weights=of.scale is not None),
-    )
+    first = _first(of, settings, threshold)
+    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
     counted = row_study.counted(t, first)
     rows = int(counted.facts.sums[0])
     measured = SummedLabels(t.systems, first, counted, design)
-    metrics, primary = settings.metrics, settings.metrics[0]
+    metrics = settings.metrics
+    primary = settings.metrics[0]
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
     leader = study.leading(
         study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline
@@ -296,12 +294,10 @@ def _summed(chosen: Chosen) -> bool:
 
 
 def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
-    k, s, limits, primary = (
-        len(of.names),
-        len(of.table.systems),
-        settings.limits,
-        settings.metrics[0].base,
-    )
+    k = len(of.names)
+    s = len(of.table.systems)
+    limits = settings.limits
+    primary = settings.metrics[0].base
     cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
     few = row_study.few_units(of.table, limits)
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))

@@ -202,7 +202,8 @@ def _sessions(users: int = 2_000) -> Mistake:
     def errs() -> tuple[bool, bool]:
         sessions = np.ceil(rng.lognormal(1, 1.5, users)).astype(int)
         won = rng.binomial(sessions, rng.beta(3, 3, users))
-        total, share = int(sessions.sum()), won / sessions - 0.5
+        total = int(sessions.sum())
+        share = won / sessions - 0.5
         by_session = proportions.mcnemar_p(int(won.sum()), total - int(won.sum()))
         return by_session < 0.05, significance.paired_t(share).p_value < 0.05
 

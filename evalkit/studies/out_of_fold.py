@@ -36,7 +36,7 @@ from evalkit.statistics.significance import (
     verdict,
 )
 from evalkit.studies import resplits, units
-from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
+from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -138,10 +138,8 @@ class Validation(Shown, Study):
         If the folds of predictions are blocks of time, each is trained on the earlier ones, and the
         first is left out.
         """
-        time, one_column = (
-            self.examples.time,
-            not (self.fitted or self.holdout or self.examples.ids_again),
-        )
+        time = self.examples.time
+        one_column = not (self.fitted or self.holdout or self.examples.ids_again)
         return self.split.in_time(time) if one_column and time is not None else self.split
 
     @property
@@ -157,11 +155,9 @@ class Validation(Shown, Study):
         drawn.
         """
         e = self.examples
-        return (
-            self.rows.size
-            if not e.ids_again or e.id is None
-            else len(np.unique(e.id.code[self.rows]))
-        )
+        if not e.ids_again or e.id is None:
+            return self.rows.size
+        return len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats) -> Comparison:
         """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
@@ -289,7 +285,8 @@ class Validation(Shown, Study):
         """One row per system and fold: training and test rows, the label's mean or share of class
         1, every metric.
         """
-        train, done = self.folds.sizes[0], count()
+        train = self.folds.sizes[0]
+        done = count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
                 for i, fold in enumerate(self.tests):
@@ -330,7 +327,8 @@ class Validation(Shown, Study):
         """
         if not (self.holdout and self.trained):
             return None
-        side, group = self.trained[self.subject][0], self.examples.group_number
+        side = self.trained[self.subject][0]
+        group = self.examples.group_number
         unit = None if group is None else group[self.folds.pairs[0][0]]
         return mover(
             self.interval(self.primary, replace(side, unit=unit)),
@@ -374,7 +372,8 @@ class Validation(Shown, Study):
                     if means
                     else part.moved_by_group()
                 )
-        value, units = np.array(values), np.inf
+        value = np.array(values)
+        units = np.inf
         if not values:
             precise = value
         elif means:
@@ -483,18 +482,18 @@ class Validation(Shown, Study):
         e = self.deciding_estimate(self.primary, system)
         return CORRECTED if e.method == CORRECTED_T else self.measured_on
 
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
-        return (
-            self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
-        )
+        if by_fold:
+            return self.compare_folds(chosen, pair)
+        return super().compare(chosen, pair, member)
 
-    def compare_pooled(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+    def compare_pooled(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""
         return super().compare(chosen, pair)
 
-    def compare_folds(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+    def compare_folds(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
         corrected t.
         """
@@ -627,16 +626,20 @@ class Validation(Shown, Study):
         """
         if not len(self.selection):
             return []
-        (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
+        as_read, _, inside = self.selection["value"]
+        kept, of = self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
-        facts = {
-            "kept": kept,
-            "of": of,
-            "metric": self.primary.label,
-            "given": as_read,
-            "inside": inside,
-        }
-        return [kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)]
+        return [
+            kinds.SELECTED_OUTSIDE.rated(
+                SEVERE if clear else NOTE,
+                self.rows.size,
+                kept=kept,
+                of=of,
+                metric=self.primary.label,
+                given=as_read,
+                inside=inside,
+            )
+        ]
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
@@ -701,10 +704,8 @@ class Validation(Shown, Study):
         The check for copies does not count if features are so coarse that equal rows are common by
         coincidence.
         """
-        classes, lacks = (
-            self.examples.classes,
-            {name: "" if name in self.known else f"no {name}" for name in SIDES},
-        )
+        classes = self.examples.classes
+        lacks = {name: "" if name in self.known else f"no {name}" for name in SIDES}
         coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
         unselected = "" if "candidates" in self.known else UNSELECTED
         rows = [

@@ -38,7 +38,17 @@ from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, framed, once, settings
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    Study,
+    SystemPair,
+    Tested,
+    framed,
+    once,
+    settings,
+)
 from evalkit.system import cached, progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
@@ -150,7 +160,7 @@ class Significance(shown.Shown, Study):
         """One value per row."""
         return self.data.values[chosen.label, system]
 
-    def sides(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Sums, Sums]:
+    def sides(self, chosen: Chosen, pair: SystemPair) -> tuple[Sums, Sums]:
         """The values of both systems."""
         return self.values(chosen, pair[0]), self.values(chosen, pair[1])
 
@@ -167,11 +177,11 @@ class Significance(shown.Shown, Study):
             )
         return super().estimate(chosen, system, member)
 
-    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> methods.Paired:
+    def paired(self, chosen: Chosen, pair: SystemPair) -> methods.Paired:
         """The difference of a pair with its standard error over units."""
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
-    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
+    def effect(self, chosen: Chosen, pair: SystemPair) -> tuple[Effect, float]:
         """The effect sizes over units; the mean difference of the metric."""
         sides = self.sides(chosen, pair)
         keep = both(*sides)
@@ -210,13 +220,13 @@ class Significance(shown.Shown, Study):
         added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
         return multiplicity.Pairs.of(table, *sides.T, metric=metric, added=added)
 
-    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
+    def bootstraps(self, chosen: Chosen) -> dict[SystemPair, float]:
         """The bootstrap test of the mean, over units or whole clusters; none if there are too many
         units.
 
         Samples are drawn for several pairs at a time, which share them.
         """
-        p: dict[tuple[str, str], float] = {}
+        p: dict[SystemPair, float] = {}
         if self.many:
             return p
         some = max(1, DIFFERENCES // max(len(self.data), 1))
@@ -279,7 +289,8 @@ class Significance(shown.Shown, Study):
     @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
-        metrics, pairs = len(self.directed), len(self.pairs)
+        metrics = len(self.directed)
+        pairs = len(self.pairs)
         what = plural("candidate" if self.settings.baseline else "pair", pairs)
         many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
         return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {many}; Holm"
@@ -309,7 +320,7 @@ class Significance(shown.Shown, Study):
 
     @once
     def compare(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """The comparison. With interim analyses, the interval keeps the requested level over all
         planned ones.
@@ -320,7 +331,8 @@ class Significance(shown.Shown, Study):
         c = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return c
-        p, level = _over_looks(c.p_value, self.p.looks), self.settings.level
+        p = _over_looks(c.p_value, self.p.looks)
+        level = self.settings.level
         difference = replace(c.difference, level=level)
         inside = replace(c.equivalence, level=round(2 * level - 1, 12))
         method = f"{c.method}, at one of {self.p.looks} looks"
@@ -328,7 +340,7 @@ class Significance(shown.Shown, Study):
             c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
         )
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The smallest true difference that this many units detect."""
         if not self.vary:
             return {}
@@ -340,18 +352,18 @@ class Significance(shown.Shown, Study):
         return sum(map(len, self.families))
 
     @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[SystemPair]:
         """The pairs that were asked for; of logs those that share a question."""
         if not self.data.logged:
             return self.asked_pairs
         return [pair for pair in self.asked_pairs if self._meet(self.primary, pair)]
 
     @property
-    def uncompared(self) -> list[tuple[str, str]]:
+    def uncompared(self) -> list[SystemPair]:
         """The pairs that were asked for and share no unit."""
         return [pair for pair in self.asked_pairs if pair not in self.pairs]
 
-    def _meet(self, chosen: Chosen, pair: tuple[str, str]) -> bool:
+    def _meet(self, chosen: Chosen, pair: SystemPair) -> bool:
         first, second = self.compared(chosen, pair)
         return first.meets(second)
 
@@ -420,12 +432,13 @@ class Significance(shown.Shown, Study):
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
     def differences(
-        self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None
+        self, pair: SystemPair | None = None, chosen: Chosen | None = None
     ) -> pd.Series:
         """A metric of the first less that of the second, one per unit (the mean of its rows),
         smallest first.
         """
-        chosen, pair = chosen or self.primary, pair or self.opponents
+        chosen = chosen or self.primary
+        pair = pair or self.opponents
         total, count = self.summed(pair, chosen)
         keep = both(*self.sides(chosen, pair))
         names = self.data.ids if self.data.cluster is None else self.data.cluster[1]
@@ -433,12 +446,12 @@ class Significance(shown.Shown, Study):
         index = pd.Index(np.asarray(names, object)[kept].astype(str), name=self.unit_name)
         return pd.Series(total / count, index=index).sort_values(kind="stable")
 
-    def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
+    def summed(self, pair: SystemPair, chosen: Chosen) -> tuple[Floats, Floats]:
         """The sum and the number of the differences in each unit."""
         d, keep = self._apart(chosen, pair)
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
-    def _apart(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Floats, Bools]:
+    def _apart(self, chosen: Chosen, pair: SystemPair) -> tuple[Floats, Bools]:
         """The differences of the rows that both systems have, and which rows these are."""
         first, second = self.sides(chosen, pair)
         keep = both(first, second)
@@ -487,7 +500,8 @@ class Significance(shown.Shown, Study):
         """
         if not self.flips:
             return []
-        (d, keep), columns = self._apart(self.primary, self.opponents), []
+        d, keep = self._apart(self.primary, self.opponents)
+        columns = []
         plain = _error(d, None if self.unit is None else self.unit[keep])
         for name, column in self.data.texts.items():
             label = column[keep].astype(str)
@@ -549,7 +563,9 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
 
 def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
-    tukey, bootstrap, rows = _tukey(study, chosen), study.bootstraps(chosen), []
+    tukey = _tukey(study, chosen)
+    bootstrap = study.bootstraps(chosen)
+    rows = []
     with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
             draw(done)
@@ -559,14 +575,15 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
                 "t": study.paired(chosen, pair).p_value,
                 "bh": np.nan,
                 "bootstrap": bootstrap.get(pair, np.nan),
+                "tukey": tukey.get(pair, np.nan),
+                "wilcoxon": multiplicity.wilcoxon(d),
+                "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
             }
-            tests |= {"tukey": tukey.get(pair, np.nan), "wilcoxon": multiplicity.wilcoxon(d)}
-            tests |= {"sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0}
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
     return rows
 
 
-def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
+def _tukey(study: Significance, chosen: Chosen) -> dict[SystemPair, float]:
     values = _complete(study, chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else ()
     if len(values) < 2:
         return {}
@@ -613,7 +630,8 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """
     if (of := spread(study)) is None:
         return
-    n, fewest = of.n, max(of.n // 4, 3)
+    n = of.n
+    fewest = max(of.n // 4, 3)
     far = 1.4 * power.minimum_detectable(
         of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows
     )
@@ -652,8 +670,9 @@ def needed(study: Significance) -> Iterator[Row]:
         ("the margin", study.settings.margin or 0.0),
         ("as large as observed", seen),
         ("half of it", seen / 2),
+        (f"detectable by {of.n:,} with 80% power", least),
+        ("half of that", least / 2),
     ]
-    wanted += [(f"detectable by {of.n:,} with 80% power", least), ("half of that", least / 2)]
     for name, d in wanted:
         if d > 0:
             sd = of.spread_at(d)
@@ -693,7 +712,8 @@ def other_means(study: Significance) -> tuple[float, float] | None:
     None if the two are equal.
     """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
-    of_differences, between_values = study.distribution().mean, values[0] - values[1]
+    of_differences = study.distribution().mean
+    between_values = values[0] - values[1]
     apart = abs(of_differences - between_values)
     return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
 
@@ -755,10 +775,8 @@ def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, 
     """True if the interval of the two one-sided tests lies within the margin, and above its worse
     end.
     """
-    margin, low, high = (
-        study.settings.margin or 0.0,
-        row["equivalence_low"],
-        row["equivalence_high"],
-    )
+    margin = study.settings.margin or 0.0
+    low = row["equivalence_low"]
+    high = row["equivalence_high"]
     worst = low if study.primary.metric.best == "high" else -high
     return -margin < low and high < margin, worst > -margin

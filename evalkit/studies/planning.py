@@ -126,14 +126,17 @@ class Planning:
             need = designs.set_index("design")["agree_95"]
             ab = need[need.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
-            win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
+            win = need["interleaving, win"]
+            best = raw.min()
+            cuped = ab.min()
             row = {
                 "world": name,
                 "interleaving": win,
                 "raw": best,
                 "raw_metric": raw.idxmin().removeprefix("A/B, "),
+                "cuped": cuped,
+                "cuped_metric": ab.idxmin().removeprefix("A/B, "),
             }
-            row |= {"cuped": cuped, "cuped_metric": ab.idxmin().removeprefix("A/B, ")}
             yield row | {"raw_times": best / win, "cuped_times": cuped / win}
 
     @cached_property

@@ -91,9 +91,10 @@ class Statement:
         if self.chosen.metric.direction == 0:
             return obstacle("direction", metric=self.chosen.label)
         if math.isnan(evidence.difference.value):
-            pair = {"first": self.system, "second": self.second}
             unit, metric = self.study.unit_name, self.chosen.label
-            return obstacle("no_common_unit", unit=unit, metric=metric, **pair)
+            return obstacle(
+                "no_common_unit", unit=unit, metric=metric, first=self.system, second=self.second
+            )
         return ""
 
     def result(self, evidence: significance.Comparison) -> str:
@@ -127,8 +128,10 @@ class Statement:
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(decides)
-        row = {"metric": self.chosen.label, "system": self.system, "against": self.second}
-        row |= {
+        row = {
+            "metric": self.chosen.label,
+            "system": self.system,
+            "against": self.second,
             "segment": self.part.column if self.part else "",
             "slice": self.part.label if self.part else "",
         }
@@ -332,7 +335,8 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
             if isinstance(claim, Against)
             else dict.fromkeys(study.subjects(chosen), "")
         )
-        parts, asked = _parts(claim.column, study), choice("the system", claim.system, [*pairs])
+        parts = _parts(claim.column, study)
+        asked = choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
 

@@ -38,7 +38,7 @@ from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, statistic
 from evalkit.studies import diagnostics, study, units
-from evalkit.studies.study import EVERY, Row, Study, estimate_columns, frame, once
+from evalkit.studies.study import EVERY, Row, Study, SystemPair, estimate_columns, frame, once
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -91,7 +91,8 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     cuts = p.ks or KS
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks = _asks(shared, cuts, relevant)
-    data = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
+    reading = limits.reading
+    data = sharded.read(ranked, asks, backends.budget_of(p, reading))
     shared.checked(data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     return _check_defined(
@@ -183,7 +184,8 @@ class Ranking(Shown, Study):
         """One value per query, also for lists read shard by shard; the first items of each list if
         in memory.
         """
-        listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
+        listed = self.listed(self.runs.query)
+        retrieved = self.runs.retrieved
         values = units.of_each(self, listed)
         if retrieved is None:
             return values
@@ -198,9 +200,7 @@ class Ranking(Shown, Study):
             statistic.OfUnits(chosen, values, self.unit), self.inference_options(1)
         )
 
-    def estimate_extras(
-        self, chosen: Chosen, system: str, estimate: intervals.Estimate
-    ) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
         """The number of undefined queries, and the metric with the worst and with the best order of
         tied items.
         """
@@ -217,7 +217,7 @@ class Ranking(Shown, Study):
         worst, best = (self.runs.measure(system, ask).value for ask in kinds)
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The t-test beside the sign flips, units won, tied and lost, and the detectable
         difference.
         """
@@ -267,7 +267,8 @@ class Ranking(Shown, Study):
         """By query the primary metric of the headline's first system minus that of its second,
         smallest first.
         """
-        values, (first, second) = self.values(), self.opponents
+        values = self.values()
+        first, second = self.opponents
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
@@ -279,8 +280,10 @@ class Ranking(Shown, Study):
             low = self.primary.metric.best == "low"
             worst = values[self.leader].dropna().sort_values(kind="stable", ascending=not low)[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        differences, (first, second) = self.differences(), self.opponents
-        gains, losses = differences[::-1][:n], differences[:n]
+        differences = self.differences()
+        first, second = self.opponents
+        gains = differences[::-1][:n]
+        losses = differences[:n]
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
         sides = {
             "first": values[first][chosen.index].to_numpy(),
@@ -319,7 +322,8 @@ class Ranking(Shown, Study):
         """
         if self.runs.retrieved is None:
             return []
-        lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
+        lists = self.runs.rankings[name].retrieved
+        items = self.runs.retrieved.first(name, query, k)
         grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]
         return list(zip(items, grades.tolist(), strict=True))
 
@@ -387,7 +391,8 @@ class Ranking(Shown, Study):
                 values = self.runs.measure(
                     name, InterpolatedPrecision(float(recall), self.relevance_level)
                 )
-                e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
+                e = self._with_interval(chosen, values)
+                known = values.per_unit[values.defined]
                 reached = float(ratio((known > 0).sum(), known.size))
                 yield (
                     {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}

@@ -33,7 +33,7 @@ from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import OfRows, Statistic, layout_of
 from evalkit.statistics.summed import OfSums
 from evalkit.studies import reliability, row_study, study
-from evalkit.studies.study import Row, Settings, frame
+from evalkit.studies.study import Row, Settings, SystemPair, frame
 from evalkit.system import cached
 
 SAMPLE = {
@@ -237,7 +237,8 @@ class Asked:
 
         Where all count alike, of f, d, d² and d³.
         """
-        f, w = block.said[i], block.weight
+        f = block.said[i]
+        w = block.weight
         d = f - block.truth - self.centre(i)
         of_weight = [] if w is None else [w, w * f, w * d, w * w, w * w * d, w * w * d * d]
         return Counts.of(f, of_weight or [f, d, d * d, d * d * d], self.limits.bins)
@@ -285,7 +286,8 @@ class Rating(row_study.RowStudy):
     @cached_property
     def actual(self) -> Actual:
         """The actual values."""
-        (n, zeros, total, square), target = self.kept.facts.sums[:4], self.target
+        n, zeros, total, square = self.kept.facts.sums[:4]
+        target = self.target
         mean = total / n
         deviation = float(np.sqrt(max(square / n - mean**2, 0.0)))
         return Actual(self._actual_at(mean), deviation, target.low, target.high, float(zeros / n))
@@ -447,7 +449,7 @@ class Rating(row_study.RowStudy):
 
     # Beside the metrics
 
-    def comparison_extras(self, chosen: metric.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: metric.Chosen, pair: SystemPair) -> Row:
         """Units on which the first has the smaller absolute error, of those that the metric does
         not leave out, and the detectable difference.
         """
@@ -503,9 +505,9 @@ class Rating(row_study.RowStudy):
         sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
         every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
         name, best = min(every, key=lambda constant: sign * constant[1])
-        return (
-            (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
-        )
+        if sign * best < sign * self.estimate(chosen, self.leader).value:
+            return (name, best)
+        return None
 
     @cached
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
@@ -542,28 +544,26 @@ class Rating(row_study.RowStudy):
         """The number of each tenth that has rows of any weight, these, its mean forecast and its
         bias.
         """
-        i, sample = self.systems.index(name), self.kept.sample
+        i = self.systems.index(name)
+        sample = self.kept.sample
         edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
         place = np.searchsorted(edges, self.forecasts[name].values, side="right")
         sums = np.array([np.bincount(place, column, len(edges) + 1) for column in self._along(i)])
-        drawn, rows = np.searchsorted(edges, sample.rows.said[i], side="right"), sample.rows
+        drawn = np.searchsorted(edges, sample.rows.said[i], side="right")
+        rows = sample.rows
         error = Rows(
             rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None
         )
         for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
             if not w:
                 continue
-            of, forecast, mean, skew = (
-                self.asked.centre(i) + float(ratio(wd, w)),
-                float(ratio(wf, w)),
-                wd / w,
-                0.0,
-            )
-            square, freedom, unsure = (
-                (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2,
-                w * w / ww - 1,
-                0.0,
-            )
+            of = self.asked.centre(i) + float(ratio(wd, w))
+            forecast = float(ratio(wf, w))
+            mean = wd / w
+            skew = 0.0
+            square = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2
+            freedom = w * w / ww - 1
+            unsure = 0.0
             layout = self.measured.layout
             if sample.is_whole:
                 yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
@@ -618,9 +618,12 @@ class Rating(row_study.RowStudy):
         return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
 
     def _mean_of(self, i: int, name: str) -> reliability.MeanReliability:
-        (_, w, wf, wd, ww, wwd, wwdd, _), c = self._along(i), self.asked.centre(i)
+        _, w, wf, wd, ww, wwd, wwdd, _ = self._along(i)
+        c = self.asked.centre(i)
         weighs: Any = slice(None) if w.all() else w > 0
-        w, wf, wd = w[weighs], wf[weighs], wd[weighs]
+        w = w[weighs]
+        wf = wf[weighs]
+        wd = wd[weighs]
         table = calibration.Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
         drawn: Any = {
             "rng": self.rng(5),
@@ -683,10 +686,13 @@ def partial(metrics: Sequence[Chosen]) -> tuple[Chosen, ...]:
 
 def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParameters) -> Rating:
     """The study of a table that fits, which is one block."""
-    rows, limits, n = data.rows, settings.limits, len(data.rows)
+    rows = data.rows
+    limits = settings.limits
+    n = len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
-    places, clustered = np.arange(n), unit is not None
+    places = np.arange(n)
+    clustered = unit is not None
     key = places if unit is None else unit
     beside = shared["beside"]
     block = Block(
@@ -721,7 +727,8 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     terms = Terms.of(metrics, t.head(), flipped, more=errors, width=errors.width)
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
-    rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(schema.WEIGHT)
+    rows = int(kept.facts.sums[0])
+    weight = t.schema.shared.get(schema.WEIGHT)
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)

@@ -203,7 +203,8 @@ def window(columns: Sequence[Counted]) -> tuple[float, float]:
     (0.0, 995.0)
     """
     ends = [column.window(TAIL) for column in columns]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    low = min(low for low, _ in ends)
+    high = max(high for _, high in ends)
     least = POINTS * float(np.spacing(max(-low, high)))
     return (low, high) if high - low > least else (low - max(0.5, least), high + max(0.5, least))
 
@@ -212,7 +213,8 @@ def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
     """The points that a square picture between these ends needs, with points at the ends where
     lines go on.
     """
-    x, near = frame["x"].to_numpy(), (2 * ends[0] - ends[1], 2 * ends[1] - ends[0])
+    x = frame["x"].to_numpy()
+    near = (2 * ends[0] - ends[1], 2 * ends[1] - ends[0])
     inside = x[(x > ends[0]) & (x < ends[1])]
     inside = np.unique(np.r_[np.clip(ends, x[0], x[-1]), inside])
     lines = {name: np.interp(inside, x, frame[name]) for name in frame.columns[1:]}

@@ -40,7 +40,8 @@ class Bins:
 
 def of_places(part: Ints, place: Floats, bins: int) -> Bins:
     """The bins of rows. part: the bin of each row."""
-    low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
+    low = np.full(bins, np.inf)
+    high = np.full(bins, -np.inf)
     np.minimum.at(low, part, place)
     np.maximum.at(high, part, place)
     return Bins(np.bincount(part, minlength=bins), low, high)
@@ -95,7 +96,8 @@ def _kinds(test: Bins, train: Bins) -> np.ndarray:
     """
     # else the bin is only too wide to part them
     mixed = (train.high >= test.low) & (test.high >= train.low)
-    tests, trains = test.count > 0, train.count > 0
+    tests = test.count > 0
+    trains = train.count > 0
     more = np.where(test.count >= train.count, "test", "training")
     return np.where(
         tests & trains,
@@ -226,18 +228,18 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the
     samples without it.
     """
-    samples, on_its_own = fits.get(OUT_OF_BAG), fits[APPARENT]
+    samples = fits.get(OUT_OF_BAG)
+    on_its_own = fits[APPARENT]
     if not samples or not on_its_own:
         return None
-    wrong, tested = np.zeros(len(setting.examples)), np.zeros(len(setting.examples))
+    wrong = np.zeros(len(setting.examples))
+    tested = np.zeros(len(setting.examples))
     for job, fit in samples:
         wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
     all_rows = on_its_own[0][1].test
-    apparent, oob = (
-        float((all_rows.predicted != all_rows.actual).mean()),
-        float(np.nanmean(ratio(wrong, tested))),
-    )
+    apparent = float((all_rows.predicted != all_rows.actual).mean())
+    oob = float(np.nanmean(ratio(wrong, tested)))
     gamma = fitting.no_information(setting.examples.label, all_rows.predicted)
     plus = fitting.error_632_plus(apparent, oob, gamma)
     return fitting.Bootstrap(apparent, oob, gamma, fitting.error_632(apparent, oob), plus)
@@ -245,10 +247,8 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
     """Every system on the chosen folds, without a time limit."""
-    sides, pairs = (
-        list(zip(setting.folds.labels, setting.folds.pairs, strict=True)),
-        len(setting.folds.pairs),
-    )
+    sides = list(zip(setting.folds.labels, setting.folds.pairs, strict=True))
+    pairs = len(setting.folds.pairs)
     jobs = [
         Job(system, *rows, f"fold {name}", on_train=True)
         for system in systems
@@ -268,7 +268,8 @@ def fit_others(
 
     own: its fits of the chosen folds.
     """
-    (chosen, missing), every = setting.ways(), np.arange(len(setting.examples))
+    chosen, missing = setting.ways()
+    every = np.arange(len(setting.examples))
     parts = {APPARENT: [Job(system, every, every, APPARENT)], CURVE: curve_jobs(setting, system)}
     of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
     parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
@@ -312,7 +313,8 @@ def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fi
     """
     e, table = setting.examples, learner.features
     assert e.features is not None
-    size, jobs = e.features.shape[1], list[Job]()
+    size = e.features.shape[1]
+    jobs = list[Job]()
     outside = fitting.strongest(table, e.label, size, e.kind)
     for train, test in setting.folds.pairs:
         rows = np.unique(train)

@@ -27,7 +27,7 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, statistic
 from evalkit.studies import reliability, units
-from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,8 @@ class RowStudy(Shown, Study):
         """The reliability of tables without bins. key: of the random numbers of bands, which only
         plain rows have.
         """
-        draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
+        draws = self.settings.limits.bands
+        level = self.settings.level if self.plain else None
         return reliability.reliability(
             tables, lambda: self.rng(key), draws=draws, level=level, fine=fine
         )
@@ -212,7 +213,7 @@ class RowStudy(Shown, Study):
         """The metric of a system on the rows `member`."""
         return self.measured.measure(chosen, system, member)
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """The difference that this many rows detect."""
         return {"detectable": self.would_show(chosen, pair)}
 
@@ -271,8 +272,10 @@ def missed(study: Any, most: int) -> Missed:
     The same number of each, the largest errors first. If there are more than `most` rows, those on
     which neither system errs are left out.
     """
-    m, pair = study.data.misses, compared(study)
-    first, last = m.off[pair[0]], m.off[pair[-1]]
+    m = study.data.misses
+    pair = compared(study)
+    first = m.off[pair[0]]
+    last = m.off[pair[-1]]
     places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
     for part in study.slices:
         place = np.full(len(first), len(first))

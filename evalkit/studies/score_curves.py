@@ -26,7 +26,7 @@ from evalkit.statistics import bootstrap, closed_forms, inference
 from evalkit.statistics.class_cells import MovingCut, of_system, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.spread import kish
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, SystemPair, framed
 from evalkit.system import cached, progress
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) ->
     )
 
 
-def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.DataFrame:
     """For each pair the x at which its curves of a kind cross: curve, first, second, crossings,
     above.
 
@@ -86,10 +86,11 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) ->
 
 
 def _crossing(
-    pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]
+    pair: SystemPair, lines: Mapping[str, Curve], areas: Mapping[str, float]
 ) -> dict[str, Any]:
     first, second = sorted(pair, key=lambda name: areas[name], reverse=True)
-    high, low = lines[first], lines[second]
+    high = lines[first]
+    low = lines[second]
     share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
     at = curves.crossings(*(lines[name] for name in pair))
     return {"first": first, "second": second, "crossings": at.tolist(), "above": share}
@@ -137,7 +138,8 @@ def edges(study: BinaryStudy | EachStudy, tables: Mapping[str, Counts], bins: in
     if study.probabilities:
         return np.arange(bins + 1) / bins
     ends = np.array([c.threshold[[-1, 0]] for c in tables.values()])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
+    low = ends[:, 0].min()
+    high = ends[:, 1].max()
     return np.linspace(low, high if high > low else low + max(1.0, abs(low) * ROUNDING), bins + 1)
 
 
@@ -230,7 +232,8 @@ def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
     y = np.insert(y, turn, lowest)
     low = y < lowest
     keep = ~(low & np.append(False, low[:-1]))
-    x, y = x[keep], np.where(low, np.nan, y)[keep]
+    x = x[keep]
+    y = np.where(low, np.nan, y)[keep]
     thin = curves.drawn(x, y, cells)
     return pd.DataFrame({"x": x[thin], "y": y[thin]})
 
@@ -313,8 +316,10 @@ def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> D
 
     weight = first.weights
     of, size = units_of(first)
-    total, freedom = weight.sum(), max(kish(size) - 1, 1.0)
-    value, error = np.empty(len(chance)), np.empty(len(chance))
+    total = weight.sum()
+    freedom = max(kish(size) - 1, 1.0)
+    value = np.empty(len(chance))
+    error = np.empty(len(chance))
     for i, (t, cost) in enumerate(zip(chance, odds(chance), strict=True)):
         decided = (first.scores >= t).astype(np.int8) - (second.scores >= t)
         apart = np.flatnonzero(decided)
@@ -462,15 +467,16 @@ class Plain:
         """
         tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
         at = self.level or 0.95
-        of = {"precision": wilson(tp, tp + fp, level=at), "recall": wilson(tp, tp + fn, level=at)}
-        of |= {"f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at)}
-        of |= {"predicted_rate": wilson(tp + fp, float(c.total), level=at)}
-        of |= {"cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at)}
-        return (
-            of
-            if self.level
-            else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
-        )
+        of = {
+            "precision": wilson(tp, tp + fp, level=at),
+            "recall": wilson(tp, tp + fn, level=at),
+            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
+            "predicted_rate": wilson(tp + fp, float(c.total), level=at),
+            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+        }
+        if self.level:
+            return of
+        return {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
 
     def quantiles(self) -> dict[str, float | str]:
         """The quantile z of the normal distribution, from which intervals at any threshold are
@@ -507,13 +513,14 @@ class Varied:
             self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         )
         most = max(costs.fp, costs.fn)
-        of: Any = {
-            "freedom": self.units - 1,
-            "n": int(self.units),
-            "level": self.level,
-            "ends": (0, most),
-        }
-        cost = closed_forms.ranged_t(float(curves.cost(c, costs.fp, costs.fn)), variance**0.5, **of)
+        cost = closed_forms.ranged_t(
+            float(curves.cost(c, costs.fp, costs.fn)),
+            variance**0.5,
+            freedom=self.units - 1,
+            n=int(self.units),
+            level=self.level,
+            ends=(0, most),
+        )
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
@@ -557,7 +564,8 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     """
     if study.plain or not isinstance(study.measured, HeldRows):
         return Plain(study.settings.level if study.plain else None)
-    options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
+    options = study.inference_options(1)
+    chosen = [lookup.find(name, "counts") for name in METRICS]
     cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
     limits = {
         name: [

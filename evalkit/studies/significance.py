@@ -31,7 +31,7 @@ from evalkit.statistics import inference, intervals, methods, proportions, signi
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, Study, framed
+from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
 from evalkit.system import cached
 
 SHARE = "share of successes"
@@ -61,11 +61,9 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
             if given.name == "ranking"
             else given.values(limits.reading)
         )
-    return (
-        Shares.of(data, p)
-        if isinstance(data, Trials)
-        else Significance.of(data, metrics, p, limits)
-    )
+    if isinstance(data, Trials):
+        return Shares.of(data, p)
+    return Significance.of(data, metrics, p, limits)
 
 
 read = reports.reader(reports.SignificanceParameters)(study_of)
@@ -197,7 +195,8 @@ class Shares(Shown, Study):
         if system in self.data.systems:
             return statistic.Hits(chosen, *self.counts(system))
         assert self.null is not None
-        most, level = int(self.data.trials.max()), self.settings.level
+        most = int(self.data.trials.max())
+        level = self.settings.level
         return statistic.Known(
             chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given")
         )
@@ -216,7 +215,7 @@ class Shares(Shown, Study):
         """The options of intervals and tests."""
         return replace(super().inference_options(key), alternative=self.p.alternative)
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
@@ -335,17 +334,16 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
     keep = np.flatnonzero(~np.isnan(values))
     by_draws = float(sum(of.noise[keep].mean() for of in draws))
     square = mean_by(values, cluster=study.unit).error ** 2
-    rest, between = (
-        by_draws / len(keep),
-        values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan,
-    )
+    rest = by_draws / len(keep)
+    between = values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan
     squares = {
         "between": np.maximum(between, 0.0),
         "within": sum(of.pooled for of in draws),
         "error": square,
+        "twice_units": square / 2,
+        "twice_draws": max(square - rest / 2, square / 2),
+        "endless_draws": max(square - rest, 0.0),
     }
-    squares |= {"twice_units": square / 2, "twice_draws": max(square - rest / 2, square / 2)}
-    squares |= {"endless_draws": max(square - rest, 0.0)}
     row = {
         "units": len(keep),
         "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
@@ -407,7 +405,8 @@ def mean_by(
     if tasks is None or (group is not None and _lie_in_one(task, group)):
         spread = Spread.of(by_unit(weight * (values - value), group))
         clusters = int(spread.n)
-        error, uncorrected = spread.error, float(np.sqrt(spread.square))
+        error = spread.error
+        uncorrected = float(np.sqrt(spread.square))
         return ClaimedMean(
             value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
         )
@@ -445,7 +444,8 @@ def _of_strata(value: float, moved: Floats, *, stratum: Ints, tasks: Floats | In
     of one cluster has none: it takes the mean of the others; if all have one, the error is NaN. t
     has Welch and Satterthwaite's degrees of freedom. Cochran 1977, Sampling Techniques, 5A.12.
     """
-    clusters, square = np.bincount(stratum), np.bincount(stratum, moved**2)
+    clusters = np.bincount(stratum)
+    square = np.bincount(stratum, moved**2)
     share = tasks / tasks.sum()
     several = clusters > 1
     n = clusters[several]
@@ -499,7 +499,8 @@ class EvaluationClaim:
 
     def mean(self, study: Significance, system: str, *less: str) -> ClaimedMean:
         """The primary metric of a system, or of its difference from another one."""
-        names, values = (system, *less), study.values(study.primary, system).per_unit
+        names = (system, *less)
+        values = study.values(study.primary, system).per_unit
         for name in less:
             values = values - study.values(study.primary, name).per_unit
         noise = None
@@ -552,7 +553,9 @@ def claims(study: Significance) -> Iterator[Row]:
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     level, ends = study.settings.level, study.primary.metric.ends
-    z, apart, unpaired = intervals.normal_quantile(level), 0, 0
+    z = intervals.normal_quantile(level)
+    apart = 0
+    unpaired = 0
     alone = {name: claim.mean(study, name) for name in study.order}
     for a, b in study.pairs:
         d = claim.mean(study, a, b)
@@ -575,8 +578,12 @@ def _told(name: str, mean: ClaimedMean, level: float, ends: tuple[float, float])
     frame.
     """
     e = mean.interval(level)
-    told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
-    told |= {"error": mean.error, "cr0": mean.uncorrected}
+    told = {
+        "low": np.maximum(e.low, ends[0]),
+        "high": np.minimum(e.high, ends[1]),
+        "error": mean.error,
+        "cr0": mean.uncorrected,
+    }
     return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
@@ -601,8 +608,6 @@ def logged(study: Significance) -> Iterator[Row]:
                 "metric": metric,
                 "stated": stated.mean,
                 "mean": mean,
-            }
-            row |= {
                 "stated_error": stated.error,
                 "error": error,
                 "questions": int((draws.count[member] > 0).sum()),
@@ -614,9 +619,12 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
     """The mean over questions, its standard error over questions, and that of rows as if each were
     a question.
     """
-    count, mean = draws.count[member], draws.mean[member]
+    count = draws.count[member]
+    mean = draws.mean[member]
     keep = count > 0
-    count, mean, within = count[keep], mean[keep], np.nan_to_num(draws.variance[member][keep])
+    count = count[keep]
+    mean = mean[keep]
+    within = np.nan_to_num(draws.variance[member][keep])
     total = count.sum()
     squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
     return (
@@ -628,7 +636,8 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
 
 def _why(stated: logs.Stated, row: Row, rows: float) -> str:
     """Why a log's mean or standard error is not that of its rows; "" if they are."""
-    held, error = row["questions"], row["error"]
+    held = row["questions"]
+    error = row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
     reasons = (
         (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),

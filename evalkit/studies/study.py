@@ -35,7 +35,9 @@ from evalkit.system import progress
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
-Tested = tuple[Chosen, tuple[str, str]]  # a metric, and two systems
+Row = dict[str, Any]  # of a frame
+SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
+Tested = tuple[Chosen, SystemPair]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,6 @@ def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
 
 S = TypeVar("S")
 P = ParamSpec("P")
-Row = dict[str, Any]  # of a frame
 
 
 def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
@@ -181,7 +182,8 @@ def once(method: Method) -> Method:
     def kept(self: Any, chosen: Chosen, of: Any, member: Member = EVERY) -> Any:
         if member is not EVERY:
             return method(self, chosen, of, member)
-        results, key = vars(self).setdefault("_results", {}), (name, chosen, of)
+        results = vars(self).setdefault("_results", {})
+        key = (name, chosen, of)
         if key not in results:
             results[key] = method(self, chosen, of, member)
         return results[key]
@@ -279,15 +281,13 @@ class Study(ABC):
         """One metric of one system with the interval that a rule is about: that of `estimate`."""
         return self.estimate(chosen, system, member)
 
-    def compared(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
-    ) -> tuple[Any, Any]:
+    def compared(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> tuple[Any, Any]:
         """The statistics of a metric of two systems on the units `member`."""
         return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
 
     @once
     def compare(
-        self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY
+        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
@@ -323,7 +323,7 @@ class Study(ABC):
         """
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
-    def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
+    def would_show(self, chosen: Chosen, pair: SystemPair) -> float:
         """The smallest true difference that the verdict detects with 80% power, adjusted for the
         other comparisons.
         """
@@ -336,13 +336,11 @@ class Study(ABC):
         """The comparisons that were made and adjusted together, as text."""
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
-    def estimate_extras(
-        self, chosen: Chosen, system: str, estimate: intervals.Estimate
-    ) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
         """Further columns of `estimates`."""
         return {}
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """Further columns of `comparisons`."""
         return {}
 
@@ -446,12 +444,12 @@ class Study(ABC):
                 )
 
     @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[SystemPair]:
         """The family of pairs that are compared."""
         return self.asked_pairs
 
     @property
-    def asked_pairs(self) -> list[tuple[str, str]]:
+    def asked_pairs(self) -> list[SystemPair]:
         """Every other system against the baseline, or all pairs, each with its better one first."""
         if self.settings.baseline:
             return [
@@ -476,7 +474,8 @@ class Study(ABC):
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
             done = count()
             for family in self.families:
-                refused, tests = list[InputError](), list[significance.Comparison]()
+                refused = list[InputError]()
+                tests = list[significance.Comparison]()
                 for chosen, pair in family:
                     draw(next(done))
                     try:
@@ -493,9 +492,7 @@ class Study(ABC):
         """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
-    def row(
-        self, chosen: Chosen, pair: tuple[str, str], c: significance.Comparison
-    ) -> dict[str, Any]:
+    def row(self, chosen: Chosen, pair: SystemPair, c: significance.Comparison) -> Row:
         """The row of a comparison in `comparisons`."""
         e = c.difference
         word: str = CANNOT_TELL
@@ -543,7 +540,7 @@ class Study(ABC):
         return system
 
     @property
-    def opponents(self) -> tuple[str, str]:
+    def opponents(self) -> SystemPair:
         """The first pair of the headline; raises InputError if there is none."""
         if not len(self.headline):
             raise InputError("a comparison needs two systems and a metric with a direction")
@@ -581,7 +578,7 @@ class Study(ABC):
         tests["adjusted"] = significance.holm(tests["p"].to_numpy(float))
         return frame.merge(tests, on=["segment", "slice"], how="left")
 
-    def _in_slice(self, part: Slice, name: str) -> dict[str, Any]:
+    def _in_slice(self, part: Slice, name: str) -> Row:
         place = {"segment": part.column, "slice": part.label, "system": name}
         return place | estimate_columns(self.estimate(self.primary, name, part.member))
 
@@ -606,11 +603,9 @@ class Study(ABC):
         """The units to write; if there are very many, only on request."""
         asked = self.settings.units
         every = None if asked is False else self.units_held()
-        return (
-            every
-            if every is not None and (asked or every.size * len(self.systems) <= units.MOST)
-            else None
-        )
+        if every is not None and (asked or every.size * len(self.systems) <= units.MOST):
+            return every
+        return None
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of this study; none if there are none to write."""
@@ -644,10 +639,11 @@ class Study(ABC):
     @cached_property
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set; None without rules."""
-        rules, of = self.settings.gate, cast(Any, self)
-        return (
-            policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
-        )
+        rules = self.settings.gate
+        of = cast(Any, self)
+        if rules:
+            return policy.judge(rules, [self], lambda: of.findings.to_dict("records"))
+        return None
 
     @property
     def word(self) -> str | None:
@@ -686,7 +682,7 @@ class Study(ABC):
         """The systems that a rule on a metric is about."""
         return self.systems
 
-    def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
+    def against(self, chosen: Chosen, second: str | None) -> list[SystemPair]:
         """The pairs that a rule on a metric is about: every other system against the second or else
         the baseline.
 

@@ -8,9 +8,9 @@ and ratios have their terms in the file; all other metrics are computed from the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +90,20 @@ class UnitFile:
         """The metric of this label."""
         return chosen(self.metrics[label], self.parameters)
 
+    def in_table_of(self, label: str) -> Bools:
+        """A mask: the rows of the table that a metric is of."""
+        return self.has("table", self.metrics[label]["table"] or None)
+
+    def has_names(self, label: str) -> bool:
+        """True if the units of a metric have names, by which they pair with those of another
+        report.
+        """
+        named = self.about.get("named", {}).get(self.metrics[label]["table"], True)
+        return bool(named or self.clustered.any())
+
     def systems_of(self, label: str) -> list[str]:
         """The systems of the table that a metric is of."""
-        rows = self.has("table", self.metrics[label]["table"] or None)
-        there = {*self.code["system"][rows].tolist()}
+        there = {*self.code["system"][self.in_table_of(label)].tolist()}
         return [name for number, name in enumerate(self.words["system"]) if number in there]
 
     def broken_design(self, label: str) -> str:
@@ -109,8 +119,7 @@ class UnitFile:
 
     def side(self, label: str, system: str) -> Side | None:
         """A metric of a system; None if the file does not have it."""
-        of = self.metrics[label]
-        own = self.has("table", of["table"] or None) & self.has("system", system)
+        own = self.in_table_of(label) & self.has("system", system)
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
             sums = _simple(self.number["numerator"][terms], self.number["denominator"][terms])
             return Side(self, system, terms, sums, self.chosen(label))
@@ -120,15 +129,14 @@ class UnitFile:
         """A metric computed from the rows, which the file has if a metric needs them; None if it
         has none, or not what the metric is computed from.
         """
-        of = self.metrics[label]
         metric = self.chosen(label)
-        own = self.has("table", of["table"] or None) & self.has("system", system)
+        own = self.in_table_of(label) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
         if not rows.size or metric.metric.structure not in lookup.TABLES:
             return None
         if metric.decided and np.isnan(self.number["predicted"][rows]).all():
             return None
-        at, observed = self._observed(rows, of["structure"])
+        at, observed = self._observed(rows, self.metrics[label]["structure"])
         order = np.argsort(self.row[at], kind="stable")
         return Side(self, system, at[order], observed.take(order), metric)
 
@@ -151,45 +159,38 @@ class UnitFile:
 
     def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
         """The rows of a system as the catalogue takes them, and where in the file each begins."""
-        label, known = (
-            self.code["class"][rows],
-            {name: side[rows] for name, side in self.number.items()},
-        )
+        label = self.code["class"][rows]
+        known = {name: side[rows] for name, side in self.number.items()}
         given: dict[str, Any] = {
             name: side for name, side in known.items() if not np.isnan(side).all()
         }
         actual, score, said, weight = map(given.get, ("actual", "score", "predicted", "weight"))
         classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
+        pick: Callable[[Any], Any] = np.asarray
         if label[0] < 0:
             first = np.arange(rows.size)
-            pick = (
-                (lambda side: side)
-                if structure == "forecasts"
-                else (lambda side: side.astype(np.int64))
-            )
+            if structure != "forecasts":
+                pick = partial(np.asarray, dtype=np.int64)
         elif score is None:  # the classes that are actual or predicted
             first = np.flatnonzero(actual == 1)
-            actual, said, pick = label[first], label[said == 1], lambda side: side
+            actual = label[first]
+            said = label[said == 1]
         else:
             first = np.arange(0, rows.size, classes)
-            sides = (actual, score, said)
             actual, score, said = (
-                None if side is None else side.reshape(-1, classes) for side in sides
+                None if side is None else side.reshape(-1, classes)
+                for side in (actual, score, said)
             )
-            pick = (
-                (lambda side: side == 1)
-                if structure == "labels"
-                else (lambda side: side.argmax(axis=1))
-            )
-        at, decided = rows[first], None if said is None else pick(said)
-        unit = (
-            self.unit[at]
-            if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
-            else None
-        )
-        weight = None if weight is None else weight[first]
+            pick = partial(np.equal, 1) if structure == "labels" else partial(np.argmax, axis=1)
+        at = rows[first]
+        several = self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
         return at, Rows(
-            pick(actual), score, weight=weight, unit=unit, decision=decided, classes=max(classes, 2)
+            pick(actual),
+            score,
+            weight=None if weight is None else weight[first],
+            unit=self.unit[at] if several else None,
+            decision=None if said is None else pick(said),
+            classes=max(classes, 2),
         )
 
 
@@ -289,6 +290,11 @@ class Side:
         """The unit of each row."""
         return self.file.unit[self.at]
 
+    @property
+    def row(self) -> Ints:
+        """The number of each row among those of all files."""
+        return self.file.row[self.at]
+
     @cached_property
     def units(self) -> Ints:
         """The units that have a value, in order."""
@@ -378,20 +384,13 @@ class Joined:
         old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
         if old is None or new is None or old.termed != new.termed:
             return None
-        tables = [
-            file.about.get("named", {}).get(file.metrics[label]["table"], True) for file in files
-        ]
-        named = all(
-            named or file.clustered.any() for named, file in zip(tables, files, strict=True)
-        )
+        named = all(file.has_names(label) for file in files)
         # identical files have the same units, also without names
         named = named or files[0].table.equals(files[1].table)
         rows = None
         if old.termed:
-            old_rows = old.file.of_rows(label, old.system)
-            new_rows = new.file.of_rows(label, new.system)
-            if old_rows is not None and new_rows is not None:
-                rows = cls(old_rows, new_rows, named)
+            old_rows, new_rows = (side.file.of_rows(label, side.system) for side in (old, new))
+            rows = cls(old_rows, new_rows, named) if old_rows and new_rows else None
         return cls(old, new, named, rows)
 
     @cached_property
@@ -459,8 +458,7 @@ class Joined:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
         if isinstance(metric.kind, ClassCoverage):
-            apart = inference.intervals_apart(first, second, o)
-            return apart or methods.no_test(first, second, o)
+            return inference.by_mover(first, second, o, n=first.n)
         plain = Layout.PLAIN in (first.layout, second.layout)
         biased = isinstance(metric.kind, Order) and metric.kind.biased
         if biased and plain and not self.common.size:
@@ -470,10 +468,8 @@ class Joined:
 
     def _by_influence(self, first: Any, second: Any) -> significance.ByT:
         """The difference of metrics of rows that are not the same on both sides, to first order."""
-        value, freedoms = (
-            first.value - second.value,
-            [max(side.freedom, 1.0) for side in (first, second)],
-        )
+        value = first.value - second.value
+        freedoms = [max(side.freedom, 1.0) for side in (first, second)]
         if not self.common.size:
             errors = np.array([side.spread.error for side in (first, second)])
             return significance.welch_t(
@@ -501,10 +497,7 @@ class Joined:
     @cached_property
     def alike(self) -> bool:
         """True if both sides have the same rows, with the same actual values and weights."""
-        sides = [
-            (side.file.row[side.at], side.data.actual, side.data.weights)
-            for side in (self.old, self.new)
-        ]
+        sides = [(side.row, side.data.actual, side.data.weights) for side in (self.old, self.new)]
         same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))
         return same and self.old.data.classes == self.new.data.classes
 
@@ -514,10 +507,9 @@ class Joined:
         rows = self.rows if self.old.termed else self
         if rows is None:
             return 0
-        both = rows.paired
-        old, new = ((side.file.row[side.at], side.data.actual) for side in (both.old, both.new))
-        _, a, b = np.intersect1d(old[0], new[0], return_indices=True)
-        differ = old[1][a] != new[1][b]
+        old, new = rows.paired.old, rows.paired.new
+        _, a, b = np.intersect1d(old.row, new.row, return_indices=True)
+        differ = old.data.actual[a] != new.data.actual[b]
         return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))
 
 

@@ -315,7 +315,8 @@ class Column:
 
 
 _FILE = tomllib.loads((pkgutil.get_data(__package__, "units.toml") or b"").decode())
-COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE["segments"])
+COLUMNS = [Column(**row) for row in _FILE["columns"]]
+SEGMENTS = Column(**_FILE["segments"])
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:
@@ -381,7 +382,8 @@ def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table
         count += len(piece)
         if count >= rows:
             yield pa.concat_tables(held).unify_dictionaries()
-            held, count = [], 0
+            held = []
+            count = 0
     if held:
         yield pa.concat_tables(held).unify_dictionaries()
 
@@ -472,8 +474,9 @@ def _about(
         "unit": units,
         "metrics": metrics,
         "classes": list(names["class"]),
+        "named": {of: units.named for of, (_, units) in every.items()},
+        "inputs": inputs,
     }
-    about |= {"named": {of: units.named for of, (_, units) in every.items()}, "inputs": inputs}
     about["broken_design"] = {of: study.broken_design for of, (study, _) in every.items()}
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
@@ -482,7 +485,11 @@ def _metric(chosen: Chosen) -> dict[str, Any]:
     """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
     it.
     """
-    row, infinite = provenance.metric(chosen), (float("inf"), float("-inf"))
-    named = {"metric": row.pop("name"), "structure": chosen.metric.structure}
-    named |= {"stated": chosen.metric.direction != 0}
+    row = provenance.metric(chosen)
+    infinite = (float("inf"), float("-inf"))
+    named = {
+        "metric": row.pop("name"),
+        "structure": chosen.metric.structure,
+        "stated": chosen.metric.direction != 0,
+    }
     return named | {key: None if value in infinite else value for key, value in row.items()}

@@ -98,7 +98,9 @@ def _given(
         split = splits.read(e.fold, e.repeat)
     rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}
     systems = {name: Rows(e.label, score, rounded[name]) for name, score in e.score.items()}
-    known, every, train = np.zeros(len(e)), len(split.tested) == len(e), split.pairs[0][0]
+    known = np.zeros(len(e))
+    every = len(split.tested) == len(e)
+    train = split.pairs[0][0]
     for (
         others,
         test,
@@ -151,7 +153,8 @@ def _fitted(
     models[_free(BASELINE if e.classes else MEDIAN, models)] = fitting.dummy(e.kind)
     shared = replace(shared, metrics=_possible(shared, models, asked="metrics" in p.given))
     learner = fitting.Learner(models, e.features, e.label, len(e.classes))
-    start, first = time.monotonic(), next(iter(models))
+    start = time.monotonic()
+    first = next(iter(models))
     fits = resplits.fit_folds(setting, learner, list(models))
     left = p.seconds - (time.monotonic() - start)
     together = dict(fits)
