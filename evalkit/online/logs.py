@@ -39,6 +39,33 @@ AGAIN = 100_000  # sessions that contradict themselves which are looked at for t
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
 
+
+def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
+    """True if a table holds users of an A/B test, not sessions of teams: it has no teams, and arms
+    or no sessions; or metrics of users are named.
+    """
+    named = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolved()}
+    roles = {*named, *p.columns, *proposal_of_users(SampledTable.of(part, {})).columns}
+    is_log = "team" in roles or ("session" in roles and "arm" not in roles)
+    return bool(p.metrics) or not is_log
+
+
+def with_input_named(
+    p: InterleavingParameters, parts: Sequence[InputPart]
+) -> InterleavingParameters:
+    """The parameters with the parts of `preds` as the log or the users, whichever their columns
+    are.
+
+    Raises ParameterError if one of these is given too.
+    """
+    for name in ("log", "users"):
+        if name in p.given:
+            raise ParameterError(f"preds and {name}: give one, or log and users")
+    name = "users" if is_of_users(parts[0], p) else "log"
+    given = {key: value for key, value in p.given.items() if key != "preds"}
+    return replace(p, **{"preds": None, name: [*parts], "given": {name: p.preds, **given}})
+
+
 # Sessions -----------------------------------------------------------------------------------------
 
 

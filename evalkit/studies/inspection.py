@@ -62,19 +62,6 @@ def inspect(p: reports.Parameters) -> Inspection:
     return KINDS[type(p)](p, sources.parts)
 
 
-def parameter_of(p: reports.Parameters, part: InputPart) -> str:
-    """The parameter that takes a table: preds; for interleaving log or users.
-
-    It is users if the table has arms and no teams, or if metrics of users are named.
-    """
-    if not isinstance(p, reports.InterleavingParameters):
-        return "preds"
-    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolved()
-    has_arms = {"arm"} & {*p.columns, *named, *proposal.users(SampledTable.of(part, {})).columns}
-    is_log = "team" in {*p.columns, *named}
-    return "users" if p.metrics or (has_arms and not is_log) else "log"
-
-
 # The reports, those first whose input is the most special.
 BY_CLOSENESS = (*proposal.REPORTS, "significance")
 
@@ -116,12 +103,11 @@ class Inspected:
         kind = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
         known = {name: value for name, value in parameters.items() if name in kind.options()}
-        data = parameter_of(kind.of(known), self.part)
-        command = commands.command(report, data, self.files, {**choice, **self.text})
+        command = commands.command(report, self.files, {**choice, **self.text})
         try:
             if len(known) < len(parameters):
                 kind.of(parameters)
-            found = inspect(kind.of({data: [*self.files], **known}))
+            found = inspect(kind.of({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
             return Reading(report, command, None, str(error), choice, error.labels)
         except InputError as error:
@@ -291,6 +277,10 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
 
 
 def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
+    if p.preds is not None:
+        if not (parts := of(p.preds, p.header)):
+            return Inspection()
+        p = logs.with_input_named(p, parts)
     sessions, users = _opened(p, of, "log", "users")
     if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))

@@ -17,30 +17,25 @@ from evalkit.reading.tables.parts import InputPart
 Made = TypeVar("Made")
 
 
-def command(report: str, data: str, files: Sequence[str], parameters: Mapping[str, str]) -> str:
-    """A command as a shell takes it. data: the parameter that takes the files.
+def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) -> str:
+    """A command as a shell takes it.
 
-    >>> command("rating", "preds", ["a b.csv"], {"columns": "actual=y"})
+    >>> command("rating", ["a b.csv"], {"columns": "actual=y"})
     "evalkit report rating -p preds 'a b.csv' -p columns actual=y"
     """
-    named = {data: files[0] if len(files) == 1 else written([*files]), **parameters}
+    named = {"preds": files[0] if len(files) == 1 else written([*files]), **parameters}
     words = [word for name, value in named.items() for word in ("-p", name, value)]
     return shlex.join(["evalkit", "report", report, *words])
 
 
-def call(report: str, data: str, parameters: Mapping[str, str]) -> str:
+def call(report: str, parameters: Mapping[str, str]) -> str:
     """A call in Python that reads a table in memory.
 
-    >>> call("rating", "preds", {"columns": "actual=y"})
+    >>> call("rating", {"columns": "actual=y"})
     "evalkit.rating(preds=data, columns='actual=y')"
     """
     named = [f", {name}={value!r}" for name, value in parameters.items()]
-    return f"evalkit.{report}({data}=data{''.join(named)})"
-
-
-def data_parameter(report: str) -> str:
-    """The parameter that takes a table that is proposed for a report."""
-    return "users" if report == "interleaving" else "preds"
+    return f"evalkit.{report}(preds=data{''.join(named)})"
 
 
 def reads(part: InputPart, proposal: Proposal, choice: Choice) -> bool:
@@ -76,10 +71,9 @@ def advice(part: InputPart, report: str) -> Advice:
 
 def of_part(part: InputPart, report: str, parameters: Mapping[str, str]) -> str:
     """The command, or for a table in memory the call."""
-    data = data_parameter(report)
     if part.unnamed:
-        return call(report, data, parameters)
-    return command(report, data, [part.name], parameters)
+        return call(report, parameters)
+    return command(report, [part.name], parameters)
 
 
 def advising(make: Callable[..., Made]) -> Callable[..., Made]:
