@@ -25,6 +25,12 @@ NOTEBOOKS = {"ab": "interleaving", "evals": "significance"}
 EXAMPLES = {example.name: example for example in first_try.made("first")}
 
 
+def by_night(by_day):
+    return [
+        pytest.param(name, marks=[] if name == by_day else [pytest.mark.slow]) for name in TABLES
+    ]
+
+
 def by_name(study):
     return ek_call(study, preds=EXAMPLES[TABLES[study]].frame)
 
@@ -83,7 +89,7 @@ def test_preds_is_a_parameter_of_the_command(study, tmp_path):
     assert by_command(study, tmp_path) == by_name(study)
 
 
-@pytest.mark.parametrize("study", TABLES)
+@pytest.mark.parametrize("study", by_night("ab"))
 def test_preds_is_a_parameter_of_papermill(study, tmp_path):
     assert by_papermill(study, tmp_path) == by_name(study)
 

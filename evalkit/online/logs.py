@@ -61,9 +61,10 @@ def with_input_named(
     for name in ("log", "users"):
         if name in p.given:
             raise ParameterError(f"preds and {name}: give one, or log and users")
-    name = "users" if is_of_users(parts[0], p) else "log"
-    given = {key: value for key, value in p.given.items() if key != "preds"}
-    return replace(p, **{"preds": None, name: [*parts], "given": {name: p.preds, **given}})
+    others = {name: value for name, value in p.given.items() if name != "preds"}
+    if is_of_users(parts[0], p):
+        return replace(p, preds=None, users=[*parts], given={"users": p.preds, **others})
+    return replace(p, preds=None, log=[*parts], given={"log": p.preds, **others})
 
 
 # Sessions -----------------------------------------------------------------------------------------

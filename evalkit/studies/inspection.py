@@ -22,10 +22,10 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
-from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
-from evalkit.reading.tables import columns as roles_of, sources
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
 
 SMALL = 300_000  # rows that are read in about a second
@@ -110,6 +110,8 @@ class Inspected:
             found = inspect(kind.of({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
             return Reading(report, command, None, str(error), choice, error.labels)
+        except MissingColumn as error:
+            return Reading(report, command, None, error.reasons, choice)
         except InputError as error:
             return Reading(report, command, None, str(error), choice)
         return Reading(report, command, found, choice=choice)

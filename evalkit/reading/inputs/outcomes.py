@@ -29,7 +29,7 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import POSITIVE_OF, SampledTable
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, plain
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -446,9 +446,13 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
 
     sure: the systems whose scores are 0.5 to 1.
     """
-    said = named_as_decisions(others)
-    if sure and said:
-        raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
+    decisions = named_as_decisions(others)
+    answers = [name for name in others if ANSWER_WORDS & {*plain(name).split("_")}]
+    if sure and decisions:
+        raise roles_of.refused(where, "confidence", system=sure[0], column=decisions[0])
+    if sure and answers:
+        way = written({"label": answers[0]})
+        raise roles_of.refused(where, "answer", system=sure[0], column=answers[0], way=way)
 
 
 class UnclearPositive(ParameterError):

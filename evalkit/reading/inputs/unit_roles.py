@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -473,7 +474,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     free: the columns but those of units.
     """
     where = columns.table.name
-    refuse_answers(columns.table.parts[0])
+    refuse_answers(columns.table.parts[0], [column.name for column in roles.values])
     if free.totals:
         for label in [column for column in columns.of_kind("text") if column.distinct][:1]:
             refuse_counts(free, label)
@@ -485,24 +486,35 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
 
 
-def refuse_answers(part: InputPart) -> None:
-    """Raise InputError for predictions beside what they predict: an answer is no value of a system,
-    and its predictions are no values per unit.
+def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
+    """Raise InputError for predictions and for what they predict: an answer is no value of a
+    system, and its predictions are no values per unit.
     """
     table = SampledTable.of(part, {})
     for propose in (classification, rating):
         found = propose(table)
-        if found.is_complete:
-            answer = found.columns.get("label") or found.columns["actual"]
-            names = [name for own in found.predictions.values() for name in own.values()]
+        for choice in found.choices:
+            read = propose(SampledTable.of(part, choice.columns, choice.systems))
+            answer = read.columns.get("label") or read.columns.get("actual")
+            if answer is None or not read.is_complete:
+                continue
+            names = [name for own in read.predictions.values() for name in own.values()]
             raise refused(
                 part.name,
                 "answers",
                 answer=answer,
                 predictions=roles_of.listed(map(repr, names), 5),
-                way=of_part(part, found.report, {}),
+                way=of_part(part, found.report, choice.parameters),
                 systems=written(names),
             )
+    columns = {column.name: column for column in table.columns}
+    odd = [name for name in values if name in columns and columns[name].is_of_predictions]
+    classes = [column for column in table.texts if len(column.labels) > 1]
+    odd += [
+        first.name for first, second in combinations(classes, 2) if first.labels == second.labels
+    ]
+    if odd:
+        raise refused(part.name, "predictions", column=odd[0], systems=written([*values]))
 
 
 def refuse_files(roles: UnitRoles, largest: int) -> None:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import written
@@ -44,29 +44,24 @@ def reads(part: InputPart, proposal: Proposal, choice: Choice) -> bool:
     return REPORTS[proposal.report](table).is_complete
 
 
-class Advice(NamedTuple):
-    """Commands that read a part, and which of its columns fit equally well, "" if none do."""
-
-    commands: Sequence[str] = ()
-    doubt: str = ""
-
-
-def advice(part: InputPart, report: str) -> Advice:
-    """How a part is read: by the report that was asked for if something is unclear, else by the
-    closest one.
+def advised_problem(part: InputPart, report: str, problem: str) -> str:
+    """A problem of missing columns with the commands that read the part: by the report that was
+    asked for if something is unclear, else by the closest one; "" if none reads it.
     """
     found = proposals(part)
-    meant = [
-        proposal for proposal in found if proposal.report == report and not proposal.is_complete
-    ] or found[:1]
-    for proposal in meant:
+    unclear = [one for one in found if one.report == report and not one.is_complete]
+    complete = [one for one in found if one.is_complete]
+    for proposal in unclear or complete[:1]:
         ways = [
             of_part(part, proposal.report, choice.parameters)
             for choice in proposal.choices
             if reads(part, proposal, choice)
         ]
-        return Advice(ways, proposal.doubt if proposal.report == report else "")
-    return Advice()
+        if ways and unclear:
+            return f"{part.name}: {proposal.doubt}; {' or '.join(ways)}"
+        if ways:
+            return f"{problem}; the {proposal.report} report reads it: {' or '.join(ways)}"
+    return ""
 
 
 def of_part(part: InputPart, report: str, parameters: Mapping[str, str]) -> str:
@@ -83,18 +78,16 @@ def advising(make: Callable[..., Made]) -> Callable[..., Made]:
 
     @wraps(make)
     @sources.naming_files
-    def advised(p: Parameters, *others: object) -> Made:
+    def with_advice(p: Parameters, *others: object) -> Made:
         try:
             return make(p, *others)
         except MissingColumn as error:
             for part in first_parts(p):
-                found = advice(part, p.report_name())
-                if found.commands:
-                    problem = f"{part.name}: {found.doubt}" if found.doubt else error.problem
-                    raise InputError(f"{problem}; {' or '.join(found.commands)}") from None
+                if advised := advised_problem(part, p.report_name(), error.problem):
+                    raise InputError(advised) from None
             raise
 
-    return advised
+    return with_advice
 
 
 def first_parts(p: Parameters) -> Iterator[InputPart]:

@@ -15,7 +15,9 @@ from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
 from evalkit.reading.matching.samples import (
+    AMOUNTS,
     ANSWERS,
+    POSITIVE_OF,
     WORDS,
     ColumnSample,
     SampledTable,
@@ -75,12 +77,17 @@ class Proposal:
 
     @property
     def doubt(self) -> str:
-        """Which columns fit equally well, as a refusal says it; "" if none do."""
-        return "; ".join(
-            f"columns {' and '.join(map(repr, columns))} could both be the {role}"
-            for role, columns in self.unclear.items()
-            if len(columns) > 1 and role != "systems"
-        )
+        """Which columns could have a role, as a refusal says it; "" if each role has one."""
+        doubts = []
+        for role, columns in self.unclear.items():
+            names = " and ".join(map(repr, columns))
+            if role == "systems":
+                doubts.append(f"{names} could be the forecasts, but no name says so")
+            elif len(columns) == 1:
+                doubts.append(f"{names} could be the {role}, but its name does not say so")
+            else:
+                doubts.append(f"columns {names} could {both(columns)} be the {role}")
+        return "; ".join(doubts)
 
     @property
     def choices(self) -> list[Choice]:
@@ -149,6 +156,11 @@ class Roles:
         return Proposal(report, self.columns, chosen, self.unclear, self.lacking, kind)
 
 
+def both(columns: Sequence[str]) -> str:
+    """The word for all of several columns: "both" for two, else "each"."""
+    return "both" if len(columns) == 2 else "each"
+
+
 def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str) -> Predictions:
     """The predictions of the systems that the user names; ParameterError if there is none of a
     name.
@@ -193,8 +205,8 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     if scored := [column for column in candidates if class_columns(table, column)]:
         return scored
     if any(column.says_prediction and column.is_share for column in table.numeric):
-        flags = [column for column in candidates if column.is_flag]
-        return flags or [column for column in candidates if len(column.labels) == 2]
+        two = [column for column in candidates if len(column.labels) == 2]
+        return [column for column in two if column.is_flag] or two
     return []
 
 
@@ -202,7 +214,8 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     """The columns that could hold labels beside a score, if nothing says that one does."""
     if not table.named("score"):
         return []
-    return [column for column in table.columns if column.is_flag and not column.is_bookkeeping]
+    flags = [column for column in table.columns if column.is_flag and len(column.labels) == 2]
+    return [column for column in flags if not column.is_bookkeeping]
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
@@ -212,8 +225,9 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
     if len(forecasts := table.named("forecast")) == 1:
+        amounts = [column for column in table.columns if column.plain in AMOUNTS]
         others = [column for column in table.numeric if column is not forecasts[0]]
-        return [column for column in others if is_forecast(column, forecasts[0])]
+        return [column for column in [*others, *amounts] if is_forecast(column, forecasts[0])]
     return []
 
 
@@ -236,6 +250,14 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
         if found and len(columns) == len(classes) and sum_to_one(columns):
             return {text: others[column].name for text, column in names.items()}
     return {}
+
+
+def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
+    """The only column of predictions, if its name ends with the negative class: prob_0."""
+    negative = label.labels - {POSITIVE_OF.get(label.labels)}
+    worded = [column for column in table.numeric if column.says_prediction]
+    ends = [column for column in worded if column.plain.rpartition("_")[2] in negative]
+    return ends if len(worded) == len(negative) == 1 else []
 
 
 def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
@@ -346,6 +368,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
             columns = {"predicted": decisions[0].name, **columns}
         return roles.proposal("classification", {None: columns}, "multi-class")
     roles.table = roles.table.without(decisions)
+    roles.table = roles.table.without(score_of_negative_class(roles.table, label))
     shares = [column for column in roles.table.numeric if column.is_share]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
