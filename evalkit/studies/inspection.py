@@ -129,14 +129,11 @@ def readings(
     unit is what remains.
     """
     inspected = Inspected(files, parameters, text)
-    proposed = [one for one in proposal.proposals(inspected.part) if one.report in names]
-    complete = [one.report for one in proposed if one.is_complete]
-    others = [name for name in BY_CLOSENESS if name in names and name not in complete]
-    found = [inspected.reading(name, {}) for name in [*complete, *others]]
-    for unclear in proposed[len(complete) :]:
-        found += [
-            inspected.reading(unclear.report, choice.parameters) for choice in unclear.choices
-        ]
+    ways = [way for way in proposal.ways(inspected.part) if way.proposal.report in names]
+    wanted = [(way.proposal.report, way.choice.parameters) for way in ways]
+    clear = [report for report, choice in wanted if not choice]
+    wanted += [(name, {}) for name in BY_CLOSENESS if name in names and name not in clear]
+    found = [inspected.reading(report, choice) for report, choice in wanted]
     for undecided in [one for one in found if one.labels]:
         found += [
             inspected.reading(undecided.report, {**undecided.choice, "positive": written(label)})

@@ -343,16 +343,19 @@ def test_tables_that_are_refused(session):
     assert read_runs(made()).systems == ("score",)
 
 
+def churn(session):
+    rows = [(0, 0.1), (1, 0.9), (1, 0.4), (0, 0.6)] * 5
+    return session.createDataFrame(rows, "churn int, churn_probability double")
+
+
 def test_columns_of_a_frame_are_recognised_by_their_cells(session):
-    churn = pd.DataFrame({"churn": [0, 1, 1, 0] * 5, "churn_probability": [0.1, 0.9, 0.4, 0.6] * 5})
-    study = ek.classification(session.createDataFrame(churn), metrics="roc_auc")
+    study = ek.classification(churn(session), metrics="roc_auc")
     assert study.systems == ("churn_probability",)
     assert study.estimates["value"].tolist() == [0.75]
 
 
 def test_columns_of_a_table_that_only_spark_reads_are_recognised_by_their_cells(session):
-    churn = pd.DataFrame({"churn": [0, 1, 1, 0] * 5, "churn_probability": [0.1, 0.9, 0.4, 0.6] * 5})
-    (part,) = sources.parts(session.createDataFrame(churn), None, Reading(collected=5))
+    (part,) = sources.parts(churn(session), None, Reading(collected=5))
     assert part.head["churn"] == ["0", "1", "1", "0"] * 5
 
 

@@ -23,7 +23,7 @@ from evalkit.reading.inputs.unit_columns import (
 )
 from evalkit.reading.matching.column_names import USES
 from evalkit.reading.matching.commands import of_part
-from evalkit.reading.matching.proposal import classification, rating
+from evalkit.reading.matching.proposal import ways
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
@@ -490,23 +490,19 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     """Raise InputError for predictions and for what they predict: an answer is no value of a
     system, and its predictions are no values per unit.
     """
+    outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
+    for way in outcomes[:1]:
+        found = way.proposal
+        names = [name for own in found.predictions.values() for name in own.values()]
+        raise refused(
+            part.name,
+            "answers",
+            answer=found.columns.get("label") or found.columns["actual"],
+            predictions=roles_of.listed(map(repr, names), 5),
+            way=of_part(part, way),
+            systems=written(names),
+        )
     table = SampledTable.of(part, {})
-    for propose in (classification, rating):
-        found = propose(table)
-        for choice in found.choices:
-            read = propose(SampledTable.of(part, choice.columns, choice.systems))
-            answer = read.columns.get("label") or read.columns.get("actual")
-            if answer is None or not read.is_complete:
-                continue
-            names = [name for own in read.predictions.values() for name in own.values()]
-            raise refused(
-                part.name,
-                "answers",
-                answer=answer,
-                predictions=roles_of.listed(map(repr, names), 5),
-                way=of_part(part, found.report, choice.parameters),
-                systems=written(names),
-            )
     columns = {column.name: column for column in table.columns}
     odd = [name for name in values if name in columns and columns[name].is_of_predictions]
     classes = [column for column in table.texts if len(column.labels) > 1]

@@ -8,8 +8,7 @@ from typing import TypeVar
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.matching.proposal import REPORTS, Choice, Proposal, proposals
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.proposal import Way, ways
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
@@ -38,37 +37,27 @@ def call(report: str, parameters: Mapping[str, str]) -> str:
     return f"evalkit.{report}(preds=data{''.join(named)})"
 
 
-def reads(part: InputPart, proposal: Proposal, choice: Choice) -> bool:
-    """True if the report reads the part with the choice."""
-    table = SampledTable.of(part, choice.columns, choice.systems)
-    return REPORTS[proposal.report](table).is_complete
-
-
 def advised_problem(part: InputPart, report: str, problem: str) -> str:
     """A problem of missing columns with the commands that read the part: by the report that was
     asked for if something is unclear, else by the closest one; "" if none reads it.
     """
-    found = proposals(part)
-    unclear = [one for one in found if one.report == report and not one.is_complete]
-    complete = [one for one in found if one.is_complete]
-    for proposal in unclear or complete[:1]:
-        ways = [
-            of_part(part, proposal.report, choice.parameters)
-            for choice in proposal.choices
-            if reads(part, proposal, choice)
-        ]
-        if ways and unclear:
-            return f"{part.name}: {proposal.doubt}; {' or '.join(ways)}"
-        if ways:
-            return f"{problem}; the {proposal.report} report reads it: {' or '.join(ways)}"
+    found = ways(part)
+    unclear = [way for way in found if way.doubt and way.proposal.report == report]
+    complete = [way for way in found if not way.doubt][:1]
+    calls = " or ".join(of_part(part, way) for way in unclear or complete)
+    if unclear:
+        return f"{part.name}: {unclear[0].doubt}; {calls}"
+    if complete:
+        return f"{problem}; the {complete[0].proposal.report} report reads it: {calls}"
     return ""
 
 
-def of_part(part: InputPart, report: str, parameters: Mapping[str, str]) -> str:
+def of_part(part: InputPart, way: Way) -> str:
     """The command, or for a table in memory the call."""
+    parameters = way.choice.parameters
     if part.unnamed:
-        return call(report, parameters)
-    return command(report, [part.name], parameters)
+        return call(way.proposal.report, parameters)
+    return command(way.proposal.report, [part.name], parameters)
 
 
 def advising(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -83,7 +72,7 @@ def advising(make: Callable[..., Made]) -> Callable[..., Made]:
             return make(p, *others)
         except MissingColumn as error:
             for part in first_parts(p):
-                if advised := advised_problem(part, p.report_name(), error.problem):
+                if advised := advised_problem(part, p.report_name(), error.brief):
                     raise InputError(advised) from None
             raise
 

@@ -193,7 +193,7 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     candidates = [
         column for column in table.columns if column.holds_labels and not column.is_bookkeeping
     ]
-    if by_name := table.named("label"):
+    if by_name := [column for column in table.named("label") if is_predicted(table, column)]:
         return by_name
     if by_completion := [column for column in completed(table) if column in candidates]:
         return by_completion
@@ -210,12 +210,19 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     return []
 
 
+def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
+    """True unless labels of more than two classes stand beside one score, which is of two."""
+    rest = table.without([label])
+    if len(label.labels) <= 2 or class_columns(table, label) or decision_candidates(rest, label):
+        return True
+    return not any(column.is_share for column in table.numeric if column.says_prediction)
+
+
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
     """The columns that could hold labels beside a score, if nothing says that one does."""
     if not table.named("score"):
         return []
-    flags = [column for column in table.columns if column.is_flag and len(column.labels) == 2]
-    return [column for column in flags if not column.is_bookkeeping]
+    return [column for column in table.columns if column.is_flag and not column.is_bookkeeping]
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
@@ -224,11 +231,16 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
         return by_name
     if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
-    if len(forecasts := table.named("forecast")) == 1:
-        amounts = [column for column in table.columns if column.plain in AMOUNTS]
-        others = [column for column in table.numeric if column is not forecasts[0]]
-        return [column for column in [*others, *amounts] if is_forecast(column, forecasts[0])]
-    return []
+    forecasts = table.named("forecast") or [
+        column for column in table.numeric if column.says_prediction and not column.is_share
+    ]
+    amounts = [column for column in table.columns if column.plain in AMOUNTS]
+    others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
+    near = [column for column in others if forecasts and is_near_all(column, forecasts)]
+    if len(near) == 1:
+        return [column for column in near if is_forecast(column, forecasts[0])]
+    near.sort(key=lambda column: correlation(column, forecasts[0]), reverse=True)
+    return near[:MOST_GUESSES]
 
 
 # Predictions --------------------------------------------------------------------------------------
@@ -281,17 +293,30 @@ def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
     return bool(actual.finite.min() <= np.median(column.finite) <= actual.finite.max())
 
 
+def is_near_all(actual: ColumnSample, columns: Sequence[ColumnSample]) -> bool:
+    """True if columns of numbers lie within the range of the actual ones."""
+    return all(is_near(actual, column) for column in columns)
+
+
+def correlation(first: ColumnSample, second: ColumnSample) -> float:
+    """The correlation of two columns of numbers; NaN if one is constant."""
+    if first.numbers is None or second.numbers is None:
+        return np.nan
+    pairs = np.isfinite(first.numbers) & np.isfinite(second.numbers)
+    numbers = np.array([first.numbers[pairs], second.numbers[pairs]])
+    if numbers.shape[1] < 2 or not numbers.std(axis=1).all():
+        return np.nan
+    return float(np.corrcoef(numbers)[0, 1])
+
+
 def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
     """True if numbers near the actual ones are correlated with them, or constant with the name of a
     prediction.
     """
-    if actual.numbers is None or column.numbers is None or not is_near(actual, column):
+    if not is_near(actual, column):
         return False
-    pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
-    first, second = actual.numbers[pairs], column.numbers[pairs]
-    if len(first) < 2 or first.std() == 0 or second.std() == 0:
-        return column.says_prediction
-    return bool(np.corrcoef(first, second)[0, 1] >= CORRELATED)
+    correlated = correlation(actual, column)
+    return column.says_prediction if np.isnan(correlated) else correlated >= CORRELATED
 
 
 def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
@@ -507,15 +532,33 @@ REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
 }
 
 
-def proposals(part: InputPart) -> list[Proposal]:
-    """The proposals of all reports that could read a part, the closest first; those with something
-    unclear last.
+class Way(NamedTuple):
+    """A way to read a part: a complete proposal, and what a command must say for it.
+
+    doubt: why it must say so, "" if nothing must be said.
     """
+
+    proposal: Proposal
+    choice: Choice
+    doubt: str
+
+    @property
+    def is_rating_as_it_is(self) -> bool:
+        """True for forecasts that are read without a choice."""
+        return self.proposal.report == "rating" and not self.doubt
+
+
+def ways(part: InputPart) -> list[Way]:
+    """The ways to read a part, the closest report first; those that need a choice last."""
     table = SampledTable.of(part, {})
-    found = [propose(table) for propose in REPORTS.values()]
-    complete = [proposal for proposal in found if proposal.is_complete]
-    ratings = [proposal.columns["actual"] for proposal in complete if proposal.report == "rating"]
-    if any(plain(name) in RATINGS for name in ratings) and not table.named("rank"):
-        complete.sort(key=lambda proposal: proposal.report == "ranking")
-    unclear = [proposal for proposal in found if not proposal.is_complete and not proposal.lacking]
-    return [*complete, *unclear]
+    found = []
+    for propose in REPORTS.values():
+        first = propose(table)
+        for choice in first.choices:
+            chosen = propose(SampledTable.of(part, choice.columns, choice.systems))
+            found.append(Way(chosen, choice, first.doubt))
+    complete = [way for way in found if way.proposal.is_complete]
+    actual = [way.proposal.columns["actual"] for way in complete if way.is_rating_as_it_is]
+    if any(plain(name) in RATINGS for name in actual) and not table.named("rank"):
+        complete.sort(key=lambda way: way.proposal.report == "ranking")
+    return sorted(complete, key=lambda way: bool(way.doubt))

@@ -100,13 +100,13 @@ def refuse_data(names: Iterable[str], where: str) -> None:
 class MissingColumn(InputError):
     """A role without a column, or with several possible ones.
 
-    reasons: which roles these are. problem: the error without advice.
+    reasons: which roles these are, with their usual names. brief: the same without these.
     """
 
-    def __init__(self, where: str, reasons: str, inventory: str, advice: str) -> None:
+    def __init__(self, where: str, reasons: str, brief: str, advice: str) -> None:
+        super().__init__(f"{where}: {reasons}{advice}")
         self.reasons = reasons
-        self.problem = f"{where}: {reasons}{inventory}"
-        super().__init__(f"{self.problem}{advice}")
+        self.brief = f"{where}: {brief}"
 
 
 class Why(StrEnum):
@@ -195,17 +195,19 @@ class RoleMapping:
         chosen = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
             advice = f"; say which: columns={written(chosen)!r}"
-            return MissingColumn(self.where, "; ".join(reasons), "", advice)
+            unclear_roles = "; ".join(reasons)
+            return MissingColumn(self.where, unclear_roles, unclear_roles, advice)
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
+        brief = [*reasons, f"no column for the {', the '.join(map(' or '.join, lacking))}"]
         reasons.append(f"no column for {usual}")
-        inventory = f"; it has {listed(map(repr, self.names))}"
         near = {role: _near(role, self.names) for role, *_ in lacking}
         hint = no_header(self.names, lacking[0][0])
         if not hint and all(near.values()):
             hint = f"; set columns={written({**chosen, **near})!r}"
         elif not hint:
             hint = f"; {_other_names(per_system, lacking)}"
-        return MissingColumn(self.where, "; ".join(reasons), inventory, hint)
+        inventory = f"; it has {listed(map(repr, self.names))}"
+        return MissingColumn(self.where, "; ".join(reasons), "; ".join(brief), inventory + hint)
 
 
 def _other_names(per_system: str, lacking: Sequence[tuple[str, ...]]) -> str:
