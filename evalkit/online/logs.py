@@ -19,7 +19,8 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
-from evalkit.reading.matching.proposal import users as proposal_of_users
+from evalkit.reading.matching.column_names import USES, key
+from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
@@ -262,6 +263,22 @@ class Users:
         )
 
 
+def of_totals(part: InputPart, arm: str, rows: str) -> InputError:
+    """The error for a table of totals. rows: how many rows an arm has."""
+    named = {"system": arm}
+    for use in ("successes", "trials"):
+        columns = [name for name in part.columns if key(name) in USES[use]]
+        named |= {use: columns[0]} if columns else {}
+    way = f"for totals use the significance report with columns={written(named)!r}"
+    return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
+
+
+def refuse_totals(part: InputPart, proposal: Proposal) -> None:
+    """Raise InputError if rows are totals of arms."""
+    if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
+        raise of_totals(part, proposal.columns["arm"], "several totals")
+
+
 def read_users(
     parts: Sequence[InputPart],
     p: InterleavingParameters,
@@ -281,11 +298,7 @@ def read_users(
     user = rows.released("user", table.CheckedTable.column) if "user" in fields[0] else None
     arm, column = rows.released("arm", table.CheckedTable.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
-        pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
-        way = f"for totals use the significance report with columns={pairs!r}"
-        raise InputError(
-            f"{parts[0].name}: users must have one row per user, got one per {column}; {way}"
-        )
+        raise of_totals(parts[0], column, "one")
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
         values = {
@@ -383,6 +396,8 @@ def user_fields(
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
+    for part in [] if numbers else parts:
+        refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 
 

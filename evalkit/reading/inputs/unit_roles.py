@@ -503,6 +503,8 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
             systems=written(names),
         )
     table = SampledTable.of(part, {})
+    if any({*values} == {*column.texts} for column in table.columns):
+        raise refused(part.name, "matrix", columns=", ".join(values))
     columns = {column.name: column for column in table.columns}
     odd = [name for name in values if name in columns and columns[name].is_of_predictions]
     classes = [column for column in table.texts if len(column.labels) > 1]

@@ -14,6 +14,7 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
+from evalkit.reading.matching.column_names import NAMES
 from evalkit.reading.matching.samples import (
     AMOUNTS,
     ANSWERS,
@@ -29,6 +30,8 @@ from evalkit.reading.tables.parts import InputPart
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
+TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 3
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
@@ -436,11 +439,12 @@ def rating(table: SampledTable) -> Proposal:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
     near = [column for column in roles.table.numeric if is_near(actual, column)]
     fitting = [column for column in near if is_forecast(actual, column)]
-    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
-    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
-    is_guess = {column.name for column in fitting} == columns and not any(
+    says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
+    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
+    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
+    is_guess = {column.name for column in fitting} == columns and not says_prediction
     if is_guess and len(near) > len(fitting) and not roles.table.systems:
         roles.unclear["systems"] = [column.name for column in fitting]
     return roles.proposal("rating", predictions)
@@ -513,6 +517,10 @@ def users(table: SampledTable) -> Proposal:
     roles = Roles(table)
     arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
+    counts = [column.finite for column in roles.table.columns if column.plain in TRIALS]
+    is_of_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in counts)
+    if is_of_totals and "user" not in roles.columns:
+        roles.lacking.append("users behind totals")
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
     if not is_test or any(column.plain in ANSWERS for column in table.columns):
         roles.lacking.append("users")

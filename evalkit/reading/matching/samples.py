@@ -37,6 +37,7 @@ ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "targ
 # words that values per unit have no use for
 PREDICTED = frozenset(usual("predictions")["plain"])
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
+ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
 NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
 NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task"}
@@ -135,7 +136,7 @@ class ColumnSample:
     @property
     def is_of_predictions(self) -> bool:
         """True if the name plainly says that it holds answers or predictions."""
-        is_answer = self.plain in ANSWERS and bool(self.words & PLAIN_ANSWERS)
+        is_answer = self.plain in ANSWERS | ACTUALS and bool(self.words & PLAIN_ANSWERS)
         return is_answer or bool(self.words & PREDICTED)
 
     @property
