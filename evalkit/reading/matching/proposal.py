@@ -313,13 +313,8 @@ def correlation(first: ColumnSample, second: ColumnSample) -> float:
 
 
 def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
-    """True if numbers near the actual ones are correlated with them, or constant with the name of a
-    prediction.
-    """
-    if not is_near(actual, column):
-        return False
-    correlated = correlation(actual, column)
-    return column.says_prediction if np.isnan(correlated) else correlated >= CORRELATED
+    """True if numbers near the actual ones are correlated with them."""
+    return is_near(actual, column) and correlation(actual, column) >= CORRELATED
 
 
 def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
@@ -359,7 +354,7 @@ def predictions_of(
     one_a_row = "system" in roles.columns
     if not one_a_row and (systems := by_affix(worded)):
         return {name: {role: column} for name, column in systems.items()}
-    candidates = named or [column for column in worded if column in fitting] or worded
+    candidates = named or worded
     if not candidates and answer_is_named:
         candidates = [*fitting]
         if len(candidates) > 1 and not one_a_row:
