@@ -110,10 +110,11 @@ class Proposal:
 
 @dataclass
 class Roles:
-    """The roles of a table while they are found one after the other. table: the columns without
-    column.
+    """The roles of a report while they are found one after the other. table: the columns without
+    a role so far.
     """
 
+    report: str
     table: SampledTable
     columns: dict[str, str] = field(default_factory=dict)
     unclear: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -138,6 +139,16 @@ class Roles:
             self.lacking.append(role)
         return None
 
+    def take_prediction(
+        self,
+        role: str,
+        candidates: Sequence[ColumnSample],
+        guesses: Sequence[ColumnSample] = (),
+    ) -> Predictions:
+        """The predictions of a system without a name, as `take` finds their column."""
+        column = self.take(role, candidates, guesses)
+        return {} if column is None else {None: {role: column.name}}
+
     def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
         """Give a role that no report needs to the only candidate, or note that several fit."""
         if candidates:
@@ -153,10 +164,10 @@ class Roles:
         )
         self.take_if_any("weight", self.table.named("weight"))
 
-    def proposal(self, report: str, predictions: Predictions, kind: str = "") -> Proposal:
+    def proposal(self, predictions: Predictions, kind: str = "") -> Proposal:
         """The roles as a proposal."""
         chosen = chosen_systems(predictions, self.table.systems, self.table.part.name)
-        return Proposal(report, self.columns, chosen, self.unclear, self.lacking, kind)
+        return Proposal(self.report, self.columns, chosen, self.unclear, self.lacking, kind)
 
 
 def both(columns: Sequence[str]) -> str:
@@ -255,15 +266,12 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     """
     others = {column.name.lower(): column for column in table.columns if column is not label}
     classes = sorted(label.labels)
-    if len(classes) < 2:
-        return {}
-    first = classes[0].lower()
-    for name in others:
-        before, found, after = name.partition(first)
-        names = {text: f"{before}{text.lower()}{after}" for text in classes}
-        columns = [others[column] for column in names.values() if column in others]
-        if found and len(columns) == len(classes) and sum_to_one(columns):
-            return {text: others[column].name for text, column in names.items()}
+    for name in others if len(classes) > 1 else ():
+        start, first, end = name.partition(classes[0].lower())
+        names = [f"{start}{text.lower()}{end}" for text in classes]
+        columns = [others[name] for name in names if name in others]
+        if first and len(columns) == len(classes) and sum_to_one(columns):
+            return {text: column.name for text, column in zip(classes, columns, strict=True)}
     return {}
 
 
@@ -317,9 +325,15 @@ def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
     return is_near(actual, column) and correlation(actual, column) >= CORRELATED
 
 
-def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
-    """System -> column of the columns whose names begin, or end, with the same word of a
-    prediction; empty unless there are two.
+def of_systems(role: str, columns: Sequence[str]) -> Predictions:
+    """The column of each system, which is called by what differs between their names."""
+    systems = zip(differing(columns), columns, strict=True)
+    return {system: {role: column} for system, column in systems}
+
+
+def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
+    """The systems of columns whose names begin, or end, with the same word of a prediction; empty
+    unless there are two.
     """
     for place in (0, -1):
         groups: dict[str, list[str]] = {}
@@ -328,9 +342,9 @@ def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
             if len(words) > 1 and words[place] in WORDS:
                 groups.setdefault(words[place], []).append(column.name)
         for names in groups.values():
-            systems = differing(names)
-            if len(names) > 1 and len({*systems}) == len(names):
-                return dict(zip(systems, names, strict=True))
+            systems = of_systems(role, names)
+            if len(systems) == len(names) > 1:
+                return systems
     return {}
 
 
@@ -351,19 +365,15 @@ def predictions_of(
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
     ]
     worded = [column for column in table.numeric if column.says_prediction]
-    one_a_row = "system" in roles.columns
-    if not one_a_row and (systems := by_affix(worded)):
-        return {name: {role: column} for name, column in systems.items()}
+    is_wide = "system" not in roles.columns
+    if is_wide and (systems := by_affix(role, worded)):
+        return systems
     candidates = named or worded
     if not candidates and answer_is_named:
         candidates = [*fitting]
-        if len(candidates) > 1 and not one_a_row:
-            names = [column.name for column in candidates]
-            return {
-                system: {role: name} for system, name in zip(differing(names), names, strict=True)
-            }
-    column = roles.take(role, candidates, fitting)
-    return {} if column is None else {None: {role: column.name}}
+        if len(candidates) > 1 and is_wide:
+            return of_systems(role, [column.name for column in candidates])
+    return roles.take_prediction(role, candidates, fitting)
 
 
 # Reports ------------------------------------------------------------------------------------------
@@ -373,32 +383,32 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     """The labels, and scores, probabilities of classes, or predicted classes. kind: as the user
     wants it.
     """
-    roles = Roles(table)
+    roles = Roles("classification", table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("label"))
     label = roles.take("label", label_candidates(roles.table), label_guesses(roles.table))
     if label is None:
-        return roles.proposal("classification", {})
+        return roles.proposal({})
     decisions = decision_candidates(roles.table, label)
     classes = class_columns(roles.table, label)
     positive = [column for column in classes if column.lower() in POSITIVE]
     if len(classes) == 2 and positive and kind != "multi-class":
         scores: Predictions = {None: {"score": classes[positive[0]]}}
-        return replace(roles.proposal("classification", scores, "binary"), positive=positive[0])
+        return replace(roles.proposal(scores, "binary"), positive=positive[0])
     if classes:
         columns = {f"p {name}": column for name, column in classes.items()}
         if len(decisions) == 1:
             columns = {"predicted": decisions[0].name, **columns}
-        return roles.proposal("classification", {None: columns}, "multi-class")
-    roles.table = roles.table.without(decisions)
-    roles.table = roles.table.without(score_of_negative_class(roles.table, label))
+        return roles.proposal({None: columns}, "multi-class")
+    unfit = score_of_negative_class(roles.table, label)
+    roles.table = roles.table.without([*decisions, *unfit])
     shares = [column for column in roles.table.numeric if column.is_share]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     if decisions and not probabilities:
         return decided(roles, label, decisions)
     predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
-    return roles.proposal("classification", predictions, "binary")
+    return roles.proposal(predictions, "binary")
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
@@ -412,24 +422,18 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
     """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
     is_flag = label.labels <= {"0", "1"}
     role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
-    systems = by_affix(decisions)
-    if systems:
-        return roles.proposal(
-            "classification", {name: {role: column} for name, column in systems.items()}, kind
-        )
-    column = roles.take(role, decisions)
-    predictions: Predictions = {} if column is None else {None: {role: column.name}}
-    return roles.proposal("classification", predictions, kind)
+    predictions = by_affix(role, decisions) or roles.take_prediction(role, decisions)
+    return roles.proposal(predictions, kind)
 
 
 def rating(table: SampledTable) -> Proposal:
     """The actual values and the forecasts."""
-    roles = Roles(table)
+    roles = Roles("rating", table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("actual"))
     actual = roles.take("actual", actual_candidates(roles.table))
     if actual is None:
-        return roles.proposal("rating", {})
+        return roles.proposal({})
     if actual.labels <= {"0", "1"}:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
     near = [column for column in roles.table.numeric if is_near(actual, column)]
@@ -442,12 +446,12 @@ def rating(table: SampledTable) -> Proposal:
     is_guess = {column.name for column in fitting} == columns and not says_prediction
     if is_guess and len(near) > len(fitting) and not roles.table.systems:
         roles.unclear["systems"] = [column.name for column in fitting]
-    return roles.proposal("rating", predictions)
+    return roles.proposal(predictions)
 
 
 def validation(table: SampledTable) -> Proposal:
     """The label or the actual values, the scores and the folds."""
-    roles = Roles(table)
+    roles = Roles("validation", table)
     roles.take("fold", roles.table.named("fold"))
     for role in ("group", "time", "repeat"):
         roles.take_if_any(role, roles.table.exact(role))
@@ -479,12 +483,12 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     """Queries and their items with grades, ordered by the scores of systems or by a rank. graded:
     the table holds the judgements too.
     """
-    roles = Roles(table)
+    roles = Roles("ranking", table)
     systems = roles.table.named("system")
     query = roles.take("query", roles.table.named("query"))
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
-        return roles.proposal("ranking", {})
+        return roles.proposal({})
     if not are_distinct(query, item):
         systems = systems or [
             column for column in roles.table.texts if are_distinct(column, query, item)
@@ -504,12 +508,12 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     if not predictions and "score" in roles.lacking and len(rank) == 1:
         roles.lacking.remove("score")
         predictions = {None: {"rank": rank[0].name}}
-    return roles.proposal("ranking", predictions)
+    return roles.proposal(predictions)
 
 
 def users(table: SampledTable) -> Proposal:
     """The users of an A/B test and their arms; what they did is no answer to a prediction."""
-    roles = Roles(table)
+    roles = Roles("interleaving", table)
     arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
     counts = [column.finite for column in roles.table.columns if column.plain in TRIALS]
@@ -522,7 +526,7 @@ def users(table: SampledTable) -> Proposal:
     numbers = [column for column in roles.table.columns if column.measures_users]
     flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
     names = [*flags[:1], *(column.name for column in numbers)]
-    return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
+    return replace(roles.proposal({}), metrics=tuple(dict.fromkeys(names)))
 
 
 # The closest report first: where people, items or folds are named, the outcomes are theirs.
