@@ -175,3 +175,31 @@ def test_an_alias_writes_the_files_of_its_report(alias, report, tmp_path):
     ended = evalkit("report", alias, "-p", "preds", path, folder=tmp_path / "page")
     assert ended.status == 0, ended.err
     assert (tmp_path / "page" / f"{report}.html").exists()
+
+
+@pytest.mark.parametrize("name", ["logloss", "Log Loss", "log-loss"])
+def test_losses_of_rows_have_their_usual_names_in_a_table_of_predictions(name):
+    table = pd.DataFrame({"label": LABEL, "score": SCORE})
+    assert {*ek.significance(table, metrics=name).estimates["metric"]} == {"log_loss"}
+
+
+def test_totals_are_refused_as_users_with_the_columns_that_hold_them():
+    totals = {"group": ["A", "B"] * 20, "visitors": [900, 950] * 20, "orders": [80, 90] * 20}
+    way = "columns='system=group,successes=orders,trials=visitors'"
+    with pytest.raises(InputError, match=f"several totals per group; .* {way}"):
+        ek.ab(pd.DataFrame(totals))
+
+
+def test_what_one_user_does_often_is_no_total():
+    table = {"group": ["A", "B"] * 20, "visitors": [3, 40] * 20, "orders": [0, 1, 1, 0] * 10}
+    assert ek.ab(pd.DataFrame(table)).users.systems
+
+
+def test_a_refusal_says_what_the_file_lacks_without_a_placeholder():
+    with pytest.raises(InputError, match=r"no column for the score \(score, y_score\); it has"):
+        ek.classification(pd.DataFrame({"label": LABEL, "prob_0": 1 - SCORE}))
+
+
+def test_a_feature_near_the_forecast_is_named_beside_the_actual_values():
+    ways = ways_of(mpg=LEVEL, speed=FAR, y_hat=NEAR)
+    assert [way.choice.columns for way in ways] == [{"actual": "mpg"}, {"actual": "speed"}]

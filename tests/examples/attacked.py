@@ -2,7 +2,7 @@
 are, and those that no report can read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from examples.first_try import (
     ROWS,
     Draw,
     Example,
+    Values,
     accuracy,
     mae,
     means,
@@ -17,192 +18,161 @@ from examples.first_try import (
     roc_auc,
 )
 
+# name -> tool, and its columns
+Makers = Mapping[str, tuple[str, Callable[[Draw], dict[str, object]]]]
+
 
 def confidence(d: Draw) -> np.ndarray:
     """The probability of the predicted class."""
     return np.where(d.first >= 0.5, d.first, 1 - d.first).round(4)
 
 
-def of_two_classes() -> Iterator[tuple[str, str, Draw, dict[str, object]]]:
-    """Name, tool, data and columns of tables of two classes, with the score `d.first`."""
-    d = Draw("azureml")
-    yield (
-        "azureml",
+# tables of two classes, with the score `d.first`
+OF_TWO_CLASSES: Makers = {
+    "azureml": (
         "AzureML",
-        d,
-        {"income": d.label, "Scored Labels": d.hard} | {"Scored Probabilities": d.first},
-    )
-    d = Draw("spss_logistic")
-    yield (
-        "spss_logistic",
+        lambda d: {"income": d.label, "Scored Labels": d.hard, "Scored Probabilities": d.first},
+    ),
+    "spss_logistic": (
         "SPSS",
-        d,
-        {"default": d.label, "income": d.level}
-        | {
-            "PRE_1": d.first,
-            "PGR_1": d.hard,
-        },
-    )
-    d = Draw("dataiku")
-    yield (
-        "dataiku",
+        lambda d: {"default": d.label, "income": d.level, "PRE_1": d.first, "PGR_1": d.hard},
+    ),
+    "dataiku": (
         "Dataiku",
-        d,
-        {"target": d.label, "prediction": d.hard}
-        | {
+        lambda d: {
+            "target": d.label,
+            "prediction": d.hard,
             "proba_0": (1 - d.first).round(4),
             "proba_1": d.first,
         },
-    )
-    d = Draw("datarobot")
-    yield (
-        "datarobot",
+    ),
+    "datarobot": (
         "DataRobot",
-        d,
-        {"churn": d.words("yes", "no")}
-        | {
+        lambda d: {
+            "churn": d.words("yes", "no"),
             "churn_yes_PREDICTION": d.first,
             "churn_no_PREDICTION": (1 - d.first).round(4),
             "churn_PREDICTION": d.hard_words("yes", "no"),
         },
-    )
-    d = Draw("linear_predictor")
-    yield (
-        "linear_predictor",
+    ),
+    "linear_predictor": (
         "R",
-        d,
-        {"outcome": d.label} | {"linear_predictor": np.log(d.first / (1 - d.first))},
-    )
-    d = Draw("nannyml")
-    yield (
-        "nannyml",
+        lambda d: {"outcome": d.label, "linear_predictor": np.log(d.first / (1 - d.first))},
+    ),
+    "nannyml": (
         "NannyML",
-        d,
-        {"period": ["analysis"] * ROWS, "y_pred_proba": d.first}
-        | {
+        lambda d: {
+            "period": ["analysis"] * ROWS,
+            "y_pred_proba": d.first,
             "y_pred": d.hard,
             "repaid": d.label,
         },
-    )
-    d = Draw("broom")
-    yield (
+    ),
+    "broom": (
         "broom",
-        "broom",
-        d,
-        {"am": d.label, "wt": d.level, ".fitted": d.first}
-        | {
+        lambda d: {
+            "am": d.label,
+            "wt": d.level,
+            ".fitted": d.first,
             ".resid": d.rng.normal(0, 1, ROWS),
             ".cooksd": d.rng.random(ROWS) / 9,
         },
-    )
-    d = Draw("titanic")
-    yield (
-        "titanic",
+    ),
+    "titanic": (
         "pydataset",
-        d,
-        {"class": d.rng.choice(["1st", "2nd", "3rd"], ROWS)}
-        | {
+        lambda d: {
+            "class": d.rng.choice(["1st", "2nd", "3rd"], ROWS),
             "sex": d.rng.choice(["man", "women"], ROWS),
             "survived": d.words("yes", "no"),
             "prob": d.first,
         },
-    )
+    ),
+}
 
 
-def of_decisions() -> Iterator[tuple[str, str, Draw, dict[str, object]]]:
-    """Tables of decisions, and at most the confidence in them."""
-    d = Draw("autopilot")
-    yield (
-        "autopilot",
+# tables of decisions, and at most the confidence in them
+OF_DECISIONS: Makers = {
+    "autopilot": (
         "SageMaker Autopilot",
-        d,
-        {"y": d.words("yes", "no")}
-        | {
+        lambda d: {
+            "y": d.words("yes", "no"),
             "predicted_label": d.hard_words("yes", "no"),
             "probability": confidence(d),
         },
-    )
-    d = Draw("fastai")
-    yield (
+    ),
+    "fastai": (
         "fastai",
-        "fastai",
-        d,
-        {"target": d.words("cat", "dog")}
-        | {
+        lambda d: {
+            "target": d.words("cat", "dog"),
             "pred": d.hard_words("cat", "dog"),
             "loss": d.rng.random(ROWS),
             "prob": confidence(d),
         },
-    )
+    ),
+}
 
 
-def of_forecasts() -> Iterator[tuple[str, str, Draw, dict[str, object]]]:
-    """Tables with actual values `d.level` and forecasts `d.near`."""
-    d = Draw("stata_regress")
-    yield (
-        "stata_regress",
+# tables of actual values `d.level` and forecasts `d.near`
+OF_FORECASTS: Makers = {
+    "stata_regress": (
         "Stata",
-        d,
-        {"price": d.level, "mpg": d.folds, "yhat": d.near} | {"resid": (d.level - d.near).round(2)},
-    )
-    d = Draw("azureml_regression")
-    yield "azureml_regression", "AzureML", d, {"price": d.level, "Scored Labels": d.near}
-    d = Draw("sas_reg")
-    yield (
-        "sas_reg",
+        lambda d: {
+            "price": d.level,
+            "mpg": d.folds,
+            "yhat": d.near,
+            "resid": (d.level - d.near).round(2),
+        },
+    ),
+    "azureml_regression": ("AzureML", lambda d: {"price": d.level, "Scored Labels": d.near}),
+    "sas_reg": (
         "SAS",
-        d,
-        {"Sales": d.level, "P_Sales": d.near} | {"R_Sales": (d.level - d.near).round(2)},
-    )
-    d = Draw("augment")
-    yield (
-        "augment",
+        lambda d: {"Sales": d.level, "P_Sales": d.near, "R_Sales": (d.level - d.near).round(2)},
+    ),
+    "augment": (
         "tidymodels",
-        d,
-        {".pred": d.near, "Sale_Price": d.level} | {"Gr_Liv_Area": d.level * 12 + d.far},
-    )
-    d = Draw("neuralprophet")
-    yield (
-        "neuralprophet",
+        lambda d: {".pred": d.near, "Sale_Price": d.level, "Gr_Liv_Area": d.level * 12 + d.far},
+    ),
+    "neuralprophet": (
         "NeuralProphet",
-        d,
-        {"ds": d.dates, "y": d.level, "yhat1": d.near} | {"trend": d.level.mean() + d.ids / 100},
-    )
-    d = Draw("point_forecast")
-    yield (
-        "point_forecast",
+        lambda d: {
+            "ds": d.dates,
+            "y": d.level,
+            "yhat1": d.near,
+            "trend": d.level.mean() + d.ids / 100,
+        },
+    ),
+    "point_forecast": (
         "R forecast",
-        d,
-        {"actual": d.level, "Point.Forecast": d.near}
-        | {
+        lambda d: {
+            "actual": d.level,
+            "Point.Forecast": d.near,
             "Lo.80": d.near - 5,
             "Hi.80": d.near + 5,
         },
-    )
-    d = Draw("excel_errors")
-    yield (
-        "excel_errors",
+    ),
+    "excel_errors": (
         "Excel",
-        d,
-        {"Actual": d.level, "Forecast": d.near}
-        | {
+        lambda d: {
+            "Actual": d.level,
+            "Forecast": d.near,
             "Error": d.level - d.near,
             "APE": abs(d.level - d.near) / d.level,
         },
-    )
+    ),
+}
 
 
 def attacked() -> Iterator[Example]:
     """The tables that a report reads as they are."""
-    for name, tool, d, columns in of_two_classes():
-        values = {("roc_auc", ""): roc_auc(d.label, d.first)}
-        yield Example(name, tool, "classification", pd.DataFrame(columns), values)
-    for name, tool, d, columns in of_decisions():
-        values = {("accuracy", ""): accuracy(d.label, d.hard)}
-        yield Example(name, tool, "classification", pd.DataFrame(columns), values)
-    for name, tool, d, columns in of_forecasts():
-        values = {("mae", ""): mae(d.level, d.near)}
-        yield Example(name, tool, "rating", pd.DataFrame(columns), values)
+    values_of: list[tuple[str, Makers, Callable[[Draw], Values]]] = [
+        ("classification", OF_TWO_CLASSES, lambda d: {("roc_auc", ""): roc_auc(d.label, d.first)}),
+        ("classification", OF_DECISIONS, lambda d: {("accuracy", ""): accuracy(d.label, d.hard)}),
+        ("rating", OF_FORECASTS, lambda d: {("mae", ""): mae(d.level, d.near)}),
+    ]
+    for report, makers, values_in in values_of:
+        for name, (tool, columns_in) in makers.items():
+            d = Draw(name)
+            yield Example(name, tool, report, pd.DataFrame(columns_in(d)), values_in(d))
     d = Draw("several_forecasts")
     columns = {"mass": d.level, "year": d.ids + 1700, "pred_lm": d.near, "pred_rf": d.far}
     values = {("mae", "lm"): mae(d.level, d.near), ("mae", "rf"): mae(d.level, d.far)}
