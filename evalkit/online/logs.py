@@ -263,7 +263,7 @@ class Users:
         )
 
 
-def of_totals(part: InputPart, arm: str, rows: str) -> InputError:
+def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
     """The error for a table of totals. rows: how many rows an arm has."""
     named = {"system": arm}
     for use in ("successes", "trials"):
@@ -276,7 +276,7 @@ def of_totals(part: InputPart, arm: str, rows: str) -> InputError:
 def refuse_totals(part: InputPart, proposal: Proposal) -> None:
     """Raise InputError if rows are totals of arms."""
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
-        raise of_totals(part, proposal.columns["arm"], "several totals")
+        raise totals_error(part, proposal.columns["arm"], "several totals")
 
 
 def read_users(
@@ -298,7 +298,7 @@ def read_users(
     user = rows.released("user", table.CheckedTable.column) if "user" in fields[0] else None
     arm, column = rows.released("arm", table.CheckedTable.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
-        raise of_totals(parts[0], column, "one")
+        raise totals_error(parts[0], column, "one")
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
         values = {

@@ -22,7 +22,7 @@ from evalkit.reading.inputs.unit_columns import (
     refuse_bookkeeping,
 )
 from evalkit.reading.matching.column_names import USES
-from evalkit.reading.matching.commands import of_part
+from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import ways
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, formats
@@ -499,7 +499,7 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
             "answers",
             answer=found.columns.get("label") or found.columns["actual"],
             predictions=roles_of.listed(map(repr, names), 5),
-            way=of_part(part, way),
+            way=invocation(part, way),
             systems=written(names),
         )
     table = SampledTable.of(part, {})

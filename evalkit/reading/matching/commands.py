@@ -44,7 +44,7 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     found = ways(part)
     unclear = [way for way in found if way.doubt and way.proposal.report == report]
     complete = [way for way in found if not way.doubt][:1]
-    calls = " or ".join(of_part(part, way) for way in unclear or complete)
+    calls = " or ".join(invocation(part, way) for way in unclear or complete)
     if unclear:
         return f"{part.name}: {unclear[0].doubt}; {calls}"
     if complete:
@@ -52,7 +52,7 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     return ""
 
 
-def of_part(part: InputPart, way: Way) -> str:
+def invocation(part: InputPart, way: Way) -> str:
     """The command, or for a table in memory the call."""
     parameters = way.choice.parameters
     if part.unnamed:

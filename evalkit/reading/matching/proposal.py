@@ -89,7 +89,7 @@ class Proposal:
             elif len(columns) == 1:
                 doubts.append(f"{names} could be the {role}, but its name does not say so")
             else:
-                doubts.append(f"columns {names} could {both(columns)} be the {role}")
+                doubts.append(f"columns {names} could {quantifier(columns)} be the {role}")
         return "; ".join(doubts)
 
     @property
@@ -170,7 +170,7 @@ class Roles:
         return Proposal(self.report, self.columns, chosen, self.unclear, self.lacking, kind)
 
 
-def both(columns: Sequence[str]) -> str:
+def quantifier(columns: Sequence[str]) -> str:
     """The word for all of several columns: "both" for two, else "each"."""
     return "both" if len(columns) == 2 else "each"
 
@@ -325,7 +325,7 @@ def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
     return is_near(actual, column) and correlation(actual, column) >= CORRELATED
 
 
-def of_systems(role: str, columns: Sequence[str]) -> Predictions:
+def predictions_by_system(role: str, columns: Sequence[str]) -> Predictions:
     """The column of each system, which is called by what differs between their names."""
     systems = zip(differing(columns), columns, strict=True)
     return {system: {role: column} for system, column in systems}
@@ -342,7 +342,7 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
             if len(words) > 1 and words[place] in WORDS:
                 groups.setdefault(words[place], []).append(column.name)
         for names in groups.values():
-            systems = of_systems(role, names)
+            systems = predictions_by_system(role, names)
             if len(systems) == len(names) > 1:
                 return systems
     return {}
@@ -372,7 +372,7 @@ def predictions_of(
     if not candidates and answer_is_named:
         candidates = [*fitting]
         if len(candidates) > 1 and is_wide:
-            return of_systems(role, [column.name for column in candidates])
+            return predictions_by_system(role, [column.name for column in candidates])
     return roles.take_prediction(role, candidates, fitting)
 
 
