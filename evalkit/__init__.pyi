@@ -30,6 +30,8 @@ from evalkit.statistics import significance as comparisons
 from evalkit.statistics.intervals import Estimate as Estimate
 from evalkit.statistics.significance import Comparison as Comparison
 from evalkit.statistics.significance import sign_flip as sign_flip
+from evalkit.studies.interleaving import read as ab
+from evalkit.studies.significance import read as evals
 import evalkit.studies.classification
 import evalkit.studies.diff
 import evalkit.studies.interleaving
@@ -48,6 +50,7 @@ __all__ = [
     "ParameterError",
     "Rankings",
     "__version__",
+    "ab",
     "classification",
     "comparisons",
     "count",
@@ -56,6 +59,7 @@ __all__ = [
     "diff",
     "diversity",
     "drafts",
+    "evals",
     "experiments",
     "interleaving",
     "intervals",
@@ -204,9 +208,10 @@ def diff(
     """
 
 def interleaving(
+    preds: Tables | None = None,
     log: Tables | None = None,
-    users: Tables | None = None,
     *,
+    users: Tables | None = None,
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
@@ -240,7 +245,8 @@ def interleaving(
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system
     users prefer.
 
-    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid
+    `preds` is the log or the users, whichever its columns are; without input, the bundled log is
+    read. Raises ParameterError for an invalid
     parameter and InputError for invalid input.
 
     >>> import evalkit as ek
@@ -256,6 +262,7 @@ def interleaving(
 
     Arguments:
 
+    preds: log or users, whichever its columns are
     log: interleaved sessions, one row per item shown (session, position, team, outcome, user)
     users: an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log
     columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"

@@ -94,3 +94,10 @@ def test_a_diff_of_the_same_predictions_does_not_move_with_a_class_near_the_targ
     classification.read(table, metrics="coverage@0.9").save(tmp_path / "a.units.parquet")
     row = ek.diff(tmp_path / "a.units.parquet", tmp_path / "a.units.parquet").comparisons
     assert abs(row["low"].item()) < 0.01
+
+
+def test_the_table_of_coverage_has_the_limits_of_the_metric():
+    table = decided(CLEAR | {"green": (181, 200)}, "grey")
+    study = classification.read(table, metrics="accuracy,coverage@0.9", precision_target=0.9)
+    metric = study.estimates.query("metric == 'coverage@0.9'")[["value", "low", "high"]]
+    assert study.covered[["coverage", "low", "high"]].to_numpy().tolist() == metric.values.tolist()

@@ -5,15 +5,18 @@ first try and by the command that `evalkit inspect` prints first, and none is a 
 import json
 import shlex
 
+import pandas as pd
 import pytest
 from command_runs import evalkit
-from examples import first_try
+from examples import attacked, first_try
 
 import evalkit as ek
 
 EXAMPLES = {
     example.name: example for group in first_try.MAKERS for example in first_try.made(group)
-}
+} | {example.name: example for example in attacked.attacked()}
+REFUSED = {name: pd.DataFrame(columns) for name, columns in attacked.refused().items()}
+REPORTS = ["ab", "classification", "ranking", "rating", "significance", "validation"]
 # by the command on every change: two of each report
 BY_DAY = [
     "churn",
@@ -64,6 +67,13 @@ def test_a_frame_is_read_as_it_is(name):
         )
     )
     assert differences(found, example) == ""
+
+
+@pytest.mark.parametrize("report", REPORTS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_report_reads_is_refused_by_each(name, report):
+    with pytest.raises(ek.InputError):
+        getattr(ek, report)(REFUSED[name])
 
 
 def stored(folder):

@@ -172,7 +172,7 @@ def test_nothing_is_simulated_beside_data_unless_it_is_asked_for():
 
 def test_one_gate_for_log_and_table():
     asked = {"baseline": "a", "gate": "not worse"} | SMALL
-    both = interleaving.read(log(), users(), metrics="orders", **asked)
+    both = interleaving.read(log=log(), users=users(), metrics="orders", **asked)
     assert both.gate.words.count("not worse against a") == 2
     alone = [
         interleaving.read(log(), **asked),

@@ -31,8 +31,13 @@ def sampled(**columns):
     return SampledTable.of(sources.parts(pd.DataFrame(columns))[0], {})
 
 
+def ways_of(**columns):
+    (part,) = sources.parts(pd.DataFrame(columns))
+    return proposal.ways(part)
+
+
 def closest(**columns):
-    return next(iter(proposal.proposals(sources.parts(pd.DataFrame(columns))[0])), None)
+    return next((way.proposal for way in ways_of(**columns)), None)
 
 
 def columns_of(found):
@@ -65,9 +70,9 @@ def test_the_closest_report_uses_these_columns_and_no_other(report, used, unused
 
 
 def test_two_labels_are_unclear_and_both_are_named():
-    found = closest(label_a=LABEL, label_b=1 - LABEL, score=SCORE)
-    assert found.unclear == {"label": ["label_a", "label_b"]}
-    assert [choice.parameters for choice in found.choices] == [
+    ways = ways_of(label_a=LABEL, label_b=1 - LABEL, score=SCORE)
+    assert ways[0].doubt == "columns 'label_a' and 'label_b' could both be the label"
+    assert [way.choice.parameters for way in ways] == [
         {"columns": "label=label_a"},
         {"columns": "label=label_b"},
     ]
@@ -113,7 +118,7 @@ def test_predictions_beside_their_answer_are_no_values_per_unit(tmp_path):
 def test_a_missing_column_is_refused_with_the_command_that_works(tmp_path):
     path = tmp_path / "x.csv"
     pd.DataFrame({"churn": LABEL, "churn_score": SCORE}).to_csv(path, index=False)
-    with pytest.raises(InputError, match=f"; evalkit report classification -p preds {path}$"):
+    with pytest.raises(InputError, match=f": evalkit report classification -p preds {path}$"):
         ek.ranking(path)
 
 
@@ -136,7 +141,7 @@ def test_where_either_label_could_be_positive_inspect_has_a_command_for_each(tmp
 
 
 def test_a_frame_is_refused_with_the_call_that_works():
-    with pytest.raises(InputError, match=r"; evalkit\.classification\(preds=data\)$"):
+    with pytest.raises(InputError, match=r": evalkit\.classification\(preds=data\)$"):
         ek.ranking(pd.DataFrame({"churn": LABEL, "churn_score": SCORE}))
 
 
@@ -170,3 +175,31 @@ def test_an_alias_writes_the_files_of_its_report(alias, report, tmp_path):
     ended = evalkit("report", alias, "-p", "preds", path, folder=tmp_path / "page")
     assert ended.status == 0, ended.err
     assert (tmp_path / "page" / f"{report}.html").exists()
+
+
+@pytest.mark.parametrize("name", ["logloss", "Log Loss", "log-loss"])
+def test_losses_of_rows_have_their_usual_names_in_a_table_of_predictions(name):
+    table = pd.DataFrame({"label": LABEL, "score": SCORE})
+    assert {*ek.significance(table, metrics=name).estimates["metric"]} == {"log_loss"}
+
+
+def test_totals_are_refused_as_users_with_the_columns_that_hold_them():
+    totals = {"group": ["A", "B"] * 20, "visitors": [900, 950] * 20, "orders": [80, 90] * 20}
+    way = "columns='system=group,successes=orders,trials=visitors'"
+    with pytest.raises(InputError, match=f"several totals per group; .* {way}"):
+        ek.ab(pd.DataFrame(totals))
+
+
+def test_what_one_user_does_often_is_no_total():
+    table = {"group": ["A", "B"] * 20, "visitors": [3, 40] * 20, "orders": [0, 1, 1, 0] * 10}
+    assert ek.ab(pd.DataFrame(table)).users.systems
+
+
+def test_a_refusal_says_what_the_file_lacks_without_a_placeholder():
+    with pytest.raises(InputError, match=r"no column for the score \(score, y_score\); it has"):
+        ek.classification(pd.DataFrame({"label": LABEL, "prob_0": 1 - SCORE}))
+
+
+def test_a_feature_near_the_forecast_is_named_beside_the_actual_values():
+    ways = ways_of(mpg=LEVEL, speed=FAR, y_hat=NEAR)
+    assert [way.choice.columns for way in ways] == [{"actual": "mpg"}, {"actual": "speed"}]

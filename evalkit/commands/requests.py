@@ -279,27 +279,11 @@ def job(
     """
     notebook = load(path)
     pairs = [*options.parameters, *(more or {}).items()]
-    if report_of(path) is not None and path.stem == "interleaving":
-        pairs = [(_input_of_users(name, value), value) for name, value in pairs]
     values = parameters(pairs, file, declared(notebook, path))
     refuse_values(values, path)
     files = name_of(name, path.stem)
     refuse_folder(options.folder, path)
     return Job(notebook, values, options.folder, files, file.origin, report_of(path) is not None)
-
-
-def _input_of_users(name: str, value: str) -> str:
-    """The parameter of the interleaving report that takes what is called preds elsewhere: users or
-    log, by the columns.
-    """
-    if name != "preds":
-        return name
-    from evalkit.parameters.reports import InterleavingParameters
-    from evalkit.reading.tables import sources
-    from evalkit.studies import inspection
-
-    with one_line():
-        return inspection.parameter_of(InterleavingParameters(), sources.parts(value)[0])
 
 
 def closest(options: Any) -> str:

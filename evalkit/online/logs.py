@@ -19,7 +19,8 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
-from evalkit.reading.matching.proposal import users as proposal_of_users
+from evalkit.reading.matching.column_names import USES, key
+from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
@@ -38,6 +39,34 @@ USERS = (Role.declared("user"), Role.declared("arm", required=True))
 AGAIN = 100_000  # sessions that contradict themselves which are looked at for the first row
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
+
+
+def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
+    """True if a table holds users of an A/B test, not sessions of teams: it has no teams, and arms
+    or no sessions; or metrics of users are named.
+    """
+    named = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolve()}
+    roles = {*named, *p.columns, *proposal_of_users(SampledTable.of(part, {})).columns}
+    is_log = "team" in roles or ("session" in roles and "arm" not in roles)
+    return bool(p.metrics) or not is_log
+
+
+def with_input_named(
+    p: InterleavingParameters, parts: Sequence[InputPart]
+) -> InterleavingParameters:
+    """The parameters with the parts of `preds` as the log or the users, whichever their columns
+    are.
+
+    Raises ParameterError if one of these is given too.
+    """
+    for name in ("log", "users"):
+        if name in p.given:
+            raise ParameterError(f"preds and {name}: give one, or log and users")
+    others = {name: value for name, value in p.given.items() if name != "preds"}
+    if is_of_users(parts[0], p):
+        return replace(p, preds=None, users=[*parts], given={"users": p.preds, **others})
+    return replace(p, preds=None, log=[*parts], given={"log": p.preds, **others})
+
 
 # Sessions -----------------------------------------------------------------------------------------
 
@@ -237,6 +266,22 @@ class Users:
         return self.user.take(rows).combine_chunks()
 
 
+def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
+    """The error for a table of totals. rows: how many rows an arm has."""
+    named = {"system": arm}
+    for use in ("successes", "trials"):
+        columns = [name for name in part.columns if key(name) in USES[use]]
+        named |= {use: columns[0]} if columns else {}
+    way = f"for totals use the significance report with columns={written(named)!r}"
+    return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
+
+
+def refuse_totals(part: InputPart, proposal: Proposal) -> None:
+    """Raise InputError if rows are totals of arms."""
+    if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
+        raise totals_error(part, proposal.columns["arm"], "several totals")
+
+
 def read_users(
     parts: Sequence[InputPart],
     p: InterleavingParameters,
@@ -258,11 +303,7 @@ def read_users(
     arm = rows.released("arm", table.CheckedTable.coded)
     column = fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
-        pairs = written({"system": column, "successes": "COLUMN", "trials": "COLUMN"})
-        way = f"for totals use the significance report with columns={pairs!r}"
-        raise InputError(
-            f"{parts[0].name}: users must have one row per user, got one per {column}; {way}"
-        )
+        raise totals_error(parts[0], column, "one")
     try:
         assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
         values = {
@@ -360,6 +401,8 @@ def user_fields(
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
+    for part in [] if numbers else parts:
+        refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 
 

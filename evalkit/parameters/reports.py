@@ -647,8 +647,9 @@ class ValidationParameters(Shared, Resources):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InterleavingParameters(Compared, Resources):
-    """The parameters of the interleaving report."""
+    """The parameters of the interleaving report. preds: the log or the users, by their columns."""
 
+    preds: Any = option(DATA, "log or users, whichever its columns are")
     log: Any = option(
         DATA,
         "interleaved sessions, one row per item shown (session, position, team, outcome, user)",

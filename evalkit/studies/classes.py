@@ -295,16 +295,15 @@ class ClassesStudy(EachStudy):
     @frame
     def covered(self) -> Iterator[Row]:
         """Share of rows predicted as classes whose precision reaches the target, by system, with
-        limits.
+        the limits of the metric coverage.
         """
+        metric = lookup.find(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
             enough = labels.coverage_by_class(table, self.target) > 0
             classes = ", ".join(label for label, ok in zip(self.names, enough, strict=True) if ok)
             chosen = _predicted_in(enough)
-            share = limits(self.share_of(name, _any, chosen)) | {
-                "value": labels.coverage(table, self.target)
-            }
+            share = limits(self.estimate(metric, name))
             right = with_limits(
                 {"right": self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)}
             )
@@ -349,10 +348,6 @@ class ClassesStudy(EachStudy):
             e = self.perfect(c, calibration.ece_10)
             ece = {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p}
             yield {"system": name, "confidence": calibration.mean_score(c)} | right | ece
-
-
-def _any(rows: Rows) -> Bools:
-    return np.ones(len(rows), dtype=bool)
 
 
 def _predicted_in(classes: Bools) -> Of:

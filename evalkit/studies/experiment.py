@@ -432,18 +432,20 @@ def read(
 def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tuple[Any, ...]:
     """The metrics of users that are named, or else what the columns of numbers measure.
 
-    Raises ParameterError if there is no such column, or a named one is not there.
+    Raises ParameterError if there is no such column, or a named one is not there, and InputError if
+    rows are totals.
     """
     if o.metrics:
         study.check_columns(o.metrics, data)
         return tuple(dict.fromkeys(o.metrics))
     used = [name for name in (*o.segments, o.strata, o.before) if name]
-    metrics = proposal.users(SampledTable.of(data[0], o.columns, used=used)).metrics
-    if not metrics:
+    found = proposal.users(SampledTable.of(data[0], o.columns, used=used))
+    logs.refuse_totals(data[0], found)
+    if not found.metrics:
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )
-    return tuple(metrics)
+    return tuple(found.metrics)
 
 
 def _numbers(o: reports.InterleavingParameters) -> list[str]:

@@ -22,10 +22,10 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
-from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
-from evalkit.reading.tables import columns as roles_of, sources
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
 
 SMALL = 300_000  # rows that are read in about a second
@@ -60,19 +60,6 @@ def check_headers(p: reports.Parameters) -> None:
 def inspect(p: reports.Parameters) -> Inspection:
     """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
-
-
-def parameter_of(p: reports.Parameters, part: InputPart) -> str:
-    """The parameter that takes a table: preds; for interleaving log or users.
-
-    It is users if the table has arms and no teams, or if metrics of users are named.
-    """
-    if not isinstance(p, reports.InterleavingParameters):
-        return "preds"
-    named = roles_of.match(part.columns, ("team", "arm"), {}, "").resolve()
-    has_arms = {"arm"} & {*p.columns, *named, *proposal.users(SampledTable.of(part, {})).columns}
-    is_log = "team" in {*p.columns, *named}
-    return "users" if p.metrics or (has_arms and not is_log) else "log"
 
 
 # The reports, those first whose input is the most special.
@@ -116,14 +103,15 @@ class Inspected:
         kind = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
         known = {name: value for name, value in parameters.items() if name in kind.options()}
-        data = parameter_of(kind.of(known), self.part)
-        command = commands.command(report, data, self.files, {**choice, **self.text})
+        command = commands.command(report, self.files, {**choice, **self.text})
         try:
             if len(known) < len(parameters):
                 kind.of(parameters)
-            found = inspect(kind.of({data: [*self.files], **known}))
+            found = inspect(kind.of({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
             return Reading(report, command, None, str(error), choice, error.labels)
+        except MissingColumn as error:
+            return Reading(report, command, None, error.reasons, choice)
         except InputError as error:
             return Reading(report, command, None, str(error), choice)
         return Reading(report, command, found, choice=choice)
@@ -141,14 +129,11 @@ def readings(
     unit is what remains.
     """
     inspected = Inspected(files, parameters, text)
-    proposed = [one for one in proposal.proposals(inspected.part) if one.report in names]
-    complete = [one.report for one in proposed if one.is_complete]
-    others = [name for name in BY_CLOSENESS if name in names and name not in complete]
-    found = [inspected.reading(name, {}) for name in [*complete, *others]]
-    for unclear in proposed[len(complete) :]:
-        found += [
-            inspected.reading(unclear.report, choice.parameters) for choice in unclear.choices
-        ]
+    ways = [way for way in proposal.ways(inspected.part) if way.proposal.report in names]
+    wanted = [(way.proposal.report, way.choice.parameters) for way in ways]
+    clear = [report for report, choice in wanted if not choice]
+    wanted += [(name, {}) for name in BY_CLOSENESS if name in names and name not in clear]
+    found = [inspected.reading(report, choice) for report, choice in wanted]
     for undecided in [one for one in found if one.labels]:
         found += [
             inspected.reading(undecided.report, {**undecided.choice, "positive": written(label)})
@@ -293,6 +278,10 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
 
 
 def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
+    if p.preds is not None:
+        if not (parts := of(p.preds, p.header)):
+            return Inspection()
+        p = logs.with_input_named(p, parts)
     sessions, users = _opened(p, of, "log", "users")
     if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))

@@ -383,7 +383,8 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system
     users prefer.
 
-    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid
+    `preds` is the log or the users, whichever its columns are; without input, the bundled log is
+    read. Raises ParameterError for an invalid
     parameter and InputError for invalid input.
 
     >>> import evalkit as ek
@@ -397,6 +398,8 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     ... ].tolist()
     [3.5, 1.5]
     """
+    if p.preds is not None:
+        p = logs.with_input_named(p, sources.parts(p.preds, p.header, limits.reading))
     if p.best is not None and p.lower_is_better:
         raise ParameterError("best and lower_is_better: give one, they say the same")
     shared = study.settings(

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark import cloudpickle
 
+import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Reading
 from evalkit.pages import classification_page
@@ -339,7 +340,23 @@ def test_tables_that_are_refused(session):
     assert (
         refused(twice) == "Spark data frame: column names must be distinct, got 'item' and 'Item'"
     )
-    assert read_runs(made()).systems == ("system",)
+    assert read_runs(made()).systems == ("score",)
+
+
+def churn(session):
+    rows = [(0, 0.1), (1, 0.9), (1, 0.4), (0, 0.6)] * 5
+    return session.createDataFrame(rows, "churn int, churn_probability double")
+
+
+def test_columns_of_a_frame_are_recognised_by_their_cells(session):
+    study = ek.classification(churn(session), metrics="roc_auc")
+    assert study.systems == ("churn_probability",)
+    assert study.estimates["value"].tolist() == [0.75]
+
+
+def test_columns_of_a_table_that_only_spark_reads_are_recognised_by_their_cells(session):
+    (part,) = sources.parts(churn(session), None, Reading(collected=5))
+    assert part.head["churn"] == ["0", "1", "1", "0"] * 5
 
 
 def test_a_large_table_is_collected_by_nothing(session):

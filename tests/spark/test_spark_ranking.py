@@ -63,6 +63,6 @@ def test_rows_that_contradict_each_other_are_refused(session):
     good = pd.DataFrame(GOOD)
     with pytest.raises(
         InputError,
-        match=r"query 'a' and item 'x' must appear once in system 'system', got them again",
+        match=r"query 'a' and item 'x' must appear once in system 'score', got them again",
     ):
         from_spark(frame(session, pd.concat([good, good[:1]])))

@@ -29,7 +29,7 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import POSITIVE_OF, SampledTable
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, plain
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -471,6 +471,10 @@ def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
     decisions = named_as_decisions(columns)
     if decisions:
         raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
+    answers = [name for name in columns if ANSWER_WORDS & {*plain(name).split("_")}]
+    if answers:
+        way = written({"label": answers[0]})
+        raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
 
 
 class UnclearPositive(ParameterError):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,8 @@ from evalkit.reading.inputs.unit_columns import (
     refuse_bookkeeping,
 )
 from evalkit.reading.matching.column_names import NAMES, USES
-from evalkit.reading.matching.commands import of_part
-from evalkit.reading.matching.proposal import classification, rating
+from evalkit.reading.matching.commands import invocation
+from evalkit.reading.matching.proposal import ways
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
@@ -472,7 +473,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     free: the columns but those of units.
     """
     where = columns.table.name
-    refuse_answers(columns.table.parts[0])
+    refuse_answers(columns.table.parts[0], [column.name for column in roles.values])
     if free.totals:
         for label in [column for column in columns.of_kind("text") if column.distinct][:1]:
             refuse_counts(free, label)
@@ -484,24 +485,33 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
 
 
-def refuse_answers(part: InputPart) -> None:
-    """Raise InputError for predictions beside what they predict: an answer is no value of a system,
-    and its predictions are no values per unit.
+def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
+    """Raise InputError for predictions and for what they predict: an answer is no value of a
+    system, and its predictions are no values per unit.
     """
+    outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
+    for way in outcomes[:1]:
+        found = way.proposal
+        names = [name for own in found.predictions.values() for name in own.values()]
+        raise refused(
+            part.name,
+            "answers",
+            answer=found.columns.get("label") or found.columns["actual"],
+            predictions=roles_of.listed(map(repr, names), 5),
+            way=invocation(part, way),
+            systems=written(names),
+        )
     table = SampledTable.of(part, {})
-    for propose in (classification, rating):
-        found = propose(table)
-        if found.is_complete:
-            answer = found.columns.get("label") or found.columns["actual"]
-            names = [name for own in found.predictions.values() for name in own.values()]
-            raise refused(
-                part.name,
-                "answers",
-                answer=answer,
-                predictions=roles_of.listed(map(repr, names), 5),
-                way=of_part(part, found.report, {}),
-                systems=written(names),
-            )
+    if any({*values} == {*column.texts} for column in table.columns):
+        raise refused(part.name, "matrix", columns=", ".join(values))
+    columns = {column.name: column for column in table.columns}
+    odd = [name for name in values if name in columns and columns[name].is_of_predictions]
+    classes = [column for column in table.texts if len(column.labels) > 1]
+    odd += [
+        first.name for first, second in combinations(classes, 2) if first.labels == second.labels
+    ]
+    if odd:
+        raise refused(part.name, "predictions", column=odd[0], systems=written([*values]))
 
 
 def refuse_files(roles: UnitRoles, largest: int) -> None:

@@ -11,7 +11,7 @@ from evalkit.reading.tables.columns import facts
 NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
 USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
-SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
+SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 _ID = re.compile(
     r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"

@@ -3,13 +3,12 @@
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.matching.proposal import REPORTS, Choice, Proposal, proposals
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.proposal import Way, ways
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
@@ -17,69 +16,48 @@ from evalkit.reading.tables.parts import InputPart
 Made = TypeVar("Made")
 
 
-def command(report: str, data: str, files: Sequence[str], parameters: Mapping[str, str]) -> str:
-    """A command as a shell takes it. data: the parameter that takes the files.
+def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) -> str:
+    """A command as a shell takes it.
 
-    >>> command("rating", "preds", ["a b.csv"], {"columns": "actual=y"})
+    >>> command("rating", ["a b.csv"], {"columns": "actual=y"})
     "evalkit report rating -p preds 'a b.csv' -p columns actual=y"
     """
-    named = {data: files[0] if len(files) == 1 else written([*files]), **parameters}
+    named = {"preds": files[0] if len(files) == 1 else written([*files]), **parameters}
     words = [word for name, value in named.items() for word in ("-p", name, value)]
     return shlex.join(["evalkit", "report", report, *words])
 
 
-def call(report: str, data: str, parameters: Mapping[str, str]) -> str:
+def call(report: str, parameters: Mapping[str, str]) -> str:
     """A call in Python that reads a table in memory.
 
-    >>> call("rating", "preds", {"columns": "actual=y"})
+    >>> call("rating", {"columns": "actual=y"})
     "evalkit.rating(preds=data, columns='actual=y')"
     """
     named = [f", {name}={value!r}" for name, value in parameters.items()]
-    return f"evalkit.{report}({data}=data{''.join(named)})"
+    return f"evalkit.{report}(preds=data{''.join(named)})"
 
 
-def data_parameter(report: str) -> str:
-    """The parameter that takes a table that is proposed for a report."""
-    return "users" if report == "interleaving" else "preds"
-
-
-def reads(part: InputPart, proposal: Proposal, choice: Choice) -> bool:
-    """True if the report reads the part with the choice."""
-    table = SampledTable.of(part, choice.columns, choice.systems)
-    return REPORTS[proposal.report](table).is_complete
-
-
-class Advice(NamedTuple):
-    """Commands that read a part, and which of its columns fit equally well, "" if none do."""
-
-    commands: Sequence[str] = ()
-    doubt: str = ""
-
-
-def advice(part: InputPart, report: str) -> Advice:
-    """How a part is read: by the report that was asked for if something is unclear, else by the
-    closest one.
+def advised_problem(part: InputPart, report: str, problem: str) -> str:
+    """A problem of missing columns with the commands that read the part: by the report that was
+    asked for if something is unclear, else by the closest one; "" if none reads it.
     """
-    found = proposals(part)
-    meant = [
-        proposal for proposal in found if proposal.report == report and not proposal.is_complete
-    ] or found[:1]
-    for proposal in meant:
-        ways = [
-            of_part(part, proposal.report, choice.parameters)
-            for choice in proposal.choices
-            if reads(part, proposal, choice)
-        ]
-        return Advice(ways, proposal.doubt if proposal.report == report else "")
-    return Advice()
+    found = ways(part)
+    unclear = [way for way in found if way.doubt and way.proposal.report == report]
+    complete = [way for way in found if not way.doubt][:1]
+    calls = " or ".join(invocation(part, way) for way in unclear or complete)
+    if unclear:
+        return f"{part.name}: {unclear[0].doubt}; {calls}"
+    if complete:
+        return f"{problem}; the {complete[0].proposal.report} report reads it: {calls}"
+    return ""
 
 
-def of_part(part: InputPart, report: str, parameters: Mapping[str, str]) -> str:
+def invocation(part: InputPart, way: Way) -> str:
     """The command, or for a table in memory the call."""
-    data = data_parameter(report)
+    parameters = way.choice.parameters
     if part.unnamed:
-        return call(report, data, parameters)
-    return command(report, data, [part.name], parameters)
+        return call(way.proposal.report, parameters)
+    return command(way.proposal.report, [part.name], parameters)
 
 
 def advising(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -89,18 +67,16 @@ def advising(make: Callable[..., Made]) -> Callable[..., Made]:
 
     @wraps(make)
     @sources.naming_files
-    def advised(p: Parameters, *others: object) -> Made:
+    def with_advice(p: Parameters, *others: object) -> Made:
         try:
             return make(p, *others)
         except MissingColumn as error:
             for part in first_parts(p):
-                found = advice(part, p.report_name())
-                if found.commands:
-                    problem = f"{part.name}: {found.doubt}" if found.doubt else error.problem
-                    raise InputError(f"{problem}; {' or '.join(found.commands)}") from None
+                if advised := advised_problem(part, p.report_name(), error.brief):
+                    raise InputError(advised) from None
             raise
 
-    return advised
+    return with_advice
 
 
 def first_parts(p: Parameters) -> Iterator[InputPart]:

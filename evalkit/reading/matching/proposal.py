@@ -14,8 +14,11 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
+from evalkit.reading.matching.column_names import NAMES
 from evalkit.reading.matching.samples import (
+    AMOUNTS,
     ANSWERS,
+    POSITIVE_OF,
     WORDS,
     ColumnSample,
     SampledTable,
@@ -27,6 +30,8 @@ from evalkit.reading.tables.parts import InputPart
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
+TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 3
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
@@ -75,12 +80,17 @@ class Proposal:
 
     @property
     def doubt(self) -> str:
-        """Which columns fit equally well, as a refusal says it; "" if none do."""
-        return "; ".join(
-            f"columns {' and '.join(map(repr, columns))} could both be the {role}"
-            for role, columns in self.unclear.items()
-            if len(columns) > 1 and role != "systems"
-        )
+        """Which columns could have a role, as a refusal says it; "" if each role has one."""
+        doubts = []
+        for role, columns in self.unclear.items():
+            names = " and ".join(map(repr, columns))
+            if role == "systems":
+                doubts.append(f"{names} could be the forecasts, but no name says so")
+            elif len(columns) == 1:
+                doubts.append(f"{names} could be the {role}, but its name does not say so")
+            else:
+                doubts.append(f"columns {names} could {quantifier(columns)} be the {role}")
+        return "; ".join(doubts)
 
     @property
     def choices(self) -> list[Choice]:
@@ -100,10 +110,11 @@ class Proposal:
 
 @dataclass
 class Roles:
-    """The roles of a table while they are found one after the other. table: the columns without
-    column.
+    """The roles of a report while they are found one after the other. table: the columns without
+    a role so far.
     """
 
+    report: str
     table: SampledTable
     columns: dict[str, str] = field(default_factory=dict)
     unclear: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -128,6 +139,16 @@ class Roles:
             self.lacking.append(role)
         return None
 
+    def take_prediction(
+        self,
+        role: str,
+        candidates: Sequence[ColumnSample],
+        guesses: Sequence[ColumnSample] = (),
+    ) -> Predictions:
+        """The predictions of a system without a name, as `take` finds their column."""
+        column = self.take(role, candidates, guesses)
+        return {} if column is None else {None: {role: column.name}}
+
     def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
         """Give a role that no report needs to the only candidate, or note that several fit."""
         if candidates:
@@ -143,10 +164,15 @@ class Roles:
         )
         self.take_if_any("weight", self.table.named("weight"))
 
-    def proposal(self, report: str, predictions: Predictions, kind: str = "") -> Proposal:
+    def proposal(self, predictions: Predictions, kind: str = "") -> Proposal:
         """The roles as a proposal."""
         chosen = chosen_systems(predictions, self.table.systems, self.table.part.name)
-        return Proposal(report, self.columns, chosen, self.unclear, self.lacking, kind)
+        return Proposal(self.report, self.columns, chosen, self.unclear, self.lacking, kind)
+
+
+def quantifier(columns: Sequence[str]) -> str:
+    """The word for all of several columns: "both" for two, else "each"."""
+    return "both" if len(columns) == 2 else "each"
 
 
 def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str) -> Predictions:
@@ -181,7 +207,7 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     candidates = [
         column for column in table.columns if column.holds_labels and not column.is_bookkeeping
     ]
-    if by_name := table.named("label"):
+    if by_name := [column for column in table.named("label") if is_predicted(table, column)]:
         return by_name
     if by_completion := [column for column in completed(table) if column in candidates]:
         return by_completion
@@ -193,9 +219,17 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     if scored := [column for column in candidates if class_columns(table, column)]:
         return scored
     if any(column.says_prediction and column.is_share for column in table.numeric):
-        flags = [column for column in candidates if column.is_flag]
-        return flags or [column for column in candidates if len(column.labels) == 2]
+        two = [column for column in candidates if len(column.labels) == 2]
+        return [column for column in two if column.is_flag] or two
     return []
+
+
+def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
+    """True unless labels of more than two classes stand beside one score, which is of two."""
+    rest = table.without([label])
+    if len(label.labels) <= 2 or class_columns(table, label) or decision_candidates(rest, label):
+        return True
+    return not any(column.is_share for column in table.numeric if column.says_prediction)
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
@@ -211,10 +245,16 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
         return by_name
     if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
-    if len(forecasts := table.named("forecast")) == 1:
-        others = [column for column in table.numeric if column is not forecasts[0]]
-        return [column for column in others if is_forecast(column, forecasts[0])]
-    return []
+    forecasts = table.named("forecast") or [
+        column for column in table.numeric if column.says_prediction and not column.is_share
+    ]
+    amounts = [column for column in table.columns if column.plain in AMOUNTS]
+    others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
+    near = [column for column in others if forecasts and is_near_all(column, forecasts)]
+    if len(near) == 1:
+        return [column for column in near if is_forecast(column, forecasts[0])]
+    near.sort(key=lambda column: correlation(column, forecasts[0]), reverse=True)
+    return near[:MOST_GUESSES]
 
 
 # Predictions --------------------------------------------------------------------------------------
@@ -226,16 +266,21 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     """
     others = {column.name.lower(): column for column in table.columns if column is not label}
     classes = sorted(label.labels)
-    if len(classes) < 2:
-        return {}
-    first = classes[0].lower()
-    for name in others:
-        before, found, after = name.partition(first)
-        names = {text: f"{before}{text.lower()}{after}" for text in classes}
-        columns = [others[column] for column in names.values() if column in others]
-        if found and len(columns) == len(classes) and sum_to_one(columns):
-            return {text: others[column].name for text, column in names.items()}
+    for name in others if len(classes) > 1 else ():
+        start, first, end = name.partition(classes[0].lower())
+        names = [f"{start}{text.lower()}{end}" for text in classes]
+        columns = [others[name] for name in names if name in others]
+        if first and len(columns) == len(classes) and sum_to_one(columns):
+            return {text: column.name for text, column in zip(classes, columns, strict=True)}
     return {}
+
+
+def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
+    """The only column of predictions, if its name ends with the negative class: prob_0."""
+    negative = label.labels - {POSITIVE_OF.get(label.labels)}
+    worded = [column for column in table.numeric if column.says_prediction]
+    ends = [column for column in worded if column.plain.rpartition("_")[2] in negative]
+    return ends if len(worded) == len(negative) == 1 else []
 
 
 def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
@@ -259,22 +304,36 @@ def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
     return bool(actual.finite.min() <= np.median(column.finite) <= actual.finite.max())
 
 
+def is_near_all(actual: ColumnSample, columns: Sequence[ColumnSample]) -> bool:
+    """True if columns of numbers lie within the range of the actual ones."""
+    return all(is_near(actual, column) for column in columns)
+
+
+def correlation(first: ColumnSample, second: ColumnSample) -> float:
+    """The correlation of two columns of numbers; NaN if one is constant."""
+    if first.numbers is None or second.numbers is None:
+        return np.nan
+    pairs = np.isfinite(first.numbers) & np.isfinite(second.numbers)
+    numbers = np.array([first.numbers[pairs], second.numbers[pairs]])
+    if numbers.shape[1] < 2 or not numbers.std(axis=1).all():
+        return np.nan
+    return float(np.corrcoef(numbers)[0, 1])
+
+
 def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
-    """True if numbers near the actual ones are correlated with them, or constant with the name of a
-    prediction.
-    """
-    if actual.numbers is None or column.numbers is None or not is_near(actual, column):
-        return False
-    pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
-    first, second = actual.numbers[pairs], column.numbers[pairs]
-    if len(first) < 2 or first.std() == 0 or second.std() == 0:
-        return column.says_prediction
-    return bool(np.corrcoef(first, second)[0, 1] >= CORRELATED)
+    """True if numbers near the actual ones are correlated with them."""
+    return is_near(actual, column) and correlation(actual, column) >= CORRELATED
 
 
-def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
-    """System -> column of the columns whose names begin, or end, with the same word of a
-    prediction; empty unless there are two.
+def predictions_by_system(role: str, columns: Sequence[str]) -> Predictions:
+    """The column of each system, which is called by what differs between their names."""
+    systems = zip(differing(columns), columns, strict=True)
+    return {system: {role: column} for system, column in systems}
+
+
+def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
+    """The systems of columns whose names begin, or end, with the same word of a prediction; empty
+    unless there are two.
     """
     for place in (0, -1):
         groups: dict[str, list[str]] = {}
@@ -283,9 +342,9 @@ def by_affix(columns: Sequence[ColumnSample]) -> dict[str, str]:
             if len(words) > 1 and words[place] in WORDS:
                 groups.setdefault(words[place], []).append(column.name)
         for names in groups.values():
-            systems = differing(names)
-            if len(names) > 1 and len({*systems}) == len(names):
-                return dict(zip(systems, names, strict=True))
+            systems = predictions_by_system(role, names)
+            if len(systems) == len(names) > 1:
+                return systems
     return {}
 
 
@@ -306,19 +365,15 @@ def predictions_of(
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
     ]
     worded = [column for column in table.numeric if column.says_prediction]
-    one_a_row = "system" in roles.columns
-    if not one_a_row and (systems := by_affix(worded)):
-        return {name: {role: column} for name, column in systems.items()}
-    candidates = named or [column for column in worded if column in fitting] or worded
+    is_wide = "system" not in roles.columns
+    if is_wide and (systems := by_affix(role, worded)):
+        return systems
+    candidates = named or worded
     if not candidates and answer_is_named:
         candidates = [*fitting]
-        if len(candidates) > 1 and not one_a_row:
-            names = [column.name for column in candidates]
-            return {
-                system: {role: name} for system, name in zip(differing(names), names, strict=True)
-            }
-    column = roles.take(role, candidates, fitting)
-    return {} if column is None else {None: {role: column.name}}
+        if len(candidates) > 1 and is_wide:
+            return predictions_by_system(role, [column.name for column in candidates])
+    return roles.take_prediction(role, candidates, fitting)
 
 
 # Reports ------------------------------------------------------------------------------------------
@@ -328,31 +383,32 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     """The labels, and scores, probabilities of classes, or predicted classes. kind: as the user
     wants it.
     """
-    roles = Roles(table)
+    roles = Roles("classification", table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("label"))
     label = roles.take("label", label_candidates(roles.table), label_guesses(roles.table))
     if label is None:
-        return roles.proposal("classification", {})
+        return roles.proposal({})
     decisions = decision_candidates(roles.table, label)
     classes = class_columns(roles.table, label)
     positive = [column for column in classes if column.lower() in POSITIVE]
     if len(classes) == 2 and positive and kind != "multi-class":
         scores: Predictions = {None: {"score": classes[positive[0]]}}
-        return replace(roles.proposal("classification", scores, "binary"), positive=positive[0])
+        return replace(roles.proposal(scores, "binary"), positive=positive[0])
     if classes:
         columns = {f"p {name}": column for name, column in classes.items()}
         if len(decisions) == 1:
             columns = {"predicted": decisions[0].name, **columns}
-        return roles.proposal("classification", {None: columns}, "multi-class")
-    roles.table = roles.table.without(decisions)
+        return roles.proposal({None: columns}, "multi-class")
+    unfit = score_of_negative_class(roles.table, label)
+    roles.table = roles.table.without([*decisions, *unfit])
     shares = [column for column in roles.table.numeric if column.is_share]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     if decisions and not probabilities:
         return decided(roles, label, decisions)
     predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
-    return roles.proposal("classification", predictions, "binary")
+    return roles.proposal(predictions, "binary")
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
@@ -366,41 +422,36 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
     """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
     is_flag = label.labels <= {"0", "1"}
     role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
-    systems = by_affix(decisions)
-    if systems:
-        return roles.proposal(
-            "classification", {name: {role: column} for name, column in systems.items()}, kind
-        )
-    column = roles.take(role, decisions)
-    predictions: Predictions = {} if column is None else {None: {role: column.name}}
-    return roles.proposal("classification", predictions, kind)
+    predictions = by_affix(role, decisions) or roles.take_prediction(role, decisions)
+    return roles.proposal(predictions, kind)
 
 
 def rating(table: SampledTable) -> Proposal:
     """The actual values and the forecasts."""
-    roles = Roles(table)
+    roles = Roles("rating", table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("actual"))
     actual = roles.take("actual", actual_candidates(roles.table))
     if actual is None:
-        return roles.proposal("rating", {})
+        return roles.proposal({})
     if actual.labels <= {"0", "1"}:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
     near = [column for column in roles.table.numeric if is_near(actual, column)]
     fitting = [column for column in near if is_forecast(actual, column)]
-    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
-    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
-    is_guess = {column.name for column in fitting} == columns and not any(
+    says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
+    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
+    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
+    is_guess = {column.name for column in fitting} == columns and not says_prediction
     if is_guess and len(near) > len(fitting) and not roles.table.systems:
         roles.unclear["systems"] = [column.name for column in fitting]
-    return roles.proposal("rating", predictions)
+    return roles.proposal(predictions)
 
 
 def validation(table: SampledTable) -> Proposal:
     """The label or the actual values, the scores and the folds."""
-    roles = Roles(table)
+    roles = Roles("validation", table)
     roles.take("fold", roles.table.named("fold"))
     for role in ("group", "time", "repeat"):
         roles.take_if_any(role, roles.table.exact(role))
@@ -432,12 +483,12 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     """Queries and their items with grades, ordered by the scores of systems or by a rank. graded:
     the table holds the judgements too.
     """
-    roles = Roles(table)
+    roles = Roles("ranking", table)
     systems = roles.table.named("system")
     query = roles.take("query", roles.table.named("query"))
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
-        return roles.proposal("ranking", {})
+        return roles.proposal({})
     if not are_distinct(query, item):
         systems = systems or [
             column for column in roles.table.texts if are_distinct(column, query, item)
@@ -457,21 +508,25 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     if not predictions and "score" in roles.lacking and len(rank) == 1:
         roles.lacking.remove("score")
         predictions = {None: {"rank": rank[0].name}}
-    return roles.proposal("ranking", predictions)
+    return roles.proposal(predictions)
 
 
 def users(table: SampledTable) -> Proposal:
     """The users of an A/B test and their arms; what they did is no answer to a prediction."""
-    roles = Roles(table)
+    roles = Roles("interleaving", table)
     arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
+    counts = [column.finite for column in roles.table.columns if column.plain in TRIALS]
+    is_of_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in counts)
+    if is_of_totals and "user" not in roles.columns:
+        roles.lacking.append("users behind totals")
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
     if not is_test or any(column.plain in ANSWERS for column in table.columns):
         roles.lacking.append("users")
     numbers = [column for column in roles.table.columns if column.measures_users]
     flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
     names = [*flags[:1], *(column.name for column in numbers)]
-    return replace(roles.proposal("interleaving", {}), metrics=tuple(dict.fromkeys(names)))
+    return replace(roles.proposal({}), metrics=tuple(dict.fromkeys(names)))
 
 
 # The closest report first: where people, items or folds are named, the outcomes are theirs.
@@ -484,15 +539,33 @@ REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
 }
 
 
-def proposals(part: InputPart) -> list[Proposal]:
-    """The proposals of all reports that could read a part, the closest first; those with something
-    unclear last.
+class Way(NamedTuple):
+    """A way to read a part: a complete proposal, and what a command must say for it.
+
+    doubt: why it must say so, "" if nothing must be said.
     """
+
+    proposal: Proposal
+    choice: Choice
+    doubt: str
+
+    @property
+    def is_rating_as_it_is(self) -> bool:
+        """True for forecasts that are read without a choice."""
+        return self.proposal.report == "rating" and not self.doubt
+
+
+def ways(part: InputPart) -> list[Way]:
+    """The ways to read a part, the closest report first; those that need a choice last."""
     table = SampledTable.of(part, {})
-    found = [propose(table) for propose in REPORTS.values()]
-    complete = [proposal for proposal in found if proposal.is_complete]
-    ratings = [proposal.columns["actual"] for proposal in complete if proposal.report == "rating"]
-    if any(plain(name) in RATINGS for name in ratings) and not table.named("rank"):
-        complete.sort(key=lambda proposal: proposal.report == "ranking")
-    unclear = [proposal for proposal in found if not proposal.is_complete and not proposal.lacking]
-    return [*complete, *unclear]
+    found = []
+    for propose in REPORTS.values():
+        first = propose(table)
+        for choice in first.choices:
+            chosen = propose(SampledTable.of(part, choice.columns, choice.systems))
+            found.append(Way(chosen, choice, first.doubt))
+    complete = [way for way in found if way.proposal.is_complete]
+    actual = [way.proposal.columns["actual"] for way in complete if way.is_rating_as_it_is]
+    if any(plain(name) in RATINGS for name in actual) and not table.named("rank"):
+        complete.sort(key=lambda way: way.proposal.report == "ranking")
+    return sorted(complete, key=lambda way: bool(way.doubt))

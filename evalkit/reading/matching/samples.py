@@ -19,7 +19,8 @@ FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
-BOOKKEEPING = (*usual("bookkeeping")["columns"], *NAMES["tracked"])
+AMOUNTS = frozenset(usual("bookkeeping")["amounts"])
+BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
@@ -33,6 +34,10 @@ POSITIVE_OF = {
 }
 ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
+# words that values per unit have no use for
+PREDICTED = frozenset(usual("predictions")["plain"])
+PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
+ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
 NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
 NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task"}
@@ -128,6 +133,12 @@ class ColumnSample:
     def says_prediction(self) -> bool:
         """True if a word of the name says that it holds predictions."""
         return bool(self.words & WORDS)
+
+    @property
+    def is_of_predictions(self) -> bool:
+        """True if the name plainly says that it holds answers or predictions."""
+        is_answer = self.plain in ANSWERS | ACTUALS and bool(self.words & PLAIN_ANSWERS)
+        return is_answer or bool(self.words & PREDICTED)
 
     @property
     def holds_labels(self) -> bool:

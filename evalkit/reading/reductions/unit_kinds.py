@@ -264,21 +264,20 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
     """The losses of these names, or the usual ones; raises ParameterError if one is not a mean over
     rows.
     """
-    possible = {
-        name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)
-    }
-    for name in names:
-        if not lookup.of_catalogue(name):
-            metric = lookup.chosen([name], "counts", ())[0].metric
-            if _is_loss(metric):
-                possible[name] = metric
-        if name not in possible:
-            has = ", ".join(sorted(map(str, possible)))
+    losses = []
+    for name in names or LOSSES:
+        if lookup.of_catalogue(name):
+            meant = lookup.meanings(name, "counts")
+        else:
+            meant = lookup.chosen([name], "counts", ())
+        if len(meant) != 1 or not _is_loss(meant[0].metric):
+            has = [loss for loss, metric in lookup.TABLES["counts"].items() if _is_loss(metric)]
             raise ParameterError(
-                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports "
-                f"have more"
+                f"metrics: for single rows there are {', '.join(sorted(has))}, got {str(name)!r}; "
+                "the other reports have more"
             )
-    return [possible[name] for name in names or LOSSES]
+        losses.append(meant[0].metric)
+    return losses
 
 
 def _is_loss(metric: Metric) -> bool:

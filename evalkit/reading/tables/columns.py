@@ -98,11 +98,15 @@ def refuse_data(names: Iterable[str], where: str) -> None:
 
 
 class MissingColumn(InputError):
-    """A role without a column, or with several possible ones. problem: the error without advice."""
+    """A role without a column, or with several possible ones.
 
-    def __init__(self, problem: str, advice: str) -> None:
-        super().__init__(f"{problem}{advice}")
-        self.problem = problem
+    reasons: which roles these are, with their usual names. brief: the same without these.
+    """
+
+    def __init__(self, where: str, reasons: str, brief: str, advice: str) -> None:
+        super().__init__(f"{where}: {reasons}{advice}")
+        self.reasons = reasons
+        self.brief = f"{where}: {brief}"
 
 
 class Why(StrEnum):
@@ -198,27 +202,27 @@ class RoleMapping:
         chosen = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
             advice = f"; say which: columns={written(chosen)!r}"
-            return MissingColumn(f"{self.where}: {'; '.join(reasons)}", advice)
+            unclear_roles = "; ".join(reasons)
+            return MissingColumn(self.where, unclear_roles, unclear_roles, advice)
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
-        reasons.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
-        chosen |= {role: _near(role, self.names) for role, *_ in lacking}
-        hint = no_header(self.names, lacking[0][0]) or f"; set columns={written(chosen)!r}"
-        first = [choice[0] for choice in lacking]
-        if per_system in first:
-            hint += self._for_each_system(per_system, first)
-        return MissingColumn(f"{self.where}: {'; '.join(reasons)}", hint)
+        brief = [*reasons, f"no column for the {', the '.join(map(' or '.join, lacking))}"]
+        reasons.append(f"no column for {usual}")
+        near = {role: _near(role, self.names) for role, *_ in lacking}
+        hint = no_header(self.names, lacking[0][0])
+        if not hint and all(near.values()):
+            hint = f"; set columns={written({**chosen, **near})!r}"
+        elif not hint:
+            hint = f"; {_other_names(per_system, lacking)}"
+        inventory = f"; it has {listed(map(repr, self.names))}"
+        return MissingColumn(self.where, "; ".join(reasons), "; ".join(brief), inventory + hint)
 
-    def _for_each_system(self, role: str, lacking: Sequence[str]) -> str:
-        """The advice to name a column per system, if more columns than are needed have no role."""
-        free = [name for name in self.names if name not in self.columns.values()]
-        if len(free) <= len(lacking):
-            return ""
-        others = {other: _near(other, self.names) for other in lacking if other != role}
-        with_them = f"columns={written(others)!r} and " if others else ""
-        return (
-            f", or for one column per system {with_them}systems='NAME,NAME', "
-            f"or call them {role}_NAME"
-        )
+
+def _other_names(per_system: str, lacking: Sequence[tuple[str, ...]]) -> str:
+    """The advice to name columns that no name tells."""
+    advice = "if other columns are meant, name them with columns"
+    if (per_system,) in lacking:
+        return f"{advice}, or with systems where each system has one"
+    return advice
 
 
 def match(
@@ -359,7 +363,7 @@ def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> Inpu
     """The error for roles without a column.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
-    MissingColumn("a.csv: no column for the label (...) and for the fold (fold); ...,fold=NAME'")
+    MissingColumn("a.csv: no column for the label (...) and for the fold (fold); it has ...")
     """
     return RoleMapping({}, {}, names, where)._error([(role,) for role in lacking], {})
 
@@ -369,10 +373,10 @@ def _usual(role: str) -> str:
 
 
 def _near(role: str, names: Iterable[str]) -> str:
-    """The name that looks like the role, for a hint."""
+    """The name that looks like the role, for a hint; "" if none does."""
     lowered = {name.strip().lower(): name for name in names}
     near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
-    return lowered[near[0]] if near else "NAME"
+    return lowered[near[0]] if near else ""
 
 
 def listed(

@@ -154,10 +154,8 @@ class InputPart(ABC):
 
     @cached_property
     def head(self) -> Mapping[str, list[str | None]]:
-        """The cells of the first rows by column, as text; empty for TREC files, and for what
-        another engine reads.
-        """
-        if self.layout is not None or self.dialect is not DUCKDB:
+        """The cells of the first rows by column, as text; empty for TREC files."""
+        if self.layout is not None:
             return {}
         chosen = self.select({f"column {name}": name for name in self.columns}, {})
         rows = duck.sql(f"SELECT * FROM ({chosen.query}) LIMIT {HEAD}", self.name, **chosen.frames)

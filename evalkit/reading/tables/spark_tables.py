@@ -21,7 +21,7 @@ from evalkit.limits import USUAL
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
-from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Selection
+from evalkit.reading.tables.parts import HEAD, ByRole, Frames, InputPart, Selection
 
 NAME, PREFIX = "Spark data frame", "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
@@ -72,6 +72,18 @@ class SparkTable(InputPart):
             )
         return table
 
+    @cached_property
+    def head(self) -> Mapping[str, list[str | None]]:
+        """The cells of the first rows by column, as text; of a table that only Spark reads, of some
+        rows.
+        """
+        if self.rows > self.most:
+            with asked(self.name):
+                first = self.frame.limit(HEAD).toArrow()
+        else:
+            first = self.whole.slice(0, HEAD)
+        return Frame(name=self.name, columns=self.columns, table=first, only=self.only).head
+
     @property
     def cluster(self) -> Any | None:
         return self.frame.sparkSession if self.rows > self.most else None
@@ -97,6 +109,12 @@ class SparkTable(InputPart):
         return {name: kind.upper() for name, kind in self.types.items()}
 
 
+class SparkFrame(SparkTable):
+    """A Spark data frame, after which no system can be called."""
+
+    unnamed: ClassVar[bool] = True
+
+
 def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_spark_frame(data):
@@ -119,14 +137,16 @@ def _named(name: str) -> Any:
         return session.table(name)
 
 
-def table(frame: Any, most: int, name: str = NAME, path: Path = Path("system")) -> SparkTable:
+def table(frame: Any, most: int, name: str = NAME, path: Path | None = None) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path after which a system is
-    called.
+    called, None for a frame without a name.
     """
     with asked(name):
         fields = frame.schema.fields
     names = tuple(column.name for column in fields)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
+    if path is None:
+        return SparkFrame(name=name, columns=names, frame=frame, types=types, most=most)
     return SparkTable(name=name, columns=names, path=path, frame=frame, types=types, most=most)
 
 
