@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.catalogue import lookup
 from evalkit.reading.engines import backends, base
-from evalkit.reading.matching.column_names import NAMES, is_like, key, uses_of
+from evalkit.reading.matching.column_names import METRICS, NAMES, is_like, key, uses_of
 from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Selection, Source
@@ -40,7 +39,6 @@ LOOKS = (
 )
 _REPEATS = frozenset(("draw", "split"))
 _NO_VALUE = _REPEATS | {"id", "place", "time_or_weight", "unit"}
-_METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 
 
 # What a name measures -----------------------------------------------------------------------------
@@ -56,7 +54,7 @@ def measure_of(name: str) -> str:
     for length in range(len(words), 0, -1):
         for end in (words[:length], words[-length:]):
             measure = "_".join(end)
-            if len(measure) > 1 and measure in _METRICS:
+            if len(measure) > 1 and measure in METRICS:
                 return measure
     return ""
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
+from evalkit.catalogue import lookup
 from evalkit.names import usual
 from evalkit.reading.tables.columns import facts
 
@@ -12,6 +13,7 @@ NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
 USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
 SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
+METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 _ID = re.compile(
     r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.names import usual
-from evalkit.reading.matching.column_names import NAMES, is_like, key, uses_of
+from evalkit.reading.matching.column_names import METRICS, NAMES, is_like, key, uses_of
 from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import InputPart
@@ -131,8 +131,9 @@ class ColumnSample:
 
     @property
     def says_prediction(self) -> bool:
-        """True if a word of the name says that it holds predictions."""
-        return bool(self.words & WORDS)
+        """True if a word of the name says that it holds predictions; f1_score is a metric."""
+        is_metric = self.plain in METRICS - WORDS
+        return bool(self.words & WORDS) and not is_metric
 
     @property
     def is_of_predictions(self) -> bool:
