@@ -95,10 +95,9 @@ def test_a_file_is_read_by_the_report_and_by_what_inspect_prints_first(name, tmp
     example = EXAMPLES[name]
     path = tmp_path / f"{name}.csv"
     example.frame.to_csv(path, index=False)
-    ended = evalkit("report", example.report, "-p", "preds", path, folder=tmp_path / "direct")
-    assert ended.status == 0, ended.err
-    assert differences(stored(tmp_path / "direct"), example) == ""
-    command = evalkit("inspect", path, folder=None).out.partition("  # ")[0]
-    ended = evalkit(*shlex.split(command)[1:], folder=tmp_path / "printed")
-    assert ended.status == 0, ended.err
-    assert differences(stored(tmp_path / "printed"), example) == ""
+    direct = ["report", example.report, "-p", "preds", str(path)]
+    printed = shlex.split(evalkit("inspect", path, folder=None).out.partition("  # ")[0])[1:]
+    for place, command in enumerate([direct] if printed == direct else [direct, printed]):
+        ended = evalkit(*command, folder=tmp_path / str(place))
+        assert ended.status == 0, ended.err
+        assert differences(stored(tmp_path / str(place)), example) == ""
