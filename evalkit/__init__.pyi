@@ -209,9 +209,9 @@ def diff(
 
 def interleaving(
     preds: Tables | None = None,
-    log: Tables | None = None,
-    *,
     users: Tables | None = None,
+    *,
+    log: Tables | None = None,
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
@@ -262,9 +262,9 @@ def interleaving(
 
     Arguments:
 
-    preds: log or users, whichever its columns are
+    preds: log or users, whichever its columns are; beside users the log
+    users: an A/B test, one row per user (user, arm, numbers); if all three are None: the bundled log
     log: interleaved sessions, one row per item shown (session, position, team, outcome, user)
-    users: an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log
     columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"
     arms: the arms, "a,b,c"; None: those of the input, in a log two
     neutral: the value of the team column for items that both rankers would have shown

@@ -48,8 +48,8 @@ class Limits:
     slice_bins: bins of scores in a table read in blocks, over all rows and in a slice. drawn: rows
     of a random sample. holdouts, repeats, samples: how often an estimator is fitted on random
     holdouts, repeated k-folds and bootstrap samples. averaged: the draws of the folds that a
-    repeated k-fold averages. worth: seconds of fitting from which a second process is worth
-    starting. reading: see `Reading`.
+    repeated k-fold averages. second_process: seconds of fitting from which a second process pays.
+    reading: see `Reading`.
     """
 
     flipped: int = 20_000
@@ -63,7 +63,7 @@ class Limits:
     repeats: int = 10
     samples: int = 50
     averaged: int = 10
-    worth: float = 8.0
+    second_process: float = 8.0
     reading: Reading = Reading()
 
 

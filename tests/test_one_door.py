@@ -2,6 +2,8 @@
 
 import json
 
+import online_samples
+import pandas as pd
 import papermill
 import pytest
 from command_runs import ROOT, evalkit
@@ -94,11 +96,17 @@ def test_preds_is_a_parameter_of_papermill(study, tmp_path):
     assert by_papermill(study, tmp_path) == by_name(study)
 
 
-@pytest.mark.parametrize("other", ["log", "users"])
-def test_preds_stands_for_log_or_users_alone(other):
+def test_preds_and_log_are_one_too_many():
     users = EXAMPLES["ab_group"].frame
-    with pytest.raises(ek.ParameterError, match=f"preds and {other}: give one"):
-        ek.ab(users, **{other: users})
+    with pytest.raises(ek.ParameterError, match="preds and log: give one"):
+        ek.ab(users, log=users)
+
+
+def test_preds_is_the_log_beside_users():
+    log, users = online_samples.log(), online_samples.users()
+    found = ek.interleaving(log, users, metrics="orders", world="none").log.estimates
+    named = ek.interleaving(log=log, world="none").log.estimates
+    pd.testing.assert_frame_equal(found, named)
 
 
 def test_a_log_of_sessions_is_recognised_by_its_teams():

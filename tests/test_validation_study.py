@@ -303,7 +303,7 @@ def two_fits():
 def test_two_processes_give_what_one_gives():
     learner, jobs = two_fits()
     alone = fitting.run(learner, jobs, required=8, seconds=60)
-    both = fitting.run(learner, jobs, required=8, seconds=60, worth=-1.0)
+    both = fitting.run(learner, jobs, required=8, seconds=60, second_process=-1.0)
     assert [one.test.score.tolist() for one in both] == [one.test.score.tolist() for one in alone]
 
 

@@ -613,7 +613,7 @@ def of_rows(
     caption: str, rows: pd.DataFrame | None, columns: Columns, note: str = "", place: str = ""
 ) -> Html:
     """A table of a data frame; "" if it has no rows. columns: the head and the cells of each
-    column; see `named`.
+    column; see `named`. place: the id of its box.
     """
     if rows is None or not len(rows):
         return Html("")

@@ -248,14 +248,14 @@ def run(
     *,
     required: int,
     seconds: float,
-    worth: float = USUAL.worth,
+    second_process: float = USUAL.second_process,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
     """Make the fits of the jobs in order: the first `required` in any case, then as many as fit
     into `seconds`.
 
-    One process is used for work of up to `worth` seconds, because starting another takes seconds;
-    otherwise two. Linear algebra uses one thread: on small tables its threads wait for each other.
+    Work of up to `second_process` seconds is done by one process, because starting another takes
+    seconds. Linear algebra uses one thread: on small tables its threads wait for each other.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
@@ -267,10 +267,10 @@ def run(
         return len(fits) < len(jobs) and (len(fits) < required or clock() - start <= seconds)
 
     def pays_for_two() -> bool:
-        return (
-            len(fits) >= PROBED
-            and _work_left(len(fits), len(jobs), required, seconds, clock() - start) > worth
-        )
+        if len(fits) < PROBED:
+            return False
+        left = _work_left(len(fits), len(jobs), required, seconds, clock() - start)
+        return left > second_process
 
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
         while unfinished() and not pays_for_two():

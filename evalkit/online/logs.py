@@ -55,15 +55,14 @@ def with_input_named(
     p: InterleavingParameters, parts: Sequence[InputPart]
 ) -> InterleavingParameters:
     """The parameters with the parts of `preds` as the log or the users, whichever their columns
-    are.
+    are; as the log beside users.
 
-    Raises ParameterError if one of these is given too.
+    Raises ParameterError if the log is given too.
     """
-    for name in ("log", "users"):
-        if name in p.given:
-            raise ParameterError(f"preds and {name}: give one, or log and users")
+    if "log" in p.given:
+        raise ParameterError("preds and log: give one of them")
     others = {name: value for name, value in p.given.items() if name != "preds"}
-    if is_of_users(parts[0], p):
+    if "users" not in p.given and is_of_users(parts[0], p):
         return replace(p, preds=None, users=[*parts], given={"users": p.preds, **others})
     return replace(p, preds=None, log=[*parts], given={"log": p.preds, **others})
 

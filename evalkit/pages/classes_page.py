@@ -45,7 +45,7 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
 
-one_by_one = pieces.where(lambda study: study.one_by_one)
+with_class_tables = pieces.where(lambda study: study.one_by_one)
 probabilities = pieces.where(lambda study: study.probabilities)
 scored = pieces.where(lambda study: study.scored)
 
@@ -284,7 +284,7 @@ CELL = 0.42  # inches of a cell of a confusion table
 SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion table
 
 
-@one_by_one
+@with_class_tables
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
     edges = score_curves.edges(study, study.one_by_one, classes.BARS)
@@ -304,7 +304,7 @@ def score_plot(study: Either) -> Figure | Html:
     return _folded(study, figure, "Scores")
 
 
-@one_by_one
+@with_class_tables
 def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
     tables = study.one_by_one

@@ -241,7 +241,9 @@ def skewed(study: Study) -> Iterator[Finding]:
 
 
 def slices(study: Study) -> Iterator[Finding]:
-    """Slices of few units, and those of so few that nothing can be shown."""
+    """Slices of few units, of so few that nothing can be shown, and of equal units, whose interval
+    has no width.
+    """
     units = plural(study.unit_name, 2)
     if small := diagnostics.small_slices(study):
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())

@@ -145,7 +145,7 @@ def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
     banded = bool(frame["low"].notna().any())
     bands = (
         f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. "
-        f"{_apart(frame)}"
+        f"{_excluding_zero(frame)}"
     )
     caption = (
         f"Differences in net benefit by threshold probability. {bands if banded else NO_BANDS}"
@@ -163,12 +163,12 @@ def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
     return picture.folded("Differences in net benefit")
 
 
-def _apart(frame: pd.DataFrame) -> str:
+def _excluding_zero(frame: pd.DataFrame) -> str:
     """How many thresholds each pair's interval excludes 0 at."""
-    ends = net_benefit.excluding(frame).itertuples()
+    counts = net_benefit.excluding(frame).itertuples()
     words = (
         f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}"
-        for row in ends
+        for row in counts
     )
     return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
 

@@ -647,16 +647,18 @@ class ValidationParameters(Shared, Resources):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InterleavingParameters(Compared, Resources):
-    """The parameters of the interleaving report. preds: the log or the users, by their columns."""
+    """The parameters of the interleaving report. preds: the log or the users, by their columns;
+    beside users the log.
+    """
 
-    preds: Any = option(DATA, "log or users, whichever its columns are")
+    preds: Any = option(DATA, "log or users, whichever its columns are; beside users the log")
+    users: Any = option(
+        DATA,
+        "an A/B test, one row per user (user, arm, numbers); if all three are None: the bundled log",
+    )
     log: Any = option(
         DATA,
         "interleaved sessions, one row per item shown (session, position, team, outcome, user)",
-    )
-    users: Any = option(
-        DATA,
-        "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log",
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
     arms: tuple[str, ...] = option(

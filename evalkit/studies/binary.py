@@ -584,9 +584,11 @@ class BinaryStudy(row_study.RowStudy):
         score = self.base_rate
         threshold = -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
+            # An order within units: a constant score ties all rows of a unit. The rows themselves
+            # are not held, so that the metric of the system says whether it is defined.
             within: Any = self.measure(chosen, self.systems[0])
-            return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
-        if not chosen.base.metric.tabled:
+            return 0.5 if np.isfinite(within.value) else np.nan
+        if not chosen.base.metric.tabled:  # it follows from the rows, not from the table of scores
             sample: Any = self.measured
             changed = (
                 {"threshold": threshold, "decision": None}

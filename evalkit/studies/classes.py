@@ -221,22 +221,23 @@ class ClassesStudy(EachStudy):
                     name, c
                 )
 
-    def _class(self, name: str, c: int) -> dict[str, float]:
-        actual = _are(c)
-        said = _called(c)
-        estimates = {
-            "precision": self.share_of(name, said, actual),
-            "recall": self.share_of(name, actual, said),
-        }
-        of: dict[str, Statistic] = {
-            "f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))
+    def _class(self, system: str, c: int) -> dict[str, float]:
+        """The metrics of class number c against the rest, with their limits."""
+        is_actual = _are(c)
+        is_predicted = _called(c)
+        statistics: dict[str, Statistic] = {
+            "f1": self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
         }
         if self.scored:
-            of |= {
-                "auc": self.measured.of_one(ROC_AUC, name, c),
-                "average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c),
+            statistics |= {
+                "auc": self.measured.of_one(ROC_AUC, system, c),
+                "average_precision": self.measured.of_one(AVERAGE_PRECISION, system, c),
             }
-        estimates |= {metric: self.estimated(one) for metric, one in of.items()}
+        estimates = {
+            "precision": self.share_of(system, is_predicted, is_actual),
+            "recall": self.share_of(system, is_actual, is_predicted),
+        }
+        estimates |= {metric: self.estimated(one) for metric, one in statistics.items()}
         return with_limits(estimates)
 
     @property

@@ -281,8 +281,8 @@ class Diff(Shown, Study):
 
     @property
     def unlisted(self) -> dict[str, int]:
-        """How many queries each side lacks, whose lists are empty and count as 0; empty if the
-        files hold no lists.
+        """How many queries each side lacks, whose lists are empty and count as 0; 0 if its file
+        holds no lists.
         """
         sides = {
             name: side
@@ -290,7 +290,8 @@ class Diff(Shown, Study):
             for name, side in zip(pair, (of.new, of.old), strict=True)
         }
         lists = {name: [*side.file.lists(side.system).values()] for name, side in sides.items()}
-        return {name: several.count([""]) for name, several in lists.items()}
+        empty = [""]  # as the file of units lists no items
+        return {name: several.count(empty) for name, several in lists.items()}
 
     @property
     def unlisted_count(self) -> int:

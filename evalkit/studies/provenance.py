@@ -41,7 +41,7 @@ def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _printable(value: Any) -> Any:
-    if is_in_memory(value):
+    if is_data(value):
         return (
             f"<{type(value).__name__}{f' of {len(value):,}' if hasattr(value, '__len__') else ''}>"
         )
@@ -54,7 +54,7 @@ def _printable(value: Any) -> Any:
     return str(value)
 
 
-def is_in_memory(value: Any) -> bool:
+def is_data(value: Any) -> bool:
     """True if this is a data frame, an array or a list of numbers that is too long to print."""
     if isinstance(value, list | tuple):
         return len(value) > WRITTEN and isinstance(value[0], int | float)
@@ -63,24 +63,22 @@ def is_in_memory(value: Any) -> bool:
     )
 
 
-def _holds_memory(value: Any) -> bool:
-    parts = (
-        value.values()
-        if isinstance(value, Mapping)
-        else value
-        if isinstance(value, list | tuple)
-        else ()
-    )
-    return is_in_memory(value) or any(map(_holds_memory, parts))
+def _holds_data(value: Any) -> bool:
+    """True if a value, or a part of it however deep, is data that are too long to print."""
+    if is_data(value):
+        return True
+    if isinstance(value, Mapping):
+        return any(map(_holds_data, value.values()))
+    return isinstance(value, list | tuple) and any(map(_holds_data, value))
 
 
 def _call(value: Any) -> str:
     """A value as an argument in Python; data in memory by their type."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_call(part)}' for key, part in value.items())}}}"
-    if isinstance(value, list | tuple) and not is_in_memory(value):
+    if isinstance(value, list | tuple) and not is_data(value):
         return f"[{', '.join(map(_call, value))}]"
-    return str(_printable(value)) if is_in_memory(value) else repr(_printable(value))
+    return str(_printable(value)) if is_data(value) else repr(_printable(value))
 
 
 def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> str:
@@ -91,7 +89,7 @@ def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> 
     >>> command("rating", {"y_true": [1.0] * 30, "level": 0.9})
     'ek.rating(y_true=<list of 30>, level=0.9)'
     """
-    if segment or any(map(_holds_memory, parameters.values())):
+    if segment or any(map(_holds_data, parameters.values())):
         arguments = ", ".join(f"{name}={_call(value)}" for name, value in parameters.items())
         call = f"ek.{notebook}({arguments})"
         return f"{call}.segment({segment!r})" if segment else call

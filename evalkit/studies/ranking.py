@@ -50,7 +50,7 @@ METRICS = ("ndcg@10", "map", "mrr", "precision@10", "recall@100")
 KS = (1, 3, 5, 10, 20, 50, 100)
 RECALLS = np.arange(11) / 10
 EXAMPLES = 5
-TIES = rankings.worst_ties, rankings.best_ties
+TIES = rankings.worst_ties, rankings.best_ties  # the orders of tied items, the worst first
 UNJUDGED = (
     10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 )
@@ -202,7 +202,7 @@ class Ranking(Shown, Study):
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
         """The number of undefined queries, and the metric with the worst and with the best order of
-        tied items.
+        tied items: not a number if the metric is not defined for such an order.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
@@ -213,8 +213,10 @@ class Ranking(Shown, Study):
             }
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
-        kinds = (PerQuery(chosen, self.relevance_level, ties) for ties in TIES)
-        worst, best = (self.runs.measure(system, ask).value for ask in kinds)
+        worst, best = (
+            self.runs.measure(system, PerQuery(chosen, self.relevance_level, order)).value
+            for order in TIES
+        )
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:

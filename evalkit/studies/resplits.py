@@ -247,17 +247,21 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
     """Every system on the chosen folds, without a time limit."""
-    sides = list(zip(setting.folds.labels, setting.folds.pairs, strict=True))
-    pairs = len(setting.folds.pairs)
+    folds = list(zip(setting.folds.labels, setting.folds.pairs, strict=True))
     jobs = [
-        Job(system, *rows, f"fold {name}", on_train=True)
+        Job(system, train, test, f"fold {name}", on_train=True)
         for system in systems
-        for name, rows in sides
+        for name, (train, test) in folds
     ]
     done = fitting.run(
-        learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth
+        learner,
+        jobs,
+        required=len(jobs),
+        seconds=np.inf,
+        second_process=setting.limits.second_process,
     )
-    return {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
+    count = len(folds)
+    return {name: done[i * count : (i + 1) * count] for i, name in enumerate(systems)}
 
 
 def fit_others(
@@ -274,7 +278,11 @@ def fit_others(
     of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
     parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
     jobs = [job for some in parts.values() for job in some]
-    done = iter(fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth))
+    done = iter(
+        fitting.run(
+            learner, jobs, required=0, seconds=seconds, second_process=setting.limits.second_process
+        )
+    )
     fits = {
         name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()
     }
@@ -322,6 +330,10 @@ def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fi
         name = "a fold with columns selected anew"
         jobs += [Job(system, train, test, name, columns=selected) for selected in (outside, inside)]
     fits = fitting.run(
-        learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth
+        learner,
+        jobs,
+        required=len(jobs),
+        seconds=np.inf,
+        second_process=setting.limits.second_process,
     )
     return fits[::2], fits[1::2]

@@ -7,7 +7,7 @@ say.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -601,24 +601,33 @@ def logged(study: Significance) -> Iterator[Row]:
     for (system, task, metric), stated in study.data.stated.items():
         if (draws := study.data.draws.get((metric, system))) is not None:
             member = slice(None) if study.data.tasks is None else study.data.tasks == task
-            mean, error, rows = of_rows(draws, member)
+            means = row_means(draws, member)
             row = {
                 "system": system,
                 "task": task,
                 "metric": metric,
                 "stated": stated.mean,
-                "mean": mean,
+                "mean": means.mean,
                 "stated_error": stated.error,
-                "error": error,
+                "error": means.error,
                 "questions": int((draws.count[member] > 0).sum()),
             }
-            yield row | {"stated_questions": stated.questions, "why": _why(stated, row, rows)}
+            why = _why(stated, row, means.error_of_draws)
+            yield row | {"stated_questions": stated.questions, "why": why}
 
 
-def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
-    """The mean over questions, its standard error over questions, and that of rows as if each were
-    a question.
+class RowMeans(NamedTuple):
+    """The mean over questions and its standard error; error_of_draws: the standard error if each
+    draw were a question.
     """
+
+    mean: float
+    error: float
+    error_of_draws: float
+
+
+def row_means(draws: Draws, member: Any) -> RowMeans:
+    """What the rows of a log say of its mean. member: which questions count."""
     count = draws.count[member]
     mean = draws.mean[member]
     keep = count > 0
@@ -627,15 +636,15 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
     within = np.nan_to_num(draws.variance[member][keep])
     total = count.sum()
     squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
-    return (
-        float(mean.mean()),
-        standard_error(mean - mean.mean()),
-        float(np.sqrt(ratio(squares, (total - 1) * total))),
-    )
+    error_of_draws = float(np.sqrt(ratio(squares, (total - 1) * total)))
+    return RowMeans(float(mean.mean()), standard_error(mean - mean.mean()), error_of_draws)
 
 
-def _why(stated: logs.Stated, row: Row, rows: float) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" if they are."""
+def _why(stated: logs.Stated, row: Row, error_of_draws: float) -> str:
+    """Why a log's mean or standard error is not that of its rows; "" if they are.
+
+    error_of_draws: the standard error if each draw were a question.
+    """
     held = row["questions"]
     error = row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
@@ -644,7 +653,10 @@ def _why(stated: logs.Stated, row: Row, rows: float) -> str:
         (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
         (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
         (not same, "the log's mean differs from that of its scores"),
-        (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
+        (
+            abs(stated.error - error_of_draws) <= EQUAL,
+            "its standard error counts each draw as a question",
+        ),
         (
             abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL,
             "its standard error divides by n, not by n − 1",

@@ -260,8 +260,8 @@ def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Bloc
 
 
 def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
-    """The same of each row and class or label; of rows without scores those classes that are actual
-    or predicted.
+    """Actual value, prediction, score and weight of each row and class or label, as columns of 0
+    and 1; of rows without scores only the classes that are actual or predicted.
     """
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
     sides = {"actual": _by_label(rows.actual, count)}
