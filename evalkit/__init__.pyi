@@ -263,7 +263,7 @@ def interleaving(
     Arguments:
 
     preds: log or users, whichever its columns are; beside users the log
-    users: an A/B test, one row per user (user, arm, numbers); if all three are None: the bundled log
+    users: an A/B test, one row per user (user, arm, numbers); all three None: the bundled log
     log: interleaved sessions, one row per item shown (session, position, team, outcome, user)
     columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"
     arms: the arms, "a,b,c"; None: those of the input, in a log two

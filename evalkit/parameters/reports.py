@@ -654,7 +654,7 @@ class InterleavingParameters(Compared, Resources):
     preds: Any = option(DATA, "log or users, whichever its columns are; beside users the log")
     users: Any = option(
         DATA,
-        "an A/B test, one row per user (user, arm, numbers); if all three are None: the bundled log",
+        "an A/B test, one row per user (user, arm, numbers); all three None: the bundled log",
     )
     log: Any = option(
         DATA,
