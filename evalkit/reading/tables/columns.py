@@ -133,12 +133,12 @@ class RoleMapping:
     """
 
     candidates: Mapping[str, Candidates]
-    absent: Mapping[str, str]
-    names: Sequence[str]
+    missing_columns: Mapping[str, str]
+    all_columns: Sequence[str]
     where: str
 
     @cached_property
-    def unclear(self) -> dict[str, tuple[str, ...]]:
+    def ambiguous_columns(self) -> dict[str, tuple[str, ...]]:
         """Role -> the columns that could all have it, as each has a usual name of the role."""
         return {
             role: columns
@@ -152,7 +152,7 @@ class RoleMapping:
         return {
             role: columns[0]
             for role, (columns, _) in self.candidates.items()
-            if role not in self.unclear
+            if role not in self.ambiguous_columns
         }
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -164,7 +164,7 @@ class RoleMapping:
         self,
         needed: Iterable[str | tuple[str, ...]] = (),
         roles: Iterable[str] | None = None,
-        per_system: str = "",
+        per_system_role: str = "",
     ) -> dict[str, str]:
         """Role -> column, where every needed role has one, and no column could be another's.
 
@@ -176,13 +176,13 @@ class RoleMapping:
         has no column, ParameterError if only columns that a parameter names do not exist.
         """
         lacking = self.missing_roles(needed)
-        unclear = self.unclear
+        unclear = self.ambiguous_columns
         if roles is not None:
             unclear = {role: columns for role, columns in unclear.items() if role in roles}
         if lacking or unclear:
-            raise self._error(lacking, unclear, per_system)
-        if self.absent:
-            raise _absent(self.absent, self.names, self.where)
+            raise self._error(lacking, unclear, per_system_role)
+        if self.missing_columns:
+            raise _missing_columns_error(self.missing_columns, self.all_columns, self.where)
         return self.columns
 
     def _error(
@@ -198,7 +198,9 @@ class RoleMapping:
             f"columns {' and '.join(map(repr, columns))} could both be the {role}"
             for role, columns in unclear.items()
         ]
-        reasons += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
+        reasons += [
+            f"no column {name!r} ({parameter})" for name, parameter in self.missing_columns.items()
+        ]
         chosen = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
             advice = f"; say which: columns={written(chosen)!r}"
@@ -207,13 +209,13 @@ class RoleMapping:
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
         brief = [*reasons, f"no column for the {', the '.join(map(' or '.join, lacking))}"]
         reasons.append(f"no column for {usual}")
-        near = {role: _near(role, self.names) for role, *_ in lacking}
-        hint = no_header(self.names, lacking[0][0])
+        near = {role: _near(role, self.all_columns) for role, *_ in lacking}
+        hint = no_header(self.all_columns, lacking[0][0])
         if not hint and all(near.values()):
             hint = f"; set columns={written({**chosen, **near})!r}"
         elif not hint:
             hint = f"; {_other_names(per_system, lacking)}"
-        inventory = f"; it has {listed(map(repr, self.names))}"
+        inventory = f"; it has {listed(map(repr, self.all_columns))}"
         return MissingColumn(self.where, "; ".join(reasons), "; ".join(brief), inventory + hint)
 
 
@@ -231,7 +233,7 @@ def match(
     chosen: Mapping[str, str],
     where: str,
     other_uses: Collection[str] = (),
-    named: Mapping[str, str] | None = None,
+    required_columns: Mapping[str, str] | None = None,
     shared_roles: Collection[str] = (),
 ) -> RoleMapping:
     """The columns of a table by role: the one that `chosen` names, else that of the role's own
@@ -246,7 +248,9 @@ def match(
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
+    absent = {
+        name: parameter for name, parameter in (required_columns or {}).items() if name not in names
+    }
     candidates = {}
     unnamed = [name for name in names if name not in chosen.values()]
     free = [name for name in unnamed if name not in other_uses]
@@ -277,10 +281,12 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
     names = list(names)
     if wanted in names:
         return wanted
-    raise _absent({wanted: parameter}, names, where)
+    raise _missing_columns_error({wanted: parameter}, names, where)
 
 
-def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> ParameterError:
+def _missing_columns_error(
+    absent: Mapping[str, str], names: Sequence[str], where: str
+) -> ParameterError:
     """The error for columns that parameters name and the table lacks, with the nearest names."""
     near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
     hint = no_header(names) or (f"; did you mean {' and '.join(map(repr, near))}?" if near else "")

@@ -42,24 +42,24 @@ class Frame(InputPart):
     """
 
     table: Any
-    halves: tuple[str, ...] = ()
-    mixed: Collection[str] = ()
+    half_precision_columns: tuple[str, ...] = ()
+    mixed_columns: Collection[str] = ()
     unnamed: ClassVar[bool] = True
     without_rows: ClassVar[str] = "the frame has columns and no rows"
 
     @property
-    def counted(self) -> int:
+    def known_rows(self) -> int:
         """The number of rows."""
         return len(self.table)
 
     @property
-    def stored(self) -> Mapping[str, str]:
+    def stored_types(self) -> Mapping[str, str]:
         """The name of Arrow's type of each column, as the frame had it."""
         kinds = {
             name: str(kind)
             for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)
         }
-        return kinds | dict.fromkeys(self.halves, "halffloat")
+        return kinds | dict.fromkeys(self.half_precision_columns, "halffloat")
 
     @property
     def directions(self) -> Mapping[str, str]:
@@ -69,7 +69,7 @@ class Frame(InputPart):
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
         if both := [
-            column for role, column in text.items() if role in IDS and column in self.mixed
+            column for role, column in text.items() if role in IDS and column in self.mixed_columns
         ]:
             raise InputError(
                 f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one "
@@ -86,10 +86,10 @@ class Frame(InputPart):
         """The columns by role, as Arrow casts them to texts and to doubles. Types that it writes
         otherwise than DuckDB, or a part of the rows, are read by a query.
         """
-        stored = self.stored
+        stored = self.stored_types
         is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
         is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
-        if self.mixed or self.only or not (is_plain and is_numeric):
+        if self.mixed_columns or self.selected_rows or not (is_plain and is_numeric):
             return super().load(text, numbers)
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         return columns | {role: _as_doubles(self.table[name]) for role, name in numbers.items()}
@@ -139,7 +139,7 @@ def is_spark_frame(data: Any) -> bool:
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
-def part_of(data: Any) -> InputPart:
+def part_in_memory(data: Any) -> InputPart:
     """The input in memory as a part: a frame, a dict of columns, or arrays of labels and
     predictions; of an iterator of batches, or an Arrow reader, a file that holds them.
 
@@ -147,13 +147,13 @@ def part_of(data: Any) -> InputPart:
     one value per row.
     """
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
-        return _batches(data)
+        return _batches_part(data)
     if isinstance(data, Arrays):
-        data = _of_arrays(data)
+        data = _table_of_arrays(data)
     elif isinstance(data, Mapping):
-        data = _of_columns(data)
+        data = _table_of_columns(data)
     if hasattr(data, INTERFACE):
-        return _frame(data)
+        return _frame_part(data)
     kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
     arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
     raise InputError(
@@ -161,7 +161,7 @@ def part_of(data: Any) -> InputPart:
     )
 
 
-def _frame(data: Any) -> Frame:
+def _frame_part(data: Any) -> Frame:
     """The part of an object with Arrow's interface, without the columns of an index.
 
     Raises InputError if it cannot be read, or has a column name twice.
@@ -183,8 +183,8 @@ def _frame(data: Any) -> Frame:
         name=NAME,
         columns=tuple(names),
         table=_in_single_precision(table, halves) if halves else table,
-        halves=halves,
-        mixed=mixed,
+        half_precision_columns=halves,
+        mixed_columns=mixed,
     )
 
 
@@ -240,7 +240,7 @@ def _without_intervals(data: Any) -> Any:
     return data.assign(**{str(name): text for name, text in texts.items()}) if texts else data
 
 
-def _mixed(data: Any) -> list[str]:
+def _columns_of_texts_and_numbers(data: Any) -> list[str]:
     """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of
     another frame.
     """
@@ -268,7 +268,7 @@ def _arrow_table(data: Any) -> tuple[Any, list[str]]:
     try:
         table = pa.table(data, nthreads=1 if is_small else None)
     except pa.ArrowException:
-        mixed = _mixed(data)
+        mixed = _columns_of_texts_and_numbers(data)
         if not mixed:
             raise
         data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
@@ -278,7 +278,7 @@ def _arrow_table(data: Any) -> tuple[Any, list[str]]:
     return table, mixed
 
 
-def _batches(data: Any) -> Batches:
+def _batches_part(data: Any) -> Batches:
     """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no
     batch.
     """
@@ -366,7 +366,7 @@ def _plain(name: str, values: Any) -> Any:
         ) from None
 
 
-def _of_columns(columns: Mapping[str, Any]) -> Any:
+def _table_of_columns(columns: Mapping[str, Any]) -> Any:
     """The columns as an Arrow table.
 
     Raises InputError if they differ in length, or one is not one value per row.
@@ -443,11 +443,13 @@ class Classes:
     @classmethod
     def of(cls, arrays: Arrays) -> "Classes":
         """The classes of the labels, which are the first of the shared arrays."""
-        role, label = next(iter(arrays.shared.items()))
+        role, label = next(iter(arrays.shared_columns.items()))
         if np.ndim(label) == 2:
             names = _heads(label) or [str(i) for i in range(np.shape(label)[1])]
             return cls(names, None, labels=True)
-        predictions = [values for systems in arrays.own.values() for values in systems.values()]
+        predictions = [
+            values for systems in arrays.system_columns.values() for values in systems.values()
+        ]
         if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
@@ -494,40 +496,44 @@ class Classes:
         return columns.index(positive if positive in columns else classes[1])
 
 
-def _of_arrays(arrays: Arrays) -> Any:
+def _table_of_arrays(arrays: Arrays) -> Any:
     """Labels and predictions as an Arrow table: wide where each system has one column, else long.
 
     Raises InputError for arrays that do not belong together.
     """
     arrays = _each(arrays, _plain)
-    named = dict(arrays.shared)
-    for role, of_systems in arrays.own.items():
+    named = dict(arrays.shared_columns)
+    for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
             named[role if name is None else f"{role}_{name}"] = values
     _refuse_other_order(named)
     arrays = _each(arrays, _of_one)
     classes = Classes.of(arrays)
-    shared = classes.columns(arrays.shared)
+    shared = classes.columns(arrays.shared_columns)
     systems = {
-        name: classes.columns({role: values[name] for role, values in arrays.own.items()})
+        name: classes.columns(
+            {role: values[name] for role, values in arrays.system_columns.items()}
+        )
         for name in _systems(arrays)
     }
     if None in systems:
-        return _of_columns({**shared, **systems[None]})
-    if "predicted" in arrays.own or any(len(columns) > 1 for columns in systems.values()):
+        return _table_of_columns({**shared, **systems[None]})
+    if "predicted" in arrays.system_columns or any(
+        len(columns) > 1 for columns in systems.values()
+    ):
         return _long(shared, systems)
     wide: dict[str, Any] = {}
     for name, columns in systems.items():
         wide |= {f"{role}_{name}": values for role, values in columns.items()}
-    return _of_columns({**shared, **wide})
+    return _table_of_columns({**shared, **wide})
 
 
 def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
     """What a function makes of each array, by its role and values."""
-    shared = {role: read(role, values) for role, values in arrays.shared.items()}
+    shared = {role: read(role, values) for role, values in arrays.shared_columns.items()}
     own = {
         role: {name: read(role, values) for name, values in of_systems.items()}
-        for role, of_systems in arrays.own.items()
+        for role, of_systems in arrays.system_columns.items()
     }
     return Arrays(shared, own, arrays.positive)
 
@@ -545,7 +551,7 @@ def _of_one(role: str, values: Any) -> Any:
 
 def _systems(arrays: Arrays) -> list[str | None]:
     """The systems, which every argument must name alike."""
-    (role, first), *others = arrays.own.items()
+    (role, first), *others = arrays.system_columns.items()
     for other, systems in others:
         if {*systems} != {*first}:
             raise InputError(
@@ -574,5 +580,5 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
     tables = []
     for name, columns in systems.items():
         beside = {"id": np.arange(rows), "system": [name] * rows}
-        tables.append(_of_columns({**shared, **columns, **beside}))
+        tables.append(_table_of_columns({**shared, **columns, **beside}))
     return pa.concat_tables(tables)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, trec
@@ -57,22 +57,28 @@ class Source:
         return digest
 
 
+class SelectedRows(NamedTuple):
+    """The rows whose cell in a column is one of these texts, "" for an empty cell."""
+
+    column: str
+    texts: Collection[str]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InputPart(ABC):
     """One file, frame or table before it is read.
 
-    path: the path of a file, or for a table the path after which a system is called. folders: the
-    columns encoded in a file's folders, with their value in every row. layout: the layout of TREC
-    text; None if the columns have names. only: a column, and the texts in it of the rows that are
-    read, "" for an empty cell; None: all rows.
+    path: the path of a file, or for a table the path after which a system is called.
+    folder_values: the columns encoded in a file's folders, with their value in every row. layout: the layout of TREC
+    text; None if the columns have names. selected_rows: which rows are read; None: all.
     """
 
     name: str
     columns: tuple[str, ...]
     path: Path = Path()
-    folders: Mapping[str, str | None] = field(default_factory=dict)
+    folder_values: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.LineLayout | None = None
-    only: tuple[str, Collection[str]] | None = None
+    selected_rows: SelectedRows | None = None
     unnamed: ClassVar[bool] = (
         False  # whether no system can be called after it: a frame, or record batches
     )
@@ -101,22 +107,22 @@ class InputPart(ABC):
     # What is known before reading
 
     @property
-    def counted(self) -> int | None:
+    def known_rows(self) -> int | None:
         """The number of rows, if it is known without reading them, else None."""
         return None
 
     @property
     def rows(self) -> int:
         """The number of rows; for text files an estimate from the length of their first lines."""
-        return self.counted or 0
+        return self.known_rows or 0
 
     @property
     def most_rows(self) -> float:
         """An upper bound on the number of rows."""
-        return self.counted or 0
+        return self.known_rows or 0
 
     @property
-    def stored(self) -> Mapping[str, str]:
+    def stored_types(self) -> Mapping[str, str]:
         """The type of each column that the part states, by Arrow's name; empty for text files."""
         return {}
 
@@ -128,7 +134,7 @@ class InputPart(ABC):
         return {}
 
     @property
-    def cluster(self) -> Any | None:
+    def cluster_session(self) -> Any | None:
         """The cluster's session, if the part has too many rows to be read by anything else; else
         None.
         """
@@ -169,9 +175,13 @@ class InputPart(ABC):
         A part that the dialect's engine cannot read directly is loaded and passed as a frame.
         """
         columns = dict.fromkeys(
-            [*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])]
+            [
+                *text.values(),
+                *numbers.values(),
+                *([self.selected_rows.column] if self.selected_rows else []),
+            ]
         )
-        wanted = [name for name in columns if name not in self.folders]
+        wanted = [name for name in columns if name not in self.folder_values]
         where = None
         if dialect is self.dialect:
             where = self._source(
@@ -183,13 +193,13 @@ class InputPart(ABC):
             whole = pa.table(self.load(text, numbers))
             roles = ", ".join(map(dialect.quote, whole.column_names))
             return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
-        source, frames = _with_folders(where[0], self.folders), where[1]
+        source, frames = _with_folders(where[0], self.folder_values), where[1]
         types = self._types(source, frames)
         query = (
             f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
         )
-        if self.only:
-            column, texts = self.only
+        if self.selected_rows:
+            column, texts = self.selected_rows
             cell = f"coalesce({dialect.text(column, types[column])}, '')"
             query += f" WHERE {cell} IN ({', '.join(map(dialect.literal, sorted(texts)))})"
         return Selection(self, query, source, types, text, numbers, frames)
@@ -233,7 +243,7 @@ class InputPart(ABC):
         """The part and a row of it, from 1, for errors; row 0 has no number."""
         return f"{self.name}, row {row}" if row else self.name
 
-    def no_rows(self) -> InputError:
+    def no_rows_error(self) -> InputError:
         """The error for a part without a row."""
         return InputError(f"{self.name}: {self.without_rows}")
 

@@ -44,7 +44,7 @@ class ColumnRule:
         """The error for one value of a column. Row 0 has no number."""
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(
-            f"{where}: {column} must {self.text}, got {self.shown(got)}{at(row)}{hint}"
+            f"{where}: {column} must {self.text}, got {self.shown(got)}{row_suffix(row)}{hint}"
         )
 
     def of(
@@ -88,12 +88,12 @@ class LengthRule(TextRule):
         return f"{len(got.encode(errors='replace')):,}, beginning with {got[:40]!r}"
 
 
-def at(row: int) -> str:
+def row_suffix(row: int) -> str:
     """The end of an error that names a row; "" for row 0, which has no number."""
     return f" (row {row})" if row else ""
 
 
-def empty(values: Any) -> Bools:
+def is_empty(values: Any) -> Bools:
     """A mask of the empty cells (nulls) of an Arrow array."""
     if not values.null_count:
         return np.broadcast_to(np.False_, len(values))
@@ -115,7 +115,7 @@ def is_long(texts: Any) -> Bools:
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
-PRESENT = TextRule("not be empty", breaks=empty, sql="{x} IS NULL")
+PRESENT = TextRule("not be empty", breaks=is_empty, sql="{x} IS NULL")
 SHORT = LengthRule(
     f"have at most {LONGEST:,} bytes", breaks=is_long, sql=f"{{bytes}} > {LONGEST}", optional=True
 )
@@ -208,14 +208,15 @@ class Role:
     it is required.
 
     per_system: each system has a column of its own, in wide tables `<name>_<system>`. required: an
-    error if it is missing. plain: maps texts with the same meaning to one text.
+    error if it is missing. normalise: maps texts with the same meaning, such as 1.0 and 1, to
+    one text.
     """
 
     name: str
     rules: Rules = TEXT
     per_system: bool = False
     required: bool = False
-    plain: Callable[[str], str] = str
+    normalise: Callable[[str], str] = str
 
     @classmethod
     def declared(
@@ -224,32 +225,32 @@ class Role:
         *,
         per_system: bool = False,
         required: bool = False,
-        plain: Callable[[str], str] = str,
+        normalise: Callable[[str], str] = str,
     ) -> Self:
         """A role of `roles.toml`, with the rules of its content there."""
-        return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, plain)
+        return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, normalise)
 
     def field(self, column: str) -> "Field":
         """A column of this role."""
-        return Field(column, self.rules, self.plain)
+        return Field(column, self.rules, self.normalise)
 
 
 @dataclass(frozen=True)
 class Field:
     """A column of a part, and the rules of its values; texts that may be empty have no rules.
-    plain: as in a role.
+    normalise: as in a role.
     """
 
     column: str
     rules: Rules = TEXT
-    plain: Callable[[str], str] = str
+    normalise: Callable[[str], str] = str
 
     @property
     def is_number(self) -> bool:
         """True if it is read as doubles."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def check(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
+    def check(self, values: Any, part: "InputPart | None", earlier_rows: int | None = 0) -> Any:
         """The values of an Arrow array that keep the rules: texts as they are, numbers as numpy has
         them, with NaN for empty cells.
 
@@ -261,12 +262,12 @@ class Field:
         for rule in self.rules:
             is_broken = rule.breaks(checked)
             if rule.optional:
-                is_broken = is_broken & ~empty(values)
+                is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
                 if part is None:
                     raise BrokenRule(f"{self.column} must {rule.text}")
                 row = int(is_broken.argmax())
-                number = 0 if before is None else before + row + 1
+                number = 0 if earlier_rows is None else earlier_rows + row + 1
                 raise rule.error(part.name, self.column, values[row].as_py(), number)
         if not self.is_number or checked.dtype.kind == "i" or checked.all():
             return checked
@@ -286,7 +287,7 @@ class RoleColumn:
     system: int | None = None
 
     @property
-    def key(self) -> str:
+    def name_in_table(self) -> str:
         """The name of the column while it is read."""
         return self.role if self.system is None else f"{self.role} {self.system}"
 
@@ -325,7 +326,7 @@ def precision_of(part: "InputPart", column: str) -> Precision:
     """The floating-point type in which a part stores the numbers of a column; double precision for
     whole numbers and text.
     """
-    return STORED.get(part.stored.get(column, ""), DOUBLE)
+    return STORED.get(part.stored_types.get(column, ""), DOUBLE)
 
 
 def widest(precisions: Iterable[Precision]) -> Precision:

@@ -57,7 +57,7 @@ class Located(NamedTuple):
     """
 
     files: list[Path]
-    top: Path
+    named_folder: Path
 
 
 def located(path: str | Path) -> Located:
@@ -108,7 +108,7 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
             raise columns.refused(str(path), "table_format", kind=kind)
 
 
-def common(tops: Iterable[Path]) -> Path:
+def innermost_common_folder(tops: Iterable[Path]) -> Path:
     """The innermost folder that contains all of these paths; an empty path if there are none.
 
     >>> common([Path("/out/system=A"), Path("/out/system=B")])
@@ -172,12 +172,14 @@ def parts(
     batches can be read only once, so a caller that needs them twice asks for the parts first.
     """
     if frames.is_table(data):
-        return [frames.part_of(data)]
-    items = [located(item) if _is_path(item) else item for item in _items(data)]
+        return [frames.part_in_memory(data)]
+    items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    top = common(item.top for item in items if isinstance(item, Located))
-    return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
+    top = innermost_common_folder(item.named_folder for item in items if isinstance(item, Located))
+    return logs.with_common_columns(
+        [part for item in items for part in _parts_of_item(item, header, reading, top)]
+    )
 
 
 def optional_parts(
@@ -187,10 +189,10 @@ def optional_parts(
     return None if data is None else parts(data, header, reading)
 
 
-def _items(data: Any) -> list[Any]:
+def _flattened(data: Any) -> list[Any]:
     """What a list, of lists too, names one by one."""
     return (
-        [item for some in data for item in _items(some)]
+        [item for some in data for item in _flattened(some)]
         if isinstance(data, list | tuple)
         else [data]
     )
@@ -201,7 +203,7 @@ def headers(data: Any, header: str | None = None) -> list[InputPart]:
 
     Other inputs are JSON Lines, anything but files, and more than `MANY` files.
     """
-    items = [] if data is None else _items(data)
+    items = [] if data is None else _flattened(data)
     if not all(map(_is_path, items)):
         return []
     paths = [path for item in items for path in located(item).files]
@@ -216,24 +218,26 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) -> list[InputPart]:
+def _parts_of_item(
+    data: Any, header: str | None, reading: limits.Reading, top: Path
+) -> list[InputPart]:
     """The parts of what is no list; top: the folder that all paths share."""
     if isinstance(data, InputPart):
         return [data]
     if frames.is_table(data):
-        return [frames.part_of(data)]
+        return [frames.part_in_memory(data)]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, top)]
-    return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
+    return [spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)]
 
 
 def of_system(part: InputPart, name: str) -> InputPart:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
-    return replace(part, columns=names, folders={**part.folders, SYSTEM: name})
+    return replace(part, columns=names, folder_values={**part.folder_values, SYSTEM: name})
 
 
 # Errors of an input as a whole --------------------------------------------------------------------
@@ -271,7 +275,7 @@ def _names(data: Any) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]
-    items = [item for item in _items(data) if isinstance(item, str | Path)]
+    items = [item for item in _flattened(data) if isinstance(item, str | Path)]
     files = [located(item).files if _is_path(item) else [item] for item in items]
     return [
         formats.shown(path) if isinstance(path, Path) else path for some in files for path in some

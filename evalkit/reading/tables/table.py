@@ -186,10 +186,10 @@ class Ids:
         return Ids(self.texts.take(rows))
 
 
-def coded(column: Any, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
+def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
     """A text column of Arrow by codes; plain and empty as in `CheckedTable.coded`."""
     code, texts = encode(column)
-    names = [empty if text is None else plain(text) for text in texts.to_pylist()]
+    names = [empty_text if text is None else normalise(text) for text in texts.to_pylist()]
     return Coded.from_texts(names, code)
 
 
@@ -308,13 +308,15 @@ class CheckedTable:
         code, texts = encode(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
-    def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
+    def coded(
+        self, role: str, normalise: Callable[[str], str] = str, empty_text: str = ""
+    ) -> Coded:
         """A text column by codes of its distinct texts.
 
         plain: makes one text of those with one meaning, such as 1.0 and 1. empty: the text that
         stands for an empty cell.
         """
-        return coded(self.chunks(role), plain, empty)
+        return coded(self.chunks(role), normalise, empty_text)
 
 
 def locate(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
@@ -365,7 +367,7 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
     loaded = part.load(texts, numbers)
     rows = len(next(iter(loaded.values())))
     if not rows:
-        raise part.no_rows()
+        raise part.no_rows_error()
     columns = {role: field.check(loaded[role], part) for role, field in fields.items()}
     return CheckedPart(part, fields, columns, rows)
 
