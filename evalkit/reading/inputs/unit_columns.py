@@ -131,7 +131,7 @@ def counted(values: Floats) -> str:
 
 
 class FoundCell(NamedTuple):
-    """A cell of a part. row: from 1; 0 if rows have no number."""
+    """A cell of a part. row: from 1, or `NO_ROW_NUMBER`."""
 
     part: InputPart
     row: int

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.rules import LONGEST, SHORT
+from evalkit.reading.tables.rules import LONGEST, NO_ROW_NUMBER, SHORT
 
 ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[
@@ -69,8 +69,9 @@ class InputPart(ABC):
     """One file, frame or table before it is read.
 
     path: the path of a file, or for a table the path after which a system is called.
-    folder_values: the columns encoded in a file's folders, with their value in every row. layout: the layout of TREC
-    text; None if the columns have names. selected_rows: which rows are read; None: all.
+    folder_values: the columns encoded in a file's folders, with their value in every row. layout:
+    the layout of TREC text; None if the columns have names. selected_rows: the rows that are read;
+    None: all.
     """
 
     name: str
@@ -87,18 +88,16 @@ class InputPart(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have one name, or one is too long or holds a NUL
-        character.
-
-        DuckDB's names are the same in capitals and small letters.
+        """Raise InputError if two columns have the same name but for capitals, which DuckDB does
+        not tell apart, or if a name is too long or holds a NUL character.
         """
-        known: dict[str, str] = {}
+        known: dict[str, str] = {}  # name in small letters -> name as it is written
         for name in self.columns:
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
-                raise SHORT.error(self.name, "a column's name", name, 0)
+                raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
             if name.lower() in known:
                 got = f"{known[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
@@ -118,12 +117,12 @@ class InputPart(ABC):
 
     @property
     def most_rows(self) -> float:
-        """An upper bound on the number of rows."""
+        """An upper bound on the number of rows; 0 if nothing is known of it."""
         return self.known_rows or 0
 
     @property
     def stored_types(self) -> Mapping[str, str]:
-        """The type of each column that the part states, by Arrow's name; empty for text files."""
+        """Column -> Arrow's name of its type, where the part states types; empty for text files."""
         return {}
 
     @property
@@ -135,23 +134,25 @@ class InputPart(ABC):
 
     @property
     def cluster_session(self) -> Any | None:
-        """The cluster's session, if the part has too many rows to be read by anything else; else
-        None.
+        """The session of the Spark cluster that must read the part, as it has too many rows for
+        anything else; None if it can be read here.
         """
         return None
 
     def fingerprint(self, rows: int) -> Source:
-        """The part's name, rows and file. Raises InputError if the file has changed since reading
-        began.
+        """What the report states of the part: its name, the number of its rows, and its file.
+
+        Raises InputError if the file has changed since reading began.
         """
         return Source(self.name, rows)
 
     # Reading
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
+        """Read columns: role -> an Arrow array of texts or of doubles.
 
-        Raises InputError if an id is a fraction, missing or no text, or a number is text.
+        text, numbers: role -> column, of the columns that are read as texts and as doubles. Raises
+        InputError if an id is a fraction, missing or no text, or a number is text.
         """
         chosen = self.select(text, numbers)
         with explained(chosen):
@@ -240,8 +241,8 @@ class InputPart(ABC):
     # Messages
 
     def place(self, row: int) -> str:
-        """The part and a row of it, from 1, for errors; row 0 has no number."""
-        return f"{self.name}, row {row}" if row else self.name
+        """The part and a row of it, from 1, for errors; the part alone for `NO_ROW_NUMBER`."""
+        return self.name if row == NO_ROW_NUMBER else f"{self.name}, row {row}"
 
     def no_rows_error(self) -> InputError:
         """The error for a part without a row."""
