@@ -229,8 +229,9 @@ def of_draws(name: Any) -> bool:
 
 
 def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
-    """The further columns that own metrics need: column -> the parameter and metric that need it,
-    for errors.
+    """The columns that the user's own metrics need beside labels and predictions: column -> the
+    parameter and metric that need it, for errors. names: metrics of the catalogue, which need none,
+    and own ones.
     """
     own = [_loaded(name).metric for name in names if not is_in_catalogue(name)]
     return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
@@ -454,7 +455,7 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     better.
 
     >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
-    >>> p = Shared.of({"lower_is_better": "minutes"})
+    >>> p = Shared.from_raw({"lower_is_better": "minutes"})
     >>> [one.metric.best for one in with_directions(metrics, p)]
     ['low', 'high']
     """

@@ -226,7 +226,9 @@ def paths(name: str, value: Any) -> Any:
     unchanged.
 
     Text that is the path of an existing file or folder, or a pattern that matches one, is one path
-    even with commas. The names of dicts, of columns or of systems, become text.
+    even with commas. Text within a list or a dict is one path too. Keys of a dict, which are names
+    of columns or of systems, become text; so do those of dicts in it, or in a list. name: the
+    parameter, for errors.
 
     >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
     (['a.run', 'b.run'], {'1': 'a.run'})
@@ -238,9 +240,8 @@ def paths(name: str, value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or _exists(value):
-        return value
-    return texts(name, value)
+    is_list = isinstance(value, str) and (value.startswith("[") or "," in value)
+    return texts(name, value) if is_list and not _exists(value) else value
 
 
 def _exists(path: str) -> bool:

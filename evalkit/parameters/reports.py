@@ -125,10 +125,11 @@ class Parameters:
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the parameters read from raw values; those missing from `raw` have their default.
+        """Return the parameters, read from raw values.
 
-        Raises one ParameterError for unknown names and all invalid values; None is invalid if the
-        default is not None.
+        raw: name -> value, as the user gives it; parameters that are not in it have their default.
+        Raises ParameterError for unknown names, or one for all invalid values; None is invalid
+        unless it is the default.
         """
         entries = cls.declared()
         if not raw.keys() <= entries.keys():
@@ -183,21 +184,25 @@ class Parameters:
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """True if a raw value is the default of its parameter; a frame or a list never is."""
+    """True if a raw value is the default of its parameter; a frame or a list never is, as == of
+    these compares their elements.
+    """
     if isinstance(value, bool):
-        return value is default
+        return value is default  # True is no 1
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
 def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of parameters, each read from its raw value by its kind.
+    """Read raw values: name -> the value that the kind of the parameter makes of it.
 
-    Raises one ParameterError for all that are invalid; None is if the default is not None.
+    entries: all parameters. raw: name -> raw value, of some of them. Raises one ParameterError for
+    all values that are invalid; None is invalid unless it is the default.
     """
     values = {}
     refusals = []
-    for name in filter(raw.__contains__, entries):
-        entry = entries[name]
+    for name, entry in entries.items():
+        if name not in raw:
+            continue
         try:
             value = entry.kind.read(name, raw[name])
             values[name] = value if entry.default is None else required(name, value)
@@ -212,9 +217,9 @@ def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> di
 class Arrays:
     """Labels and predictions in memory.
 
-    shared: column -> values that all systems share. own: column -> system -> values; a single
-    system has no name. positive: the label whose column counts in a matrix of two classes, None for
-    the second.
+    shared_columns: column -> values that all systems share. system_columns: column -> system ->
+    values; a single system has the name None. positive: the label whose column counts in a matrix
+    of two classes, None for the second.
     """
 
     shared_columns: Mapping[str, Any]
@@ -263,11 +268,11 @@ def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
 
 
 def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callable[..., Made]]:
-    """Make `read` of a report from the function that takes its parameters.
+    """Make `read` of a report, which takes arguments, from the function that takes its parameters.
 
-    It has the report's public name, its signature, and a line of its docstring for each argument.
-    Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
-    nearest one.
+    `read` has the report's public name, its signature, and a line of its docstring for each
+    argument. Python's own errors then say `ranking()`, and the error for an unknown argument
+    suggests the nearest one.
     """
     signature = report.signature()
     public = report.report_name()
@@ -282,7 +287,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             p: Any = report.from_raw(bound)
             try:
                 return study_of(p)
-            except SeveralMeanings as refusal:
+            except SeveralMeanings as refusal:  # the values of each metric help to choose one
                 valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
                 raise ParameterError(str(valued)) from None
 
@@ -301,31 +306,34 @@ def _bound(
     report: type[Parameters],
     signature: inspect.Signature,
     data: tuple[Any, ...],
-    named: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> dict[str, Any]:
     """The arguments of a call of `read` by the names of the parameters.
 
     data: the arguments by position: tables, or labels and predictions as the metrics of
-    scikit-learn take them. named: those by name, perhaps a name of another library. Raises
+    scikit-learn take them. keywords: those by name, which may be a name of another library. Raises
     TypeError for an unknown name, and for too many arguments by position.
     """
     known = signature.parameters
-    spelt = {SPELLINGS.get(name, name): value for name, value in named.items()}
-    if len(spelt) == len(named) and spelt.keys() <= known.keys():
-        named = spelt
-    for name in named:
+    spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
+    # two spellings of one parameter stay, so that one of them is refused as unknown
+    if len(spelled) == len(keywords) and spelled.keys() <= known.keys():
+        keywords = spelled
+    for name in keywords:
         if name not in known:
             got = f"got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
             raise TypeError(f"{report.report_name()}() {got}")
-    arrays = [*report.arguments()][:2]
-    if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
-        named = dict(zip(arrays, data, strict=True)) | named
+    labels_and_predictions = [*report.arguments()][:2]
+    # two arrays by position are labels and predictions; if the first is a path, they are tables
+    is_of_arrays = len(data) == len(labels_and_predictions) == 2
+    if is_of_arrays and not isinstance(data[0], str | PathLike):
+        keywords = dict(zip(labels_and_predictions, data, strict=True)) | keywords
         data = ()
     most = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in known.values())
     if len(data) > most:
         takes = f"from 0 to {most} positional arguments but {len(data)} were given"
         raise TypeError(f"{report.report_name()}() takes {takes}")
-    return signature.bind(*data, **named).arguments
+    return signature.bind(*data, **keywords).arguments
 
 
 def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
@@ -742,7 +750,7 @@ class DiffParameters(Compared):
 
 
 def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
-    """The columns that segments and unit name, without duplicates.
+    """The names of the columns of the segments and of the unit, each once.
 
     >>> attributes(["country", "user"], "user")
     ['country', 'user']

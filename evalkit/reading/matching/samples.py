@@ -44,14 +44,15 @@ NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "asi
 
 
 def snake_case(name: str) -> str:
-    """A name in the form in which usual names are compared.
+    """A name in the form in which usual names are compared: in small letters, all words joined by
+    underscores, without the type that some tools write behind a colon.
 
     >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
     ['user_id', 'gold_label', 'pred_class', 'item_id']
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name)
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
-    return re.sub(r"\W+", "_", comparable(parted)).strip("_")
+    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
+    return re.sub(r"\W+", "_", comparable(split)).strip("_")
 
 
 def _number(text: str) -> float:
@@ -171,7 +172,8 @@ class ColumnSample:
 
 
 def is_bookkeeping(name: str) -> bool:
-    """True if a name says that a column is neither an answer nor a prediction.
+    """True if a name says that a column is neither an answer nor a prediction, but an id, a bound,
+    a quantile, a date or the like.
 
     >>> [is_bookkeeping(name) for name in ("AutoETS-lo-90", "p10", "user_id", "horizon", "forest")]
     [True, True, True, True, False]
@@ -194,7 +196,11 @@ def _grades(column: ColumnSample) -> bool:
 
 
 def without_bookkeeping(names: Sequence[str], systems: Sequence[str] = ()) -> list[str]:
-    """The names that can be those of systems' columns; all of them where the user names systems."""
+    """The names of columns that may hold predictions: those that are no bookkeeping.
+
+    systems: those that the user names; if there are any, all names stay, as the user may mean one
+    that looks like bookkeeping.
+    """
     return [name for name in names if systems or not is_bookkeeping(name)]
 
 

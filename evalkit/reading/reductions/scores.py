@@ -265,14 +265,14 @@ def _label_texts(
         role if role in t.schema.shared else t.schema.own[role][0].name_in_table
     )
 
-    def first(wanted: Sequence[str]) -> tuple[str, str]:
+    def first_cell(wanted: Sequence[str]) -> outcomes.LabelCell:
         literals = [
             t.engine.dialect.literal(text) for text in texts if field.normalise(text) in wanted
         ]
         _, place, text = t.where(f"{at} IN ({', '.join(literals)})", at, 1)[0]
-        return place, field.normalise(text)
+        return outcomes.LabelCell(place, field.normalise(text))
 
-    return outcomes.LabelTexts(field.column, dict(sorted(rows.items())), first)
+    return outcomes.LabelTexts(field.column, dict(sorted(rows.items())), first_cell)
 
 
 # Several classes ----------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def of_width(reading: Reading, columns: int) -> Reading:
 def _of_classes(found: Predictions, predicted: OutcomeTable) -> Predictions:
     t = found.table
     texts = {"label": sorted({row["label"] for _, row in found.requested})}
-    answers = outcomes.LabelTexts("", {}, lambda _: ("", ""))
+    answers = outcomes.LabelTexts("", {}, lambda _: outcomes.LabelCell("", ""))
     if "predicted" in t.schema.own:
         texts["predicted"] = list(t.texts("predicted"))
     _refuse_many(t, texts)

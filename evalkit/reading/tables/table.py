@@ -179,8 +179,8 @@ class Ids:
 
     @cached_property
     def code(self) -> Ints:
-        """A number for each row, equal for equal ids: the rank of its id, or the number of the row if
-        all ids differ, as ranking them takes long.
+        """A number for each row, equal for equal ids: the rank of its id, or, if all ids differ,
+        the number of the row, as ranking them takes long.
         """
         return self.rank if len(rows_of_repeated(self.texts)) else np.arange(len(self))
 
