@@ -226,21 +226,22 @@ def paths(name: str, value: Any) -> Any:
     unchanged.
 
     Text that is the path of an existing file or folder, or a pattern that matches one, is one path
-    even with commas. The names of dicts, of columns or of systems, become text.
+    even with commas. Text within a list or a dict is one path too. Keys of a dict, which are names
+    of columns or of systems, become text; so do those of dicts in it, or in a list. name: the
+    parameter, for errors.
 
     >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
     (['a.run', 'b.run'], {'1': 'a.run'})
     """
     if isinstance(value, Mapping):
-        items = named(name, value).items()
+        items = with_text_keys(name, value).items()
         return {
             key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items
         }
     if isinstance(value, list | tuple):
         return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or _exists(value):
-        return value
-    return texts(name, value)
+    is_list = isinstance(value, str) and (value.startswith("[") or "," in value)
+    return texts(name, value) if is_list and not _exists(value) else value
 
 
 def _exists(path: str) -> bool:
@@ -557,7 +558,7 @@ def threshold(name: str, value: Any) -> Threshold | None:
     raise ParameterError(f"{name} must be {FORMS}, got {value!r}")
 
 
-def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
+def with_text_keys(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     """The values of a dict by its keys as text.
 
     Raises ParameterError for a key without text, and for two keys with the same text.

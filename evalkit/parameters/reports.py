@@ -38,10 +38,10 @@ from evalkit.parameters.kinds import (
     a_size,
     a_whole_number,
     did_you_mean,
-    named,
     one_of,
     refuse_unknown,
     required,
+    with_text_keys,
 )
 from evalkit.parameters.policy import GATE, Policy
 
@@ -124,11 +124,12 @@ class Parameters:
         return inspect.Signature(arguments)
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the parameters read from raw values; those missing from `raw` have their default.
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the parameters, read from raw values.
 
-        Raises one ParameterError for unknown names and all invalid values; None is invalid if the
-        default is not None.
+        raw: name -> value, as the user gives it; parameters that are not in it have their default.
+        Raises ParameterError for unknown names, or one for all invalid values; None is invalid
+        unless it is the default.
         """
         entries = cls.declared()
         if not raw.keys() <= entries.keys():
@@ -139,7 +140,7 @@ class Parameters:
             if not _is_default(value, entries[name].default)
         }
         if cls.arguments().keys().isdisjoint(changed):
-            return cls(**_read(entries, changed), given=changed)
+            return cls(**_read_values(entries, changed), given=changed)
         return cls._of_arrays(changed)
 
     @classmethod
@@ -156,7 +157,7 @@ class Parameters:
             further = {"unit": unit}
             changed["unit"] = "unit"
         stated = {name: value for name, value in changed.items() if name not in arrays}
-        values = _read(cls.declared(), stated)
+        values = _read_values(cls.declared(), stated)
         values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
         return cls(**values, given=changed)
 
@@ -172,29 +173,36 @@ class Parameters:
         entries = self.declared()
         return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
 
-    def filled(self, values: Mapping[str, Any]) -> Self:
+    def with_defaults(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values for those at their default."""
         return replace(
-            self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given})
+            self,
+            **_read_values(
+                self.options(), {k: v for k, v in values.items() if k not in self.given}
+            ),
         )
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """True if a raw value is the default of its parameter; a frame or a list never is."""
+    """True if a raw value is the default of its parameter; a frame or a list never is, as == of
+    these compares their elements.
+    """
     if isinstance(value, bool):
-        return value is default
+        return value is default  # True is no 1
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
-def _read(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of parameters, each read from its raw value by its kind.
+def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Read raw values: name -> the value that the kind of the parameter makes of it.
 
-    Raises one ParameterError for all that are invalid; None is if the default is not None.
+    entries: all parameters. raw: name -> raw value, of some of them. Raises one ParameterError for
+    all values that are invalid; None is invalid unless it is the default.
     """
     values = {}
     refusals = []
-    for name in filter(raw.__contains__, entries):
-        entry = entries[name]
+    for name, entry in entries.items():
+        if name not in raw:
+            continue
         try:
             value = entry.kind.read(name, raw[name])
             values[name] = value if entry.default is None else required(name, value)
@@ -209,13 +217,13 @@ def _read(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str,
 class Arrays:
     """Labels and predictions in memory.
 
-    shared: column -> values that all systems share. own: column -> system -> values; a single
-    system has no name. positive: the label whose column counts in a matrix of two classes, None for
-    the second.
+    shared_columns: column -> values that all systems share. system_columns: column -> system ->
+    values; a single system has the name None. positive: the label whose column counts in a matrix
+    of two classes, None for the second.
     """
 
-    shared: Mapping[str, Any]
-    own: Mapping[str, Mapping[str | None, Any]]
+    shared_columns: Mapping[str, Any]
+    system_columns: Mapping[str, Mapping[str | None, Any]]
     positive: str | None = None
 
     @classmethod
@@ -251,7 +259,7 @@ class Arrays:
 def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
     """System -> its values: of a dict, or of a frame whose columns are no classes of the labels."""
     if isinstance(values, Mapping):
-        return dict(named(name, values).items())
+        return dict(with_text_keys(name, values).items())
     columns = [*getattr(values, "columns", ())]
     is_named = columns and all(isinstance(column, str) for column in columns)
     if not is_named or getattr(label, "ndim", 1) > 1 or {*columns} & {str(one) for one in label}:
@@ -260,11 +268,11 @@ def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
 
 
 def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callable[..., Made]]:
-    """Make `read` of a report from the function that takes its parameters.
+    """Make `read` of a report, which takes arguments, from the function that takes its parameters.
 
-    It has the report's public name, its signature, and a line of its docstring for each argument.
-    Python's own errors then say `ranking()`, and the error for an unknown argument suggests the
-    nearest one.
+    `read` has the report's public name, its signature, and a line of its docstring for each
+    argument. Python's own errors then say `ranking()`, and the error for an unknown argument
+    suggests the nearest one.
     """
     signature = report.signature()
     public = report.report_name()
@@ -276,10 +284,10 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             bound = _bound(report, signature, data, arguments)
             if any(value is None for value in bound.values()):
                 _refuse_none(report, bound)
-            p: Any = report.of(bound)
+            p: Any = report.from_raw(bound)
             try:
                 return study_of(p)
-            except SeveralMeanings as refusal:
+            except SeveralMeanings as refusal:  # the values of each metric help to choose one
                 valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
                 raise ParameterError(str(valued)) from None
 
@@ -298,31 +306,34 @@ def _bound(
     report: type[Parameters],
     signature: inspect.Signature,
     data: tuple[Any, ...],
-    named: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> dict[str, Any]:
     """The arguments of a call of `read` by the names of the parameters.
 
     data: the arguments by position: tables, or labels and predictions as the metrics of
-    scikit-learn take them. named: those by name, perhaps a name of another library. Raises
+    scikit-learn take them. keywords: those by name, which may be a name of another library. Raises
     TypeError for an unknown name, and for too many arguments by position.
     """
     known = signature.parameters
-    spelt = {SPELLINGS.get(name, name): value for name, value in named.items()}
-    if len(spelt) == len(named) and spelt.keys() <= known.keys():
-        named = spelt
-    for name in named:
+    spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
+    # two spellings of one parameter stay, so that one of them is refused as unknown
+    if len(spelled) == len(keywords) and spelled.keys() <= known.keys():
+        keywords = spelled
+    for name in keywords:
         if name not in known:
             got = f"got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
             raise TypeError(f"{report.report_name()}() {got}")
-    arrays = [*report.arguments()][:2]
-    if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
-        named = dict(zip(arrays, data, strict=True)) | named
+    labels_and_predictions = [*report.arguments()][:2]
+    # two arrays by position are labels and predictions; if the first is a path, they are tables
+    is_of_arrays = len(data) == len(labels_and_predictions) == 2
+    if is_of_arrays and not isinstance(data[0], str | PathLike):
+        keywords = dict(zip(labels_and_predictions, data, strict=True)) | keywords
         data = ()
     most = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in known.values())
     if len(data) > most:
         takes = f"from 0 to {most} positional arguments but {len(data)} were given"
         raise TypeError(f"{report.report_name()}() takes {takes}")
-    return signature.bind(*data, **named).arguments
+    return signature.bind(*data, **keywords).arguments
 
 
 def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
@@ -741,7 +752,7 @@ class DiffParameters(Compared):
 
 
 def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
-    """The columns that segments and unit name, without duplicates.
+    """The names of the columns of the segments and of the unit, each once.
 
     >>> attributes(["country", "user"], "user")
     ['country', 'user']

@@ -25,13 +25,13 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 
 @dataclass(frozen=True)
 class ByKind:
-    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that
-    they apply to.
+    """The studies of one kind of table: those of rows in memory and those of rows in blocks.
+    inapplicable: parameters that do not apply to the kind -> the kinds that they apply to.
     """
 
     of_rows: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
     of_blocks: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
-    idle: Mapping[str, str]
+    inapplicable: Mapping[str, str]
 
 
 FOR_TWO = dict.fromkeys(("costs", "prevalence"), "binary")
@@ -60,23 +60,26 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
-    p = p.filled(SAMPLE) if p.preds is None else p
+    p = p.with_defaults(SAMPLE) if p.preds is None else p
     predicted = _outcome_table(p, limits)
     kind = KINDS[predicted.kind]
-    if predicted.scores_are_decisions and not p.metrics:
+    if predicted.scores_are_decisions and not p.metrics:  # metrics of scores would mean nothing
         p = replace(p, metrics=binary.AT)
-    if idle := next((name for name in kind.idle if name in p.given), None):
-        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
+    for name, kinds in kind.inapplicable.items():
+        if name in p.given:
+            raise ParameterError(f"{name}: only for a {kinds} table")
     if not predicted.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
-            if table is not None:
+            if table is not None:  # None: the rows are counted now, and fit into memory
                 return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)
 
 
 def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
-    """The table that is given, before it is read, with what parameters say of its columns."""
+    """The input as a table of predictions that is not read yet, with the parameters about its
+    columns.
+    """
     return OutcomeTable(
         sources.parts(p.preds, p.header, limits.reading),
         requested_kind=p.kind,
@@ -84,7 +87,7 @@ def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
         columns=p.columns,
         systems=p.systems,
         attributes=attributes(p.segments, p.unit),
-        beside=lookup.columns(p.metrics),
+        metric_columns=lookup.columns_needed_by(p.metrics),
         unit=p.unit,
     )
 

@@ -66,7 +66,7 @@ def refuse_disagreement(
 ) -> None:
     """Raise InputError if two systems have different values of a shared column for an id."""
     first = systems[0].paired_rows
-    for role, shared in layout.shared.items():
+    for role, shared in layout.shared_fields.items():
         column = columns[role]
         values = column.code if isinstance(column, Coded) else column
         for system in systems[1:]:
@@ -84,7 +84,11 @@ def refuse_disagreement(
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
-UNPRINTED = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
+UNPRINTED = (
+    "attribute",
+    "metric_column",
+    "true",
+)  # first words of roles that the page prints elsewhere
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
 ROW_NAMES = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
@@ -94,24 +98,26 @@ PROBABILITIES = "probabilities"  # the name of a single system whose columns hav
 class ColumnLayout:
     """The columns of one part that are read.
 
-    systems: those that have columns of their own, in a wide table; empty for a long one. within:
-    shared roles within which an id is unique; an id may have a row in each of several folds.
-    by_content: the cells of columns, and not their names alone, say their roles.
+    systems: those that have columns of their own, in a wide table; empty for a long one.
+    unique_within: shared roles within which an id is unique; an id may have a row in each of
+    several folds. by_content: True if the cells of columns, not their names alone, say their roles.
     """
 
     columns: tuple[RoleColumn, ...]
     systems: tuple[str, ...] = ()
-    within: tuple[str, ...] = ()
+    unique_within: tuple[str, ...] = ()
     by_content: bool = False
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """All columns by the name that they have while they are read."""
-        return {column.key: column.field for column in self.columns}
+        """The name of each column in a `CheckedTable` -> the column and its rules."""
+        return {column.name_in_table: column.field for column in self.columns}
 
     @cached_property
-    def shared(self) -> dict[str, Field]:
-        """The columns that all systems share by role, but for those that name a row."""
+    def shared_fields(self) -> dict[str, Field]:
+        """Role -> the column and its rules, of the columns that all systems share, without those
+        that name a row or its system.
+        """
         shared = [column for column in self.columns if column.system is None]
         return {column.role: column.field for column in shared if column.role not in ROW_NAMES}
 
@@ -125,11 +131,11 @@ class ColumnLayout:
         return dict(columns)
 
     @cached_property
-    def printed(self) -> dict[str, str]:
-        """Role -> column as the page prints it."""
+    def printed_columns(self) -> dict[str, str]:
+        """Role -> the names of its columns, separated by commas, as the page prints them."""
         columns = defaultdict[str, list[str]](list)
         for column in self.columns:
-            role = column.role.split(" ")[0]
+            role = column.role.split(" ")[0]  # "p spam" is the role p of the class spam
             if role not in UNPRINTED:
                 columns[role].append(column.field.column)
         return {role: ", ".join(names) for role, names in columns.items()}
@@ -174,15 +180,15 @@ class Aligned:
     """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
     table: the rows as they were read. layout: the columns of its first part. system_rows: system ->
-    its rows in the table. shared: role -> the texts or doubles that all systems share, such as
-    labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
+    its rows in the table. shared_values: role -> the texts or doubles that all systems share, such
+    as labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
     their rows.
     """
 
     table: CheckedTable
     layout: ColumnLayout
     system_rows: Mapping[str, SystemRows]
-    shared: Mapping[str, Any]
+    shared_values: Mapping[str, Any]
     predictions: Mapping[str, Mapping[str, Any]]
     sources: tuple[Source, ...]
 
@@ -195,11 +201,11 @@ class Aligned:
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Role -> column as the page prints it."""
-        return self.layout.printed
+        """Role -> the names of its columns, as the page prints them."""
+        return self.layout.printed_columns
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def unused_columns(self) -> tuple[str, ...]:
         """The columns of the first part that were not read."""
         return self.layout.unused_columns(self.table.blocks[0].part)
 
@@ -253,7 +259,7 @@ class Aligned:
         for column in self.layout.columns:
             if column.system == system.number and column.field.is_number:
                 precision[column.role] = rules.widest(
-                    rules.precision_of(block.part, block.fields[column.key].column)
+                    rules.precision_of(block.part, block.fields[column.name_in_table].column)
                     for block in blocks
                 )
         return precision
@@ -287,22 +293,25 @@ def read(
     systems: Sequence[str] = (),
     unit: str | None = None,
 ) -> Aligned:
-    """Every part by its layout, the systems' rows joined.
+    """Read all parts and pair the rows of the systems by their ids.
 
-    Raises InputError, naming file, column, row and value, for empty or non-finite values, an id
+    layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
+    the column of clusters, None without one. Raises InputError, naming file, column, row and value, for empty or non-finite values, an id
     that a system has twice, several systems without an id, shared values that differ between
     systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]
-    id = Ids(table.one_array(rows.chunks("id"))) if "id" in layout.fields else None
+    id = None
+    if "id" in layout.fields:
+        id = Ids(table.one_array(rows.chunks("id")))
     system_rows = _rows_of_systems(rows, layout, systems, id)
-    columns = _columns(rows, layout)
-    if id is not None and not layout.systems:
+    columns = _columns_of_table(rows, layout)
+    if id is not None and not layout.systems:  # the systems of a wide table share each row
         refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
-        empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
+        empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
@@ -314,13 +323,17 @@ def _aligned(
     system_rows: Mapping[str, SystemRows],
     columns: Mapping[str, Coded | Floats],
 ) -> Aligned:
-    """The paired rows of all systems. columns: of all rows, by the name of `layout.fields`."""
+    """The values of the paired rows: those that systems share, and those of each system.
+
+    columns: the values of all rows, by their names in `layout.fields`.
+    """
+    # paired rows agree in what systems share, so that those of the first system stand for all
     first = next(iter(system_rows.values())).paired_rows
-    shared = {role: _values_of(columns[role], first) for role in layout.shared}
+    shared = {role: _values_of(columns[role], first) for role in layout.shared_fields}
     predictions = {}
     for name, system in system_rows.items():
         predictions[name] = {
-            role: _values_of(columns[of_systems[system.number].key], system.paired_rows)
+            role: _values_of(columns[of_systems[system.number].name_in_table], system.paired_rows)
             for role, of_systems in layout.predictions.items()
         }
     return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
@@ -330,9 +343,10 @@ def _aligned(
 class PredictionTable:
     """The parts of a table before they are read, with the parameters about their columns.
 
-    roles: that the report declares. columns: role -> column. systems: the requested ones.
-    attributes: columns for segments and unit. beside: numeric columns that metrics use, with the
-    parameter that names each.
+    roles: those that the report declares. columns: role -> the column that the user names for it.
+    systems: those that the user asks for; empty for all. attributes: the columns of segments and
+    unit. metric_columns: numeric columns that metrics use -> the parameter that names each, for
+    errors.
     """
 
     parts: Sequence[InputPart]
@@ -340,7 +354,7 @@ class PredictionTable:
     columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
     attributes: Sequence[str] = ()
-    beside: Mapping[str, str] = field(default_factory=dict)
+    metric_columns: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
 
     @classmethod
@@ -350,25 +364,34 @@ class PredictionTable:
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
-        """The columns of each part by role, those of other uses apart; raises ParameterError for
-        an unknown role.
+        """Part -> the columns that could have each role; columns of segments, units and metrics
+        have no role. Raises ParameterError if the user names a column for an unknown role.
         """
         names = [role.name for role in self.roles]
         if self.columns:
             roles_of.check_roles(self.columns, names)
-        uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
-        return {
-            part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
-            for part in self.parts
-        }
+        other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.metric_columns)
+        mappings = {}
+        for part in self.parts:
+            mappings[part] = roles_of.match(
+                part.columns,
+                names,
+                self.columns,
+                part.name,
+                other_uses=other_uses,
+                required_columns=other_uses,
+            )
+        return mappings
 
     def fits_in_memory(self, reading: Reading) -> bool:
-        """True if the rows surely fit into memory, without counting them."""
+        """True if the rows surely fit into memory, by an upper bound on their number."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @property
     def names_suffice(self) -> bool:
-        """True if the names of the columns alone say which are the predictions."""
+        """True if the names of the columns alone say which hold the predictions and the truth, or
+        if a column that the user names is missing, which reading refuses.
+        """
         part = self.parts[0]
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
@@ -376,12 +399,14 @@ class PredictionTable:
         has_predictions = predicted in mapping.columns or bool(
             self.columns_of_systems(part, predicted)
         )
-        return bool(mapping.absent) or (has_predictions and shared <= mapping.columns.keys())
+        return bool(mapping.missing_columns) or (
+            has_predictions and shared <= mapping.columns.keys()
+        )
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """How the first part is read by the cells of its columns; None if names alone say it, or if
-        no column or several could have a role.
+        """Which columns of the first part have which role, judged by their cells too; None if names
+        alone say it, or if cells do not decide it either.
         """
         if self.names_suffice:
             return None
@@ -391,7 +416,7 @@ class PredictionTable:
     @cached_property
     def sample(self) -> SampledTable:
         """The first rows of the first part."""
-        uses = [*self.attributes, *self.beside]
+        uses = [*self.attributes, *self.metric_columns]
         return SampledTable.of(self.parts[0], self.columns, self.systems, uses)
 
     def propose(self, table: SampledTable) -> Proposal:
@@ -400,8 +425,8 @@ class PredictionTable:
 
     @cached_property
     def layouts(self) -> list[ColumnLayout]:
-        """The columns of each part by role. Raises one InputError for all that are missing or
-        ambiguous.
+        """The columns of each part that are read. Raises one InputError for all columns of a part
+        that are missing or could have the same role.
         """
         proposal = self.proposal
         if proposal is None:
@@ -425,7 +450,7 @@ class PredictionTable:
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
-        columns = (*self.shared(self.roles, shared), *predictions)
+        columns = (*self.shared_role_columns(self.roles, shared), *predictions)
         return ColumnLayout(columns, systems, by_content=True)
 
     def field_of(self, role: str, column: str) -> Field:
@@ -435,62 +460,81 @@ class PredictionTable:
 
     def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""
-        return self.by_system(part, self.roles)
+        return self.layout_per_system(part, self.roles)
 
-    def by_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
-        """The columns of a part with one prediction per system: of a long table, or of a wide one,
-        where each system has its column.
+    def layout_per_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
+        """The columns of a part in which each system has one prediction per row: of a long table,
+        with one column of predictions, or of a wide table, with one such column per system.
 
-        roles: those that the report declares. The first one of predictions must exist; a further
-        one is read if every system has it. Raises one InputError for all columns that are missing
-        or could have the same role.
+        roles: those that the report declares. Of the roles that each system has, the first must
+        have a column; a further one is read if every system has it. Raises one InputError for all
+        columns that are missing or could have the same role.
         """
         mapping = self.mappings[part]
         predicted, *further = [role for role in roles if role.per_system]
         is_long = predicted.name in mapping.candidates
-        wide = {} if is_long else self.columns_of_systems(part, predicted.name)
+        wide_columns: dict[str, str] = {}  # system -> its column
+        if not is_long:
+            wide_columns = self.columns_of_systems(part, predicted.name)
         required = [role.name for role in roles if role.required]
-        if wide:
+        if wide_columns:
             required.remove(predicted.name)
         columns = dict(mapping.resolve(required, [role.name for role in roles], predicted.name))
-        if wide:
-            columns.pop("system", None)
+        if wide_columns:
+            columns.pop("system", None)  # the names of the columns already say the system
+            predictions = _one_per_system(predicted, [*wide_columns.values()])
         else:
-            self._refuse_both(part, predicted.name, columns)
-        names = [*wide.values()] or [columns[predicted.name]]
-        predictions = _one_per_system(predicted, names)
+            self._refuse_long_and_wide(part, predicted.name, columns)
+            predictions = _one_per_system(predicted, [columns[predicted.name]])
         for role in further:
-            names = [f"{role.name}_{system}" for system in wide] or [columns.get(role.name, "")]
+            names = [f"{role.name}_{system}" for system in wide_columns]
+            if not wide_columns and role.name in columns:
+                names = [columns[role.name]]
             if {*names} <= {*part.columns}:
                 predictions += _one_per_system(role, names)
-        return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
+        return ColumnLayout(
+            (*self.shared_role_columns(roles, columns), *predictions), (*wide_columns,)
+        )
 
     def columns_of_systems(self, part: InputPart, role: str) -> dict[str, str]:
-        """System -> its column of a role, in a table with a column per system; else nothing."""
+        """System -> its column of a role, in a wide table such as one with the columns score_a and
+        score_b; empty for a long table. role: such as "score".
+        """
         names = without_bookkeeping(part.columns, self.systems)
         return roles_of.columns_of_systems(names, f"{role}_", self.systems, part.name)
 
-    def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
-        """Raise InputError if a column has the role, and others have it for one system each."""
-        uses = {*self.attributes, *self.beside}
-        free = [name for name in part.columns if name not in uses]
-        roles_of.one_way(role, free, columns, self.columns, part.name)
+    def _refuse_long_and_wide(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
+        """Raise InputError for a table that is long and wide at once: one column has the role, and
+        others have it for one system each, such as score_a beside score.
 
-    def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-        """The columns that systems share, by the roles that have one; then those of segments and
-        unit, and those that metrics name.
+        columns: role -> column, as the names of columns say.
+        """
+        other_uses = {*self.attributes, *self.metric_columns}
+        names = [name for name in part.columns if name not in other_uses]
+        roles_of.one_way(role, names, columns, self.columns, part.name)
+
+    def shared_role_columns(
+        self, roles: Sequence[Role], columns: Mapping[str, str]
+    ) -> list[RoleColumn]:
+        """All columns that systems share: those of roles, of segments and unit, and of metrics.
+
+        roles: those that the table may have. columns: role -> column, of the roles that have one.
         """
         groups = [RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes]
-        beside = [RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside]
-        return [*shared_columns(roles, columns), *groups, *beside]
+        metrics = [
+            RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in self.metric_columns
+        ]
+        return [*shared_columns(roles, columns), *groups, *metrics]
 
     def rows(self) -> Aligned:
-        """Every row; raises InputError with file, column, row and value for invalid values."""
+        """All rows, as `read` pairs them. Raises InputError with file, column, row and value."""
         return read(self.parts, self.layouts, self.systems, self.unit)
 
 
 def shared_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-    """The columns of the roles that systems share. columns: role -> column, where there is one."""
+    """The columns of roles that all systems share. columns: role -> column, of the roles that have
+    one.
+    """
     return [
         RoleColumn(role.name, role.field(columns[role.name]))
         for role in roles
@@ -499,7 +543,7 @@ def shared_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[Ro
 
 
 def _one_per_system(role: Role, names: Sequence[str]) -> list[RoleColumn]:
-    """The columns of a role that each system has of its own, in the order of the systems."""
+    """The column of a role for each system. names: the columns, in the order of the systems."""
     return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
 
 
@@ -523,28 +567,34 @@ DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of
 def _rows_of_systems(
     rows: CheckedTable, layout: ColumnLayout, requested: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
-    """The rows of each requested system, of all systems if none is requested.
+    """System -> its rows, of each requested system. requested: empty for all systems. id: None
+    without a column of ids.
 
     Each row of a wide table is one of every system; those of a long table are paired by id.
     """
-    if layout.systems:
-        in_table = np.arange(len(rows))
-        by_id = in_table if id is None else _rows_by_id(rows, id)
-        return {name: SystemRows(i, in_table, by_id) for i, name in enumerate(layout.systems)}
+    if layout.systems:  # those of a wide table, of which only the requested ones have columns
+        all_rows = np.arange(len(rows))
+        ordered_rows = all_rows if id is None else _rows_by_id(rows, id)
+        return {
+            name: SystemRows(i, all_rows, ordered_rows) for i, name in enumerate(layout.systems)
+        }
     names, code = _systems(rows, layout)
     chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
-    of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
-    paired_rows = [*of_system.values()]
+    rows_of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
+    paired_rows = [*rows_of_system.values()]
     if id is not None:
-        paired_rows = _paired_by_id(rows, layout, id, of_system)
+        paired_rows = _paired_by_id(rows, layout, id, rows_of_system)
     return {
-        name: SystemRows(0, of_system[name], pairs)
+        name: SystemRows(0, rows_of_system[name], pairs)
         for name, pairs in zip(chosen, paired_rows, strict=True)
     }
 
 
 def _rows_by_id(rows: CheckedTable, id: Ids) -> Ints:
-    """The rows in the order of their ids. Raises InputError for an id that two rows have."""
+    """The rows of a wide table in the order of their ids. Raises InputError for an id that two rows
+    have.
+    """
+    # pairing the rows of one system orders them, and finds an id that occurs twice
     pairing = pair_rows(id.rank, np.zeros(len(rows), np.int64), 1)
     if pairing.repeated_row is not None:
         raise repeated_id(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
@@ -560,7 +610,7 @@ def _paired_by_id(
     folds.
     """
     key = id.rank
-    folds = [rows.coded(role) for role in layout.within]
+    folds = [rows.coded(role) for role in layout.unique_within]
     for fold in folds:
         key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
     every = np.concatenate([*systems.values()])
@@ -604,24 +654,26 @@ def _refuse_other_folds(
                 )
 
 
-def _columns(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
-    """The doubles and texts of all rows, by the name of `layout.fields`, without ids and systems.
+def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
+    """The name of each column in `layout.fields` -> its doubles or texts, of all rows.
 
-    An empty text is a value of its own.
+    Columns of ids and systems are left out, as they only name the rows. An empty text becomes
+    "(none)", a group of its own.
     """
     columns = dict[str, Coded | Floats]()
     for name, content in layout.fields.items():
         if content.is_number:
             columns[name] = rows.numbers(name)
         elif name not in ROW_NAMES:
-            columns[name] = rows.coded(name, content.plain, NONE)
+            columns[name] = rows.coded(name, content.normalise, empty_text=NONE)
     return columns
 
 
 def _values_of(column: Coded | Floats, rows: Ints) -> Coded | Floats:
-    """The values of some rows, which are all different; the column itself for all rows in order."""
-    if len(rows) == len(column) and bool(np.all(rows[1:] > rows[:-1])):
-        return column
+    """The values of some rows. rows: their numbers, each once."""
+    is_whole_column = len(rows) == len(column) and bool(np.all(rows[1:] > rows[:-1]))
+    if is_whole_column:
+        return column  # without a copy
     return column.take(rows) if isinstance(column, Coded) else column[rows]
 
 
@@ -694,7 +746,9 @@ def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]
     places = [rows.locate(row) for row in wanted]
     for part, number in places:
         by_part[part].append(number)
-    cells = {part: _cells(part, rows.others[:MOST], numbers) for part, numbers in by_part.items()}
+    cells = {
+        part: _cells(part, rows.unused_columns[:MOST], numbers) for part, numbers in by_part.items()
+    }
     return [cells[part].get(number, {}) for part, number in places]
 
 

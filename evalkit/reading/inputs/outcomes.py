@@ -29,15 +29,15 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, plain
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, snake_case
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
-LABEL = Role.declared("label", required=True, plain=canonical)
-PREDICTED = Role.declared("predicted", plain=canonical)
+LABEL = Role.declared("label", required=True, normalise=canonical)
+PREDICTED = Role.declared("predicted", normalise=canonical)
 ROLES = (
     ID,
     SYSTEM,
@@ -48,7 +48,7 @@ ROLES = (
 )
 NAMES = tuple(role.name for role in ROLES)
 DECISIONS = usual("decisions")["columns"]
-# Pairs of labels of which everybody knows the positive one.
+# the roles of two classes; their decisions are found beside the scores, if there are any
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
 
@@ -181,7 +181,9 @@ class OutcomeTable(PredictionTable):
 
     @cached_property
     def kind(self) -> str:
-        """The kind of outcomes in the columns: binary, multi-class or multi-label."""
+        """The kind of outcomes in the columns: binary, multi-class or multi-label. The user's
+        choice comes first, then what the cells of the columns say, then their names.
+        """
         if self.requested_kind is not None:
             return self.requested_kind
         if self.proposal is not None:
@@ -189,8 +191,9 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         roles = self.mappings[part].resolve()
         scores = class_score_columns(part)
-        actual = {f"y_{name[2:]}" for name in scores} & {*part.columns}
-        if actual - {*roles.values()}:
+        label_columns = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        # y_true has the role of the label, unless p_true makes a label called "true" of it
+        if label_columns - {*roles.values()}:
             return "multi-label"
         if "score" in roles or self.columns_of_systems(part, "score"):
             return "binary"
@@ -198,16 +201,17 @@ class OutcomeTable(PredictionTable):
 
     @property
     def names_suffice(self) -> bool:
-        """True if the names of the columns alone say which are the predictions."""
+        """True if the names of the columns alone say which hold the predictions and the truth, or
+        if a column that the user names is missing, which reading refuses.
+        """
         part = self.parts[0]
         mapping = self.mappings[part]
         scores = class_score_columns(part)
-        if self.requested_kind == "multi-label" or {f"y_{name[2:]}" for name in scores} & {
-            *part.columns
-        }:
+        label_columns = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        if self.requested_kind == "multi-label" or label_columns:
             return True
         if len(scores) > 1 and self.requested_kind != "binary":
-            return bool(mapping.absent) or "label" in mapping.columns
+            return bool(mapping.missing_columns) or "label" in mapping.columns
         return super().names_suffice or "predicted" in self.columns
 
     def propose(self, table: SampledTable) -> Proposal:
@@ -218,8 +222,8 @@ class OutcomeTable(PredictionTable):
 
     @property
     def positive_label(self) -> str | None:
-        """The positive label: as the user names it, or that of the class whose column is the
-        score.
+        """The label that counts as 1: as the user names it, else the class whose scores the column
+        of scores holds, if the cells of the columns say it; None if nothing says it.
         """
         if self.positive is None and self.proposal is not None:
             return self.proposal.positive
@@ -227,7 +231,9 @@ class OutcomeTable(PredictionTable):
 
     @property
     def scores_are_decisions(self) -> bool:
-        """True if the scores of two classes are decisions, 0 and 1, and nothing else."""
+        """True if the scores of two classes are all 0 or 1, and so decisions. Columns that are
+        called scores are never taken for decisions.
+        """
         if self.proposal is None or self.kind != "binary":
             return False
         columns = {column.name: column for column in self.sample.columns}
@@ -235,16 +241,16 @@ class OutcomeTable(PredictionTable):
         return all(columns[name].labels <= {"0", "1"} for name in names)
 
     def layout(self, part: parts.InputPart) -> ColumnLayout:
-        """The columns of a part by role, for the kind of its outcomes."""
+        """The columns of a part that are read, which depend on the kind of outcomes."""
         if self.kind == "binary":
-            return self.by_system(part, BINARY)
+            return self.layout_per_system(part, BINARY)
         return self._label_layout(part) if self.kind == "multi-label" else self._class_layout(part)
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
-        columns = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
+        columns = self.shared_role_columns((ID, SYSTEM, LABEL, WEIGHT), roles)
         if "predicted" in roles:
             columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
@@ -254,8 +260,8 @@ class OutcomeTable(PredictionTable):
         """The columns of several labels: for each whether it holds, and its score."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
-        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-        columns = self.shared((ID, SYSTEM, WEIGHT), roles)
+        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
+        columns = self.shared_role_columns((ID, SYSTEM, WEIGHT), roles)
         labels = [name[2:] for name in scores]
         columns += [
             RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels
@@ -266,21 +272,26 @@ class OutcomeTable(PredictionTable):
         return ColumnLayout((*columns,))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
-        """The layout with the column of each system's decisions: the named one, which must be
-        filled in, or the only one of each system, if every system has one.
+        """The layout, extended by each system's column of decisions.
+
+        That is the column that the user names; else the column that is named as decisions, if every
+        system has exactly one. Without such columns the layout stays as it is.
         """
         named = self.columns.get("predicted")
+        # a column that the user names must have no empty cell
         content = rules.NAME if named else rules.LABELS
         decisions = []
-        for i, system in enumerate(layout.systems or [""]):
-            columns = [named] if named else decisions_beside(part.columns, layout, system)
+        for i, system in enumerate(layout.systems or [""]):  # "": the system of a long table
+            columns = [named] if named else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
             decisions.append(RoleColumn("predicted", Field(columns[0], content, canonical), i))
         return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
-        """All rows. Raises InputError with file, column, row and value for invalid values."""
+        """Read the outcomes of all rows. Raises InputError with file, column, row and value for
+        invalid values, ParameterError if `positive` is set for more than two classes.
+        """
         if self.positive is not None:
             check_positive(self.kind)
         first = self.parts[0]
@@ -296,20 +307,22 @@ class OutcomeTable(PredictionTable):
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
 
-def decisions_beside(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
-    """The columns without another role that are named as decisions: of the system, or of the only
-    one.
+def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
+    """The columns that are named as the decisions of a system and have no role yet.
+
+    columns: all columns of the table. layout: those that have a role. A name ends with that of the
+    system, such as predicted_a; for a single system it may be predicted alone.
     """
-    names = {f"{name}_{column_names.key(system)}" for name in DECISIONS}
+    names = {f"{name}_{column_names.comparable(system)}" for name in DECISIONS}
     if len(layout.systems) < 2:
-        names |= {*DECISIONS}
+        names |= {*DECISIONS}  # which need not name the only system
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and column_names.key(name) in names]
+    return [name for name in columns if name not in used and column_names.comparable(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns whose name says that they hold decisions."""
-    return tuple(name for name in columns if column_names.key(name) in DECISIONS)
+    """The columns whose name says that they hold decisions, such as `predicted`."""
+    return tuple(name for name in columns if column_names.comparable(name) in DECISIONS)
 
 
 def check_positive(kind: str) -> None:
@@ -332,7 +345,7 @@ def read(data: Any, **chosen: Any) -> Outcomes:
 
 
 def class_score_columns(part: parts.InputPart) -> list[str]:
-    """The columns p_<class> or p_<label>."""
+    """The names of the columns p_<class> or p_<label>, which hold scores of a class or label."""
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
 
@@ -358,8 +371,8 @@ def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection
 
 
 def weight_of(rows: Aligned) -> Floats | None:
-    """The weights; None without a column of weights. Raises InputError if all are 0."""
-    weight = rows.shared.get("weight")
+    """The weight of each row; None without a column of weights. Raises InputError if all are 0."""
+    weight = rows.shared_values.get("weight")
     if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
@@ -371,60 +384,79 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(
-    rows: Aligned, positive: str | None, part: parts.InputPart, named: str | None = None
+    rows: Aligned,
+    positive: str | None,
+    part: parts.InputPart,
+    decision_column: str | None = None,
 ) -> Outcomes:
-    """The outcomes of two classes. named: the column of decisions that the user names."""
-    labels = rows.shared["label"]
-    pair = two_labels(_texts(rows, "label", [labels]), positive, part.name)
-    is_positive = np.array(labels.names) == pair.positive
+    """The outcomes of two classes.
+
+    positive: the positive label as the user names it, None if it is not named. part: the first
+    part, for errors. decision_column: the column of decisions that the user names. Raises
+    InputError for a third label, for scores that are the confidence in predicted classes, and for
+    decisions that are none of the two labels; ParameterError if it is unclear which label is
+    positive.
+    """
+    labels = rows.shared_values["label"]
+    pair = two_labels(_label_texts(rows, "label", [labels]), positive, part.name)
+    is_positive = np.array(labels.names) == pair.positive  # for each distinct label
     actual = is_positive[labels.code].astype(np.int64)
     score = rows.predictions_of("score")
     for name, values in score.items():
-        if values.min() >= 0.5 and values.max() <= 1:
+        if values.min() >= 0.5 and values.max() <= 1:  # as the confidence in a predicted class
             predicted = rows.columns.get("predicted", "")
-            refuse_confidence(name, [*rows.others, predicted], part.name)
+            refuse_confidence(name, [*rows.unused_columns, predicted], part.name)
     names = (pair.negative, pair.positive)
     outcomes = Outcomes(rows, "binary", names, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
-        return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
-    if named:
-        _refuse_other_decisions(outcomes, named)
+        return replace(outcomes, unused_decisions=named_as_decisions(rows.unused_columns))
+    if decision_column:
+        _refuse_other_decisions(outcomes, decision_column)
     return _decided_outcomes(outcomes)
+
+
+class LabelCell(NamedTuple):
+    """A cell of a column of labels: the file and row that it stands in, and its text."""
+
+    place: str
+    text: str
 
 
 @dataclass(frozen=True)
 class LabelTexts:
-    """The texts of a column of labels or of predicted classes, in memory or in an engine.
+    """The distinct texts of a column of labels or of predicted classes, in memory or in an engine.
 
-    counts: the number of rows of each text, in order. first: from some texts to the place of the
-    first row that has one of them, and this text.
+    column: its name. counts: text -> the number of rows that hold it, ordered by the texts.
+    first_cell: finds the first cell that holds one of some texts.
     """
 
     column: str
     counts: Mapping[str, int]
-    first: Callable[[Sequence[str]], tuple[str, str]]
+    first_cell: Callable[[Sequence[str]], LabelCell]
 
 
-def _texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
-    """The texts of a role in memory, with the number of rows of each.
+def _label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
+    """The distinct texts of a role, from rows in memory.
 
-    columns: of a role that systems share one, else that of each system.
+    columns: the column of the role, if all systems share it; else that of each system.
     """
     counts = Counter[str]()
     for column in columns:
         counts.update(dict(zip(column.names, np.bincount(column.code).tolist(), strict=True)))
 
-    def first(texts: Sequence[str]) -> tuple[str, str]:
-        """The place of the first row with one of the texts, and its text."""
+    def first_cell(texts: Sequence[str]) -> LabelCell:
+        """The first cell that holds one of the texts, in the first column that has one."""
         column = next(column for column in columns if {*texts} & {*column.names})
         row = column.first(*{*texts}.intersection(column.names))
-        return rows.place(row), column.names[column.code[row]]
+        return LabelCell(rows.place(row), column.names[column.code[row]])
 
-    return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first)
+    return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
 
 
-def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
-    """Raise InputError for the first cell of a named column that is neither of the two labels."""
+def _refuse_other_decisions(outcomes: Outcomes, column: str) -> None:
+    """Raise InputError for the first decision that is neither of the two labels. column: the one
+    that the user names for decisions.
+    """
     rows, labels = outcomes.rows, outcomes.names
     for name, decisions in rows.predictions_of("predicted").items():
         unknown = [text for text in decisions.names if text not in labels]
@@ -432,18 +464,20 @@ def _refuse_other_decisions(outcomes: Outcomes, named: str) -> None:
             row = decisions.first(*unknown)
             got = decisions.names[decisions.code[row]]
             must = f"must be {labels[0]!r} or {labels[1]!r}, got {got!r}"
-            raise InputError(f"{rows.place(row, name)}: {named} {must}")
+            raise InputError(f"{rows.place(row, name)}: {column} {must}")
 
 
 def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
-    """The outcomes with the decisions that stand beside the scores, if all systems have some."""
+    """The outcomes with the decisions that the table holds beside the scores, if every system has
+    some; else without them, and with the names of the columns that could not be used.
+    """
     rows = outcomes.rows
     columns = rows.predictions_of("predicted")
     decisions = {name: _decided(column, outcomes.names) for name, column in columns.items()}
     known = {name: decision for name, decision in decisions.items() if decision is not None}
     if len(known) == len(columns):
         return replace(outcomes, decision=known)
-    unused = named_as_decisions(rows.others)  # one column for all systems, or none
+    unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
     if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
@@ -471,7 +505,7 @@ def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
     decisions = named_as_decisions(columns)
     if decisions:
         raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
-    answers = [name for name in columns if ANSWER_WORDS & {*plain(name).split("_")}]
+    answers = [name for name in columns if ANSWER_WORDS & {*snake_case(name).split("_")}]
     if answers:
         way = written({"label": answers[0]})
         raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
@@ -486,8 +520,8 @@ class UnclearPositive(ParameterError):
 
 
 class LabelPair(NamedTuple):
-    """The two labels of a binary table; the negative one is "" if it never occurs and nothing says
-    what it would be.
+    """The two labels of a binary table. negative: "" if no row has it and nothing says what it
+    would be.
     """
 
     positive: str
@@ -497,36 +531,45 @@ class LabelPair(NamedTuple):
 def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPair:
     """The positive and the negative label of a column.
 
-    positive: the positive label as the user names it. Raises InputError for a third label, with the
-    row of the rarest, and ParameterError if it is not clear which label is positive.
+    labels: its distinct texts. positive: the positive label as the user names it, None if it is not
+    named. where: the file or table, for errors. Raises InputError for a third label, with the row
+    of the rarest, and ParameterError if it is not clear which label is positive.
     """
     names = [*labels.counts]
     if len(names) > 2:
-        # the label with the fewest rows is most likely the invalid one
+        # the label with the fewest rows is most likely the invalid one; of several, the last, since
+        # 0 and 1 come first in the order of texts
         rarest = min(reversed(names), key=lambda name: labels.counts[name])
-        place, _ = labels.first([rarest])
+        cell = labels.first_cell([rarest])
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
-            f"{place}: {labels.column} must hold two labels, got {got}; more classes need "
+            f"{cell.place}: {labels.column} must hold two labels, got {got}; more classes need "
             f"p_<class> columns"
         )
-    chosen = _positive_of(names, positive, where, labels.column)
-    absent = ""
+    chosen = _positive_label(names, positive, where, labels.column)
+    # if no row is negative, the usual positive labels say what a negative one would be; beside a
+    # label of the user's own it can be any
+    negative_if_absent = ""
     if positive is None:
-        absent = "false" if chosen == "true" else "0"
-    return LabelPair(chosen, next((name for name in names if name != chosen), absent))
+        negative_if_absent = "false" if chosen == "true" else "0"
+    negative = next((name for name in names if name != chosen), negative_if_absent)
+    return LabelPair(chosen, negative)
 
 
-def _positive_of(names: Sequence[str], named: str | None, where: str, column: str) -> str:
-    """The positive one of the labels: the one that the user names, or the usual one of labels that
-    are 0 and 1, -1 and 1, false and true, or no and yes.
+def _positive_label(names: Sequence[str], requested: str | None, where: str, column: str) -> str:
+    """The positive one of at most two labels.
+
+    That is the one that the user requests; if none is requested, the usual one of labels that are
+    0 and 1, -1 and 1, false and true, or no and yes. where, column: the file or table and the
+    column, for errors. Raises ParameterError if there is no such label, or if either label could be
+    the positive one.
     """
-    if named is not None:
-        if canonical(named) not in names and len(names) == 2:
-            raise ParameterError(
-                f"positive: {column} has no label {named!r}, it has {', '.join(map(repr, names))}"
-            )
-        return canonical(named)
+    if requested is not None:
+        # of a single label, it may be that no row is positive
+        if canonical(requested) not in names and len(names) == 2:
+            has = ", ".join(map(repr, names))
+            raise ParameterError(f"positive: {column} has no label {requested!r}, it has {has}")
+        return canonical(requested)
     for pair, positive in POSITIVE_OF.items():
         if {*names} <= pair:
             return positive
@@ -539,12 +582,12 @@ def _positive_of(names: Sequence[str], named: str | None, where: str, column: st
 
 def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     """The outcomes of several classes: scores of each class, predicted classes, or both."""
-    labels = rows.shared["label"]
+    labels = rows.shared_values["label"]
     first = rows.predictions[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = rows.predictions_of("predicted")
-    actual_texts = _texts(rows, "label", [labels])
-    predicted_texts = _texts(rows, "predicted", [*decisions.values()])
+    actual_texts = _label_texts(rows, "label", [labels])
+    predicted_texts = _label_texts(rows, "predicted", [*decisions.values()])
     classes = classes_of(actual_texts, predicted_texts, roles, part.name)
     score = {}
     predicted = {}
@@ -592,14 +635,14 @@ def classes_of(
     classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
-        place, name = labels.first(unknown)
+        place, name = labels.first_cell(unknown)
         has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
         raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])
     unknown = [name for name in predicted.counts if name not in classes]
     if unknown:
-        place, name = predicted.first(unknown)
+        place, name = predicted.first_cell(unknown)
         raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")
     return tuple(classes)
 
@@ -622,8 +665,10 @@ def _in_order(names: set[str]) -> list[str]:
 
 
 def _multi_label(rows: Aligned) -> Outcomes:
-    labels = tuple(role.removeprefix("true ") for role in rows.shared if role.startswith("true "))
-    actual = np.column_stack([rows.shared[f"true {label}"] for label in labels])
+    labels = tuple(
+        role.removeprefix("true ") for role in rows.shared_values if role.startswith("true ")
+    )
+    actual = np.column_stack([rows.shared_values[f"true {label}"] for label in labels])
     score = {
         name: np.column_stack([columns[f"p {label}"] for label in labels])
         for name, columns in rows.predictions.items()
@@ -651,7 +696,7 @@ FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, requ
 
 def forecasts_of(rows: Aligned) -> Outcomes:
     """The forecasts of rows in memory; raises InputError if all weights are 0."""
-    actual = rows.shared["actual"]
+    actual = rows.shared_values["actual"]
     forecast = rows.predictions_of("forecast")
     weight = weight_of(rows)
     refuse_missing(actual, None, rows.columns["actual"], rows.sources[0].name)

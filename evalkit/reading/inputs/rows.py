@@ -295,7 +295,7 @@ class RankingInput:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
         column or several could have a role.
         """
-        if part.layout or mapping.absent:
+        if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
         is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
@@ -328,11 +328,11 @@ class RankingInput:
         one must be there, as the lists of a long table have no other order.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
-        if not mapping.unclear and mapping.missing_roles(needed) == [("grade",)]:
+        if not mapping.ambiguous_columns and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade")
             raise refused(part.name, "no_grade", columns=names, hint=hint)
-        return mapping.resolve(needed, per_system="score")
+        return mapping.resolve(needed, per_system_role="score")
 
     def _judgements(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
@@ -419,7 +419,7 @@ def naming_column(part: InputPart, column: Any) -> Any:
     """The column of systems if it names them, else None: the tag of a TREC run counts only if
     there are several.
     """
-    is_tag = part.layout is not None and "system" not in part.folders
+    is_tag = part.layout is not None and "system" not in part.folder_values
     if is_tag and column is not None and len(column.unique()) < 2:
         return None
     return column

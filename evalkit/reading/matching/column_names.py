@@ -1,4 +1,4 @@
-"""What the name of a column says: an id, a unit, a system, a value, a draw, or something aside."""
+"""The uses of a column that its name suggests: an id, a unit, a system, a value, a draw, …"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,39 +20,49 @@ _ID = re.compile(
 )
 
 
-def key(name: str) -> str:
-    """A name in the form in which names are compared.
+def comparable(name: str) -> str:
+    """A name in the form in which names are compared: in small letters, with words joined by
+    underscores. Of joined words, only an Id at the end is split off, as other names of systems and
+    metrics may have capitals.
 
-    >>> key(" Question ID"), key("questionId")
+    >>> comparable(" Question ID"), comparable("questionId")
     ('question_id', 'question_id')
     """
     lower = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
-    return lower if lower.startswith(("unnamed", "column")) else re.sub(r"[ _-]+", "_", lower)
+    if lower.startswith(("unnamed", "column")):  # names that tools give to columns without one
+        return lower
+    return re.sub(r"[ _-]+", "_", lower)
 
 
 def uses_of(name: str) -> frozenset[str]:
-    """All uses that a name suggests: the unit or its `id`, a system, a value, something aside.
+    """All uses that the name of a column suggests, by the names in unit_names.toml.
+
+    Among them are "unit", "id", "system" and "value"; "aside" is a column that describes a unit, or
+    is computed from the values of the others.
 
     >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
     [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
     """
-    plain = key(name)
-    uses = {use for use, names in USES.items() if plain in names}
+    compared = comparable(name)
+    uses = {use for use, names in USES.items() if compared in names}
     uses |= {use for use, patterns in PATTERNS.items() if is_like(name, patterns)}
-    if _ID.fullmatch(plain):
+    if _ID.fullmatch(compared):
         uses.add("id")
     return frozenset(uses)
 
 
 def is_like(name: str, patterns: Sequence[str]) -> bool:
-    """True if a name fits a pattern, in which a * stands for any text.
+    """True if a name fits one of the patterns, in which a * stands for any text.
+
+    The name is compared in small letters, as it is and with words joined by underscores.
 
     >>> is_like("zip code", ["zip_*"]), is_like("grid", ["*_id"])
     (True, False)
     """
-    plain = name.strip().lower()
-    fits = _expression(tuple(patterns)).match
-    return bool(fits(plain) or fits(re.sub(r"[ _./-]+", "_", plain)))
+    lower = name.strip().lower()
+    joined = re.sub(r"[ _./-]+", "_", lower)
+    match = _expression(tuple(patterns)).match
+    return bool(match(lower) or match(joined))
 
 
 @lru_cache(maxsize=64)
