@@ -189,9 +189,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/significance.py",
-        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * "
-        "size",
-        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value",
+        "moved = units - value * size",
+        "moved = units - value",
         "BCa of clusters: rows of a cluster do not count",
     ),
     Fault(
@@ -275,32 +274,32 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/runs.py",
-        "missing=int((count[self._is_judged] == 0).sum())",
-        "missing=int((count[~self._is_judged] == 0).sum())",
+        "missing=int((rows[self._is_judged] == 0).sum())",
+        "missing=int((rows[~self._is_judged] == 0).sum())",
         "missing queries of the wrong group",
     ),
     Fault(
         "reading/inputs/outcomes.py",
-        "return min(reversed(list(rows)), key=",
-        "return max(reversed(list(rows)), key=",
+        "rarest = min(reversed(names), key=",
+        "rarest = max(reversed(names), key=",
         "the most frequent label is called wrong",
     ),
     Fault(
         "reading/inputs/aligned.py",
-        "for own in rows[1:]:",
-        "for own in rows[1:2]:",
+        "for system in systems[1:]:",
+        "for system in systems[1:2]:",
         "only two systems are compared",
     ),
     Fault(
-        "reading/inputs/aligned.py",
-        "int(order[again[0] + 1]) if",
-        "int(order[again[0]]) if",
+        "reading/tables/table.py",
+        "int(order[repeated[0] + 1]) if",
+        "int(order[repeated[0]]) if",
         "a repeated id at its first row",
     ),
     Fault(
         "reading/tables/rules.py",
-        "0 if before is None else before + row + 1)",
-        "0 if before is None else before + row)",
+        "earlier_rows + index + 1",
+        "earlier_rows + index",
         "the row of an error is one too low",
     ),
     Fault(
@@ -323,14 +322,14 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/ids.py",
-        "np.lexsort((-item(some), -score[some], of[some]))",
-        "np.lexsort((item(some), -score[some], of[some]))",
+        "np.lexsort((-item_ranks(rows), -score[rows], list_of[rows]))",
+        "np.lexsort((item_ranks(rows), -score[rows], list_of[rows]))",
         "ties by item ascending",
     ),
     Fault(
         "reading/inputs/lists.py",
-        "int((span > some.length[filled]).sum())",
-        "int((span >= some.length[filled]).sum())",
+        "int((span > lists.length[filled]).sum())",
+        "int((span >= lists.length[filled]).sum())",
         "lists without a gap are counted",
     ),
     # Offline and online
@@ -543,8 +542,8 @@ FAULTS = (
     ),
     Fault(
         "studies/unit_files.py",
-        "(side.file.row[side.at], side.data.actual, side.data.weights)",
-        "(side.file.row[side.at], side.data.actual)",
+        "(side.row, side.data.actual, side.data.weights)",
+        "(side.row, side.data.actual)",
         "rows of other weights count as the same",
     ),
     Fault(
@@ -685,14 +684,14 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/folds.py",
-        '| ({} if e.group is None else {"group": e.group.texts})',
-        "",
+        '{} if e.group is None else {"group": e.group.texts}',
+        "{}",
         "an id may change its group between repeats",
     ),
     Fault(
         "reading/inputs/folds.py",
-        'for role in ("repeat", "fold") if role in rows.shared]',
-        'for role in ("repeat",) if role in rows.shared]',
+        'for role in ("repeat", "fold") if role in rows.shared_values]',
+        'for role in ("repeat",) if role in rows.shared_values]',
         "an id in two folds is one that occurs twice",
     ),
     Fault(
@@ -752,8 +751,8 @@ FAULTS = (
     ),
     Fault(
         "commands/checks.py",
-        "if refused == len(names) else",
-        "if refused else",
+        "return requests.DONE if read else requests.REFUSED",
+        "return requests.DONE if len(read) == len(found) else requests.REFUSED",
         "inspect refuses what one report reads",
     ),
     # Columns, cells and sessions
