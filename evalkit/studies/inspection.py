@@ -71,7 +71,7 @@ class Reading:
     """How a report reads files: the command, and what it makes of them, or why it refuses them.
 
     choice: what the command must say because several columns, or both labels, fit equally. labels:
-    of two, which of them is positive must be said.
+    of two, which of them is positive must be said. is_of_value: a value is refused, not a column.
     """
 
     report: str
@@ -80,6 +80,7 @@ class Reading:
     refusal: str = ""
     choice: Mapping[str, str] = field(default_factory=dict)
     labels: Sequence[str] = ()
+    is_of_value: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,13 @@ class Inspected:
                 kind.from_raw(parameters)
             found = inspect(kind.from_raw({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
-            return Reading(report, command, None, str(error), choice, error.labels)
+            return Reading(
+                report, command, None, str(error), choice, error.labels, is_of_value=True
+            )
         except MissingColumn as error:
             return Reading(report, command, None, error.reasons, choice)
         except InputError as error:
-            return Reading(report, command, None, str(error), choice)
+            return Reading(report, command, None, str(error), choice, is_of_value=True)
         return Reading(report, command, found, choice=choice)
 
 
@@ -126,7 +129,8 @@ def readings(
     """How these reports read files: the closest first, those that refuse them last.
 
     Where columns fit equally, there is a reading for each choice among them; a table of values per
-    unit is what remains.
+    unit is what remains. If the columns fit a report and a value does not, no other report is what
+    is meant.
     """
     inspected = Inspected(files, parameters, text)
     ways = [way for way in proposal.ways(inspected.part) if way.proposal.report in names]
@@ -139,6 +143,9 @@ def readings(
             inspected.reading(undecided.report, {**undecided.choice, "positive": written(label)})
             for label in undecided.labels
         ]
+    closest = next((one for one in found[:1] if one.report in clear and one.is_of_value), None)
+    if closest is not None:
+        found = [one for one in found if one.report == closest.report]
     chosen = [one for one in found if one.inspection or not one.choice]
     return sorted(chosen, key=_order)
 

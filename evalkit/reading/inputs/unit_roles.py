@@ -492,13 +492,15 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     system, and its predictions are no values per unit.
     """
     outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
+    # of what only the cells say that it is an answer, a text may as well be a segment
+    outcomes = [way for way in outcomes if not way.doubt or way.proposal.answer in values]
     for way in outcomes[:1]:
         found = way.proposal
         names = [name for own in found.predictions.values() for name in own.values()]
         raise refused(
             part.name,
             "answers",
-            answer=found.columns.get("label") or found.columns["actual"],
+            answer=found.answer,
             predictions=roles_of.listed(map(repr, names), 5),
             way=invocation(part, way),
             systems=written(names),
@@ -507,7 +509,9 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     if any({*values} == {*column.texts} for column in table.columns):
         raise refused(part.name, "matrix", columns=", ".join(values))
     columns = {column.name: column for column in table.columns}
-    odd = [name for name in values if name in columns and columns[name].is_of_predictions]
+    are_shares = all(name in columns and columns[name].is_share for name in values)
+    read = columns if are_shares else [name for name in values if name in columns]
+    odd = [name for name in read if columns[name].is_of_predictions]
     classes = [column for column in table.texts if len(column.labels) > 1]
     odd += [
         first.name for first, second in combinations(classes, 2) if first.labels == second.labels

@@ -25,11 +25,14 @@ from evalkit.reading.matching.samples import (
     differing,
     snake_case,
 )
+from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import InputPart
 
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+SEPARATED = 0.7  # of the pairs of rows: from here on a score tells two labels apart
+SEVERAL = 10  # values, above which numbers of 0 to 1 are scores
 TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
 TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
@@ -77,6 +80,11 @@ class Proposal:
     def is_complete(self) -> bool:
         """True if every role that the report needs has one column."""
         return not self.unclear and not self.lacking
+
+    @property
+    def answer(self) -> str:
+        """The column of what is predicted; "" without one."""
+        return self.columns.get("label") or self.columns.get("actual", "")
 
     @property
     def doubt(self) -> str:
@@ -233,10 +241,28 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that could hold labels beside a score, if nothing says that one does."""
-    if not table.named("score"):
-        return []
-    return [column for column in table.columns if column.is_flag and not column.is_bookkeeping]
+    """The columns that could hold labels beside scores, if nothing says that one does: flags, and
+    texts of two values that all scores tell apart.
+    """
+    columns = [column for column in table.columns if not column.is_bookkeeping]
+    flags = [column for column in columns if column.is_flag]
+    if table.named("score"):
+        return flags
+    scores = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
+    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
+    told_apart = [column for column in texts if all(separates(one, column) for one in scores)]
+    return [*flags, *told_apart] if scores else []
+
+
+def separates(score: ColumnSample, label: ColumnSample) -> bool:
+    """True if scores tell two labels apart: a row of one is higher in `SEPARATED` of the pairs."""
+    if score.numbers is None or None in label.cells:
+        return False
+    is_first = np.array([canonical(cell) for cell in label.texts]) == min(label.labels)
+    first = score.numbers[is_first]
+    second = np.sort(score.numbers[~is_first])
+    share_higher = np.searchsorted(second, first).mean() / len(second)
+    return bool(abs(share_higher - 0.5) >= SEPARATED - 0.5)
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
