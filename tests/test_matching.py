@@ -203,3 +203,57 @@ def test_a_refusal_says_what_the_file_lacks_without_a_placeholder():
 def test_a_feature_near_the_forecast_is_named_beside_the_actual_values():
     ways = ways_of(mpg=LEVEL, speed=FAR, y_hat=NEAR)
     assert [way.choice.columns for way in ways] == [{"actual": "mpg"}, {"actual": "speed"}]
+
+
+def first_command(table, folder):
+    """The command that inspect prints first, without its beginning and its end; "" without one."""
+    path = folder / "t.csv"
+    table.to_csv(path, index=False)
+    reading = inspection.readings([str(path)], inspection.BY_CLOSENESS, {}, {})[0]
+    if reading.inspection is None:
+        return ""
+    return reading.command.removeprefix("evalkit report ").replace(f" -p preds {path}", "")
+
+
+TWO = {"logit": SCORE, "forest": np.sqrt(SCORE)}  # scores of two systems
+
+
+@pytest.mark.parametrize(
+    ("label", "command"),
+    [
+        (LABEL, "classification -p columns label=seen"),
+        (
+            np.array(["sick", "well"])[LABEL],
+            "classification -p columns label=seen -p positive sick",
+        ),
+    ],
+)
+def test_what_scores_tell_apart_may_be_their_label(label, command, tmp_path):
+    assert first_command(pd.DataFrame({"seen": label, **TWO}), tmp_path) == command
+
+
+def test_texts_that_no_score_tells_apart_are_a_segment(tmp_path):
+    device = np.array(["web", "app"])[np.arange(len(SCORE)) % 2]
+    scores = np.random.default_rng(1).random((2, len(SCORE)))
+    table = pd.DataFrame({"query": ITEMS, "device": device, "a": scores[0], "b": scores[1]})
+    assert first_command(table, tmp_path) == "significance"
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.0])
+def test_no_other_report_is_made_where_a_value_is_refused(weight, tmp_path):
+    table = pd.DataFrame({"label": LABEL, "score": SCORE, "weight": weight})
+    assert first_command(table, tmp_path) == ""
+
+
+def test_labels_of_a_class_without_a_column_are_no_values_per_unit():
+    table = pd.DataFrame({"label": [*"abcd"] * 10, **dict.fromkeys(["p_a", "p_b", "p_c"], 0.3)})
+    with pytest.raises(InputError, match="'label' looks like an answer"):
+        ek.significance(table)
+
+
+def test_a_run_that_must_be_told_the_positive_label_ends_as_bad_input(tmp_path):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"label": np.array(["sick", "well"])[LABEL], "score": SCORE}).to_csv(path)
+    ended = evalkit("report", "classification", "-p", "preds", path, folder=tmp_path / "out")
+    assert ended.status == 2
+    assert not (tmp_path / "out").exists()

@@ -37,6 +37,12 @@ def test_the_label_of_a_third_system_is_compared_too(limits):
         classified(pd.concat([LONG, third]), limits)
 
 
+def test_of_three_labels_the_rarest_is_named_by_its_row():
+    table = pd.DataFrame({"label": ["a", "b", "x", "a", "b"], "score": [0.1, 0.9, 0.5, 0.2, 0.8]})
+    with pytest.raises(InputError, match="row 3: label must hold two labels"):
+        ek.classification(table)
+
+
 def test_long_tables_are_joined_on_the_id():
     data = outcomes.read(LONG, attributes=["team"])
     assert data.kind == "binary"

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import (
     COLUMN,
     COLUMNS,
@@ -290,6 +290,11 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             except SeveralMeanings as refusal:  # the values of each metric help to choose one
                 valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
                 raise ParameterError(str(valued)) from None
+            except InputError as refusal:  # a run knows the two errors of bad input by their names
+                kind = ParameterError if isinstance(refusal, ParameterError) else InputError
+                if type(refusal) is kind:
+                    raise
+                raise kind(str(refusal)) from None
 
         study_of.__qualname__, read.__name__ = public, public
         read.__qualname__ = "read"  # by which a pickle finds it

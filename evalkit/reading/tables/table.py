@@ -242,6 +242,8 @@ def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
 
     >>> pair_rows(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
     Pairing(rows=array([[1, 2]]), repeated_row=None)
+    >>> pair_rows(np.array([7, 5, 7]), np.array([0, 0, 0]), 1).repeated_row
+    2
     """
     order = np.argsort(code * systems + system, kind="stable")
     code = code[order]
