@@ -430,3 +430,12 @@ def test_counts_that_doubles_cannot_hold_are_refused():
     table = pd.DataFrame({"successes": [1e20], "trials": [1e20]})
     with pytest.raises(InputError, match=r"must be whole .*1 ≤ trials < 2⁵³, got 1e.20 of 1e.20"):
         significance.read(table, null=0.5)
+
+
+@pytest.mark.parametrize(("units", "shown"), [(5, False), (6, True)])
+def test_no_difference_is_detectable_where_sign_flips_have_no_p_below_the_level(units, shown):
+    values = np.arange(units) / 100
+    study = ek.significance(
+        pd.DataFrame({"unit": [*"abcdef"[:units]], "a": values, "b": values**2})
+    )
+    assert np.isfinite(study.comparisons["detectable"]).all() == shown

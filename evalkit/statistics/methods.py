@@ -169,7 +169,11 @@ class Paired(ByT):
         return float(np.sqrt(max(self.spread**2 + grown, 0.0)))
 
     def detectable(self, level: float) -> float:
-        """The smallest true difference that a test of this many units detects with 80% power."""
+        """The smallest true difference that a test of this many units detects with 80% power; NaN
+        if sign flips of so few units have no p below 1 − level.
+        """
+        if 2.0 ** (1 - self.n) > 1 - level:
+            return np.nan
         sd = self.spread_at(0.0)
         return self.step + power.minimum_detectable(
             sd, self.n, level=level, power=POWER, grows=self.grows, bends=self.bends
