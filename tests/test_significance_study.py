@@ -435,7 +435,7 @@ def test_counts_that_doubles_cannot_hold_are_refused():
 @pytest.mark.parametrize(("units", "shown"), [(5, False), (6, True)])
 def test_no_difference_is_detectable_where_sign_flips_have_no_p_below_the_level(units, shown):
     values = np.arange(units) / 100
-    study = ek.significance(
+    study = significance.read(
         pd.DataFrame({"unit": [*"abcdef"[:units]], "a": values, "b": values**2})
     )
     assert np.isfinite(study.comparisons["detectable"]).all() == shown
