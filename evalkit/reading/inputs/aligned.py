@@ -181,8 +181,8 @@ class Aligned:
 
     table: the rows as they were read. layout: the columns of its first part. system_rows: system ->
     its rows in the table. shared_values: role -> the texts or doubles that all systems share, such
-    as labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
-    their rows.
+    as labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts
+    with their rows.
     """
 
     table: CheckedTable
@@ -296,9 +296,9 @@ def read(
     """Read all parts and pair the rows of the systems by their ids.
 
     layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
-    the column of clusters, None without one. Raises InputError, naming file, column, row and value, for empty or non-finite values, an id
-    that a system has twice, several systems without an id, shared values that differ between
-    systems, and rows without a unit.
+    the column of clusters, None without one. Raises InputError, naming file, column, row and value,
+    for empty or non-finite values, an id that a system has twice, several systems without an id,
+    shared values that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]
