@@ -473,9 +473,8 @@ class PredictionTable:
         mapping = self.mappings[part]
         predicted, *further = [role for role in roles if role.per_system]
         is_long = predicted.name in mapping.candidates
-        wide_columns: dict[str, str] = {}  # system -> its column
-        if not is_long:
-            wide_columns = self.columns_of_systems(part, predicted.name)
+        # system -> its column; empty for a long table
+        wide_columns = {} if is_long else self.columns_of_systems(part, predicted.name)
         required = [role.name for role in roles if role.required]
         if wide_columns:
             required.remove(predicted.name)
