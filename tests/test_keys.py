@@ -78,7 +78,7 @@ def test_sorted_rows(keys):
     assert key.tolist() == keys
     assert key[found.order].tolist() == sorted(keys)
     assert sorted(found.order.tolist()) == list(range(len(keys)))
-    assert found.same.tolist() == [
+    assert found.equals_previous.tolist() == [
         i > 0 and one == sorted(keys)[i - 1] for i, one in enumerate(sorted(keys))
     ]
 
@@ -96,10 +96,10 @@ def test_rows_found_by_their_keys(keys, others):
 def test_rows_of_several_blocks():
     rng = np.random.default_rng(0)
     key = rng.integers(0, 2**64, 400_000, dtype=np.uint64)
-    assert not ids.SortedKeys.sort(key).same.any()
+    assert not ids.SortedKeys.sort(key).equals_previous.any()
     key[[5, 70_000, 399_999]] = key[200_000]
     ordered = ids.SortedKeys.sort(key)
-    again = ordered.order[ids.equal_to_neighbour(ordered.same)]
+    again = ordered.order[ids.equal_to_neighbour(ordered.equals_previous)]
     assert sorted(again.tolist()) == [5, 70_000, 200_000, 399_999]
     wanted = np.append(np.unique(key)[::2], np.uint64(3))
     numbers, rows = ordered.find(wanted)

@@ -285,6 +285,9 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
 
 
 def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
+    """The metric at a cut-off or number. name: as the user writes it, for errors. Raises
+    ParameterError if the metric needs a k and has none, or has one that it does not take.
+    """
     if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
         raise ParameterError(
@@ -311,11 +314,13 @@ def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
-    return apart(tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual)))
+    return with_distinct_labels(
+        tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
+    )
 
 
-def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
-    """Return the metrics. Raises ParameterError if two have the same name."""
+def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+    """Return the metrics as they are. Raises ParameterError if two have the same label."""
     labels = [metric.label for metric in metrics]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
@@ -470,6 +475,10 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
 
 
 def _with_direction(chosen: Chosen, low: Collection[str], otherwise: str) -> Chosen:
+    """The metric with its direction. low: the labels of metrics of which lower values are better.
+    otherwise: the direction of a metric of unknown direction. Raises ParameterError for a metric
+    whose definition says that higher is better.
+    """
     metric = chosen.metric
     if chosen.label in low and metric.best != "low":
         if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):

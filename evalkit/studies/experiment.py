@@ -487,7 +487,7 @@ def _metrics(
         name: lookup.Chosen(_metric(name, o.best, binary))
         for name in filter(lookup.is_in_catalogue, o.metrics)
     }
-    return lookup.apart(
+    return lookup.with_distinct_labels(
         tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics)
     )
 

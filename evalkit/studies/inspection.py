@@ -196,10 +196,10 @@ def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
     if _read(of, run):
         read = runs.rankings_of(ranked)
         return Inspection(
-            "ranked lists", first.printed, read.systems, counted(len(read.query), "query")
+            "ranked lists", first.printed_columns, read.systems, counted(len(read.query), "query")
         )
     named = [name for name in first.scores if name is not None]
-    return Inspection("ranked lists", first.printed, named or rows.names_of_systems(run))
+    return Inspection("ranked lists", first.printed_columns, named or rows.names_of_systems(run))
 
 
 def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspection:

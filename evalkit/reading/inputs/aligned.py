@@ -181,8 +181,8 @@ class Aligned:
 
     table: the rows as they were read. layout: the columns of its first part. system_rows: system ->
     its rows in the table. shared_values: role -> the texts or doubles that all systems share, such
-    as labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts with
-    their rows.
+    as labels. predictions: system -> role -> texts or doubles, such as scores. sources: the parts
+    with their rows.
     """
 
     table: CheckedTable
@@ -296,9 +296,9 @@ def read(
     """Read all parts and pair the rows of the systems by their ids.
 
     layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
-    the column of clusters, None without one. Raises InputError, naming file, column, row and value, for empty or non-finite values, an id
-    that a system has twice, several systems without an id, shared values that differ between
-    systems, and rows without a unit.
+    the column of clusters, None without one. Raises InputError, naming file, column, row and value,
+    for empty or non-finite values, an id that a system has twice, several systems without an id,
+    shared values that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]
@@ -473,9 +473,8 @@ class PredictionTable:
         mapping = self.mappings[part]
         predicted, *further = [role for role in roles if role.per_system]
         is_long = predicted.name in mapping.candidates
-        wide_columns: dict[str, str] = {}  # system -> its column
-        if not is_long:
-            wide_columns = self.columns_of_systems(part, predicted.name)
+        # system -> its column; empty for a long table
+        wide_columns = {} if is_long else self.columns_of_systems(part, predicted.name)
         required = [role.name for role in roles if role.required]
         if wide_columns:
             required.remove(predicted.name)

@@ -90,23 +90,31 @@ class ListedItems:
         """The place of the item of each of some rows of the run among theirs, by its bytes."""
         return table.encode_sorted(items_of_rows(self.runs.item, at))[0]
 
-    def refuse_collisions(self, rows: ListRows, at: Ints, others: ListRows, there: Ints) -> None:
+    def refuse_collisions(
+        self, rows: ListRows, numbers: Ints, others: ListRows, other_numbers: Ints
+    ) -> None:
         """Raise `Collision` if rows with equal hashes have different items.
 
-        at: numbers of rows. there: for each that of a row of `others` with the same hash.
+        numbers: those of some rows. other_numbers: for each of them, that of a row of `others` with
+        the same hash.
         """
         if self.exact:
             return
-        if rows is others:
-            is_other = at != there
-            at = at[is_other]
-            there = there[is_other]
-        if len(at) and not items_of_rows(rows.item, at).equals(items_of_rows(others.item, there)):
+        if rows is others:  # a row has the same item as itself
+            is_other = numbers != other_numbers
+            numbers = numbers[is_other]
+            other_numbers = other_numbers[is_other]
+        if not len(numbers):
+            return
+        items = items_of_rows(rows.item, numbers)
+        if not items.equals(items_of_rows(others.item, other_numbers)):
             raise Collision
 
 
 def _item_hashes(rows: ListRows) -> NDArray[np.uint64]:
-    """A hash of the item of each row; a block that stands for several systems is hashed once."""
+    """A hash of the item of each row. The systems of a wide table share one block of items, which
+    is hashed once.
+    """
     numbers = {id(block): ids.text_hashes(block) for block in rows.item}
     return ids.concatenated([numbers[id(block)] for block in rows.item])
 
@@ -144,8 +152,9 @@ def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bo
 
 
 def items_of_rows(blocks: Sequence[Any], at: Ints) -> Any:
-    """The items of some rows as Arrow text. blocks: the items of all rows, in sequence. at: the
-    numbers of the rows.
+    """The items of some rows as Arrow text.
+
+    blocks: Arrow arrays with the items of all rows, in sequence. at: the numbers of the rows.
     """
     import pyarrow as pa
 
@@ -211,8 +220,8 @@ class RankGaps(NamedTuple):
 
 
 def rank_gaps(lists: Lists) -> RankGaps:
-    """How many lists lack ranks; none where ranks are counted."""
-    if lists.position is None:
+    """Count the lists that lack ranks."""
+    if lists.position is None:  # the rank of a row is its number in the list
         return RankGaps(0, 0)
     filled = lists.length > 0
     first = lists.position[lists.offset[:-1][filled]]

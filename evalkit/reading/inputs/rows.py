@@ -42,25 +42,26 @@ ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 NO_SCORE: Mapping[str | None, str] = {None: ""}
 
 
-RUN, JUDGED, BESIDE = "run", "judged", "beside"
-BESIDE_ROLE = "attribute "  # and the name of a column with one value per query
+RUN, JUDGED, QUERY_TABLE = "run", "judged", "query table"  # the kinds of a `ListPart`
+ATTRIBUTE_ROLE = "attribute "  # and the name of a column with one value per query
 
 
 class ListPart(NamedTuple):
-    """A part of ranked lists (a run, judgements, or a table of queries) and its columns by role.
+    """A part of ranked lists and its columns by role.
 
-    scores: for each system of a wide table the role of its score; a single one, under None, for
-    another part. name: the system of a run that does not name it.
+    kind: RUN, JUDGED or QUERY_TABLE. scores: system -> the role of its scores, in a wide table; in
+    another part None -> the only such role. system_name: the system of a run that does not name
+    its systems.
     """
 
     kind: str
     part: InputPart
     fields: dict[str, Field]
     scores: Mapping[str | None, str]
-    name: str = ""
+    system_name: str = ""
 
     @property
-    def printed(self) -> dict[str, str]:
+    def printed_columns(self) -> dict[str, str]:
         """Role -> column as the page prints it; TREC files have no columns to choose from."""
         if self.part.layout is trec.RUN:
             return {}
@@ -86,38 +87,41 @@ class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
 
     A block has the rows of a part, and of one system in a wide table: each list below has its texts
-    (Arrow), or doubles. score: the negated rank if rows have no score. ranked: True if that rank is
-    the row's place in its list. system: a column, or a name and the number of rows. stretches: the
-    part of each block, and its number of rows.
+    (Arrow), or doubles. score: the negated rank if rows have no score. rank_is_position: True if
+    that rank is the row's place in its list. system: a column, or a name and the number of rows.
+    stretches: the part of each block, and its number of rows.
     """
 
     system: list[Any] = field(default_factory=list)
     query: list[Any] = field(default_factory=list)
     item: list[Any] = field(default_factory=list)
     score: list[Any] = field(default_factory=list)
-    ranked: list[Any] = field(default_factory=list)
+    rank_is_position: list[Any] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
     attributes: list[Any] = field(default_factory=list)
     stretches: list[tuple[InputPart, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: ListPart, block: table.CheckedPart, *, in_place: bool) -> None:
-        """Append the rows of a part, once for each system of a wide table. in_place: as in
-        `ListOptions`.
+    def add(self, piece: ListPart, block: table.CheckedPart, *, ranks_are_positions: bool) -> None:
+        """Append the rows of a part, once for each system of a wide table.
+
+        piece: the part with its roles. block: the same part with its values. ranks_are_positions:
+        as in `ListOptions`.
         """
         columns = block.columns
         rows = block.rows
         self.sources.append(block.part.fingerprint(rows))
-        self.columns.update(piece.printed)
+        self.columns.update(piece.printed_columns)
         attributes = _attributes(columns)
         for system, role in piece.scores.items():
-            name = piece.name if system is None else system
+            name = piece.system_name if system is None else system
             self.system.append(naming_column(piece.part, columns.get("system")) or (name, rows))
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
             self.score.append(-columns[role] if role == "rank" else columns.get(role))
-            self.ranked.append(np.broadcast_to(in_place and role == "rank", rows))
+            is_position = ranks_are_positions and role == "rank"
+            self.rank_is_position.append(np.broadcast_to(is_position, rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)
             self.stretches.append((piece.part, rows))
@@ -129,11 +133,11 @@ class ListRows:
 
 
 def _attributes(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns with one value per query, by their names."""
+    """Name -> the column, of the columns with one value per query. columns: by role."""
     return {
-        role.removeprefix(BESIDE_ROLE): column
+        role.removeprefix(ATTRIBUTE_ROLE): column
         for role, column in columns.items()
-        if role.startswith(BESIDE_ROLE)
+        if role.startswith(ATTRIBUTE_ROLE)
     }
 
 
@@ -163,7 +167,9 @@ class ListOptions:
 
     @classmethod
     def from_parameters(cls, p: Any, **instead: Any) -> "ListOptions":
-        """The options that a report has parameters for. instead: other values of some options."""
+        """The options from the parameters of a report with the same names. instead: option -> a
+        value in place of the parameter's.
+        """
         names = [option.name for option in fields(cls) if hasattr(p, option.name)]
         return cls(**{name: getattr(p, name) for name in names} | instead)
 
@@ -178,14 +184,17 @@ class ListOptions:
 
         Rows without a unit are invalid, as they would form one unit.
         """
-        return {
-            f"{BESIDE_ROLE}{name}": Field(name, rules.NAME if name == self.unit else rules.LABELS)
-            for name in self.attributes
-        }
+        fields = {}
+        for name in self.attributes:
+            content = rules.NAME if name == self.unit else rules.LABELS
+            fields[f"{ATTRIBUTE_ROLE}{name}"] = Field(name, content)
+        return fields
 
     @property
-    def in_place(self) -> bool:
-        """True if rows ordered by ranks keep these as their places in the list."""
+    def ranks_are_positions(self) -> bool:
+        """True if the rank of a row is its place in the list; False if rows are numbered anew, as
+        the user wants it or because an item is left out of each list.
+        """
         return self.ranks == AS_GIVEN and not self.leave_out
 
 
@@ -228,17 +237,17 @@ class RankingInput:
 
     @cached_property
     def list_parts(self) -> list[ListPart]:
-        """All parts with their columns. Raises one InputError for all roles of a part without a
-        column.
+        """All parts with their columns by role: the runs, then the judgements, then the tables of
+        queries. Raises one InputError for all roles of a part without a column.
         """
         runs = [
-            self._run(part, name)
+            self._run_part(part, name)
             for part, name in zip(self.run, names_of_systems(self.run), strict=True)
         ]
         return [
             *runs,
-            *map(self._judgements, self.judged or ()),
-            *map(self._query_table, self.queries or ()),
+            *map(self._judgements_part, self.judged or ()),
+            *map(self._query_table_part, self.queries or ()),
         ]
 
     @property
@@ -255,10 +264,9 @@ class RankingInput:
             if "grade" in piece.fields
         )
 
-    def _run(self, part: InputPart, name: str) -> ListPart:
-        """A run with its columns by role, and those of segments and unit where it holds them.
-
-        name: what its system is called if no column says it.
+    def _run_part(self, part: InputPart, name: str) -> ListPart:
+        """A run with its columns by role; with those of segments and unit if there is no table of
+        queries to hold them. name: what its system is called if no column says it.
         """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
@@ -334,7 +342,7 @@ class RankingInput:
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         return mapping.resolve(needed, per_system_role="score")
 
-    def _judgements(self, part: InputPart) -> ListPart:
+    def _judgements_part(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         wanted = (*LISTED, "grade")
@@ -346,14 +354,14 @@ class RankingInput:
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
-    def _query_table(self, part: InputPart) -> ListPart:
+    def _query_table_part(self, part: InputPart) -> ListPart:
         chosen = self._chosen_columns(part, ["query"])
         if chosen.get("query") not in part.columns:
             chosen = {}
         named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
         mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
         fields = {"query": Field(mapping.resolve(["query"])["query"])}
-        return ListPart(BESIDE, part, fields | self.options.attribute_fields, NO_SCORE)
+        return ListPart(QUERY_TABLE, part, fields | self.options.attribute_fields, NO_SCORE)
 
     def _chosen_columns(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
         """Role -> column of these roles, as the user names them; none of a TREC file, whose columns
@@ -372,14 +380,16 @@ class RankingInput:
         for piece in self.list_parts:
             if piece.kind == kind:
                 block = table.read_part(piece.part, piece.fields)
-                rows.add(piece, block, in_place=self.options.in_place)
+                rows.add(piece, block, ranks_are_positions=self.options.ranks_are_positions)
         return rows
 
 
 def _refuse_attributes(
     part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
 ) -> None:
-    """Raise ParameterError for a segment or unit that is what the ranks are made of."""
+    """Raise ParameterError for a segment or unit that has one value per row, not per query: the
+    column of the system, item, score, rank or grade. columns: role -> column of the run.
+    """
     for role in ("system", "item", "score", "rank", "grade"):
         usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
         names = {columns[role]} if role in columns else {*usual} & {*part.columns}
@@ -391,14 +401,17 @@ def _refuse_attributes(
 def _score_columns(
     part: InputPart, roles: Mapping[str, str], systems: Sequence[str]
 ) -> dict[str, str]:
-    """System -> its column of scores, in a wide table; empty for a long one. roles: role -> column,
-    of those that the names of columns say.
+    """System -> its column of scores, in a wide table; empty for a long one.
+
+    roles: role -> column, of the roles that names of columns say. systems: those that the user
+    names; empty for all.
     """
     if part.layout:
         return {}
     _refuse_two_forms(part, roles, systems)
-    named = bool(systems) and {*systems} <= {*part.columns}
-    if "score" in roles and ("system" in roles or not named):
+    are_columns = bool(systems) and {*systems} <= {*part.columns}
+    # a single column of scores makes the table long, unless the user names columns as systems
+    if "score" in roles and ("system" in roles or not are_columns):
         return {}
     names = without_bookkeeping(part.columns, systems)
     return roles_of.columns_of_systems(names, "score_", systems, part.name)
@@ -416,8 +429,8 @@ def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequen
 
 
 def naming_column(part: InputPart, column: Any) -> Any:
-    """The column of systems if it names them, else None: the tag of a TREC run counts only if
-    there are several.
+    """The column of systems, or None if it does not tell systems apart: the last field of a TREC
+    run, its tag, is often the same in all files, and so counts only if it has several values.
     """
     is_tag = part.layout is not None and "system" not in part.folder_values
     if is_tag and column is not None and len(column.unique()) < 2:

@@ -18,7 +18,14 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import exact
 from evalkit.reading.inputs import lists as listing
 from evalkit.reading.inputs.lists import Collision, ListAccount, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, ListRows, RankingInput
+from evalkit.reading.inputs.rows import (
+    JUDGED,
+    QUERY_TABLE,
+    RUN,
+    ListOptions,
+    ListRows,
+    RankingInput,
+)
 from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
@@ -83,17 +90,19 @@ class Runs:
 class Measured:
     """The lists of some queries measured: one value a judged query.
 
-    first, beside: of each system none of whose queries is judged one of these, and one of the table
-    of queries. values: of each system by its name, and of each ask by its number, as asks need not
-    be fit to be sent back.
+    query: the ids of the judged queries. unjudged_queries: system -> a query that it returns, of
+    the systems that return no judged one. first_id_of_query_table: a list of one id, empty if the
+    table is. has_query_of_table: True if the table of queries has a judged query. negative,
+    judgements, unlisted: as in `Runs`. values: (system, number of the ask) -> its values; numbers,
+    as asks need not be fit to be sent back by a worker.
     """
 
     query: Any
-    first: dict[str, str]
-    beside: list[str]
+    unjudged_queries: dict[str, str]
+    first_id_of_query_table: list[str]
     attributes: dict[str, np.ndarray]
     negative: int
-    shared: bool
+    has_query_of_table: bool
     judgements: int
     unlisted: int
     accounts: Mapping[str, ListAccount]
@@ -112,26 +121,27 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
 
 
 def rankings_of(ranked: RankingInput) -> Runs:
-    """The rankings of an input whose rows fit into memory, as `read`."""
+    """The rankings of an input whose rows fit into memory. Raises InputError as `read` does."""
     run = ranked.rows(RUN)
     judged = run if ranked.has_grades else ranked.rows(JUDGED)
-    beside = run if ranked.queries is None else ranked.rows(BESIDE)
-    build = Build(run, judged, beside, ranked.options)
-    return despite_collisions(build, partial(_whole, ranked=ranked))
+    # rows of the runs stand for a table that is not given
+    query_table = run if ranked.queries is None else ranked.rows(QUERY_TABLE)
+    build = Build(run, judged, query_table, ranked.options)
+    return despite_collisions(build, partial(_runs_of_all_rows, ranked=ranked))
 
 
-def _whole(build: "Build", ranked: RankingInput) -> Runs:
+def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
     """The rankings of all systems, from all rows."""
     names = build.systems()
     systems = build.rankings(names)
     rankings = {name: rankings for name, (rankings, _) in systems.items()}
     sources = [source for rows in build.parts for source in rows.sources]
     top = max(lists.top_grade for lists in rankings.values())
-    runs = combined([build.measured(systems)], ranked, (), build.run.columns, sources, top)
+    runs = combine_shards([build.measured(systems)], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
 
 
-def combined(
+def combine_shards(
     shards: Sequence[Measured],
     ranked: RankingInput,
     asks: Sequence[Ask],
@@ -139,9 +149,10 @@ def combined(
     sources: Sequence[Source],
     top: float,
 ) -> Runs:
-    """The measured lists of shards together, in the order of the queries' ids.
+    """Combine the measured lists of shards, in the order of the queries' ids.
 
-    asks: what was measured. columns: role -> column of the runs. top: the best grade. Raises
+    asks: what was measured. columns: role -> column of the runs, as the page prints it. sources:
+    the parts with their rows. top: the best grade of the scale. Raises
     InputError for what only all shards show: no judgement, or a system without a judged query.
     """
     import pyarrow as pa
@@ -207,7 +218,14 @@ def _refuse_other_queries(
     """
     for name, account in accounts.items():
         if not account.used:
-            has = next((shard.first[name] for shard in shards if name in shard.first), "")
+            has = next(
+                (
+                    shard.unjudged_queries[name]
+                    for shard in shards
+                    if name in shard.unjudged_queries
+                ),
+                "",
+            )
             if not has:
                 raise InputError(roles_of.sentence("own_documents_alone", system=name))
             raise InputError(
@@ -216,14 +234,14 @@ def _refuse_other_queries(
         if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(roles_of.sentence(reason, system=name))
-    if ranked.queries and not any(shard.shared for shard in shards):
-        has = next(id for shard in shards for id in shard.beside)
+    if ranked.queries and not any(shard.has_query_of_table for shard in shards):
+        has = next(id for shard in shards for id in shard.first_id_of_query_table)
         raise roles_of.refused(ranked.queries[0].name, "other_table", query=has, judged=judged)
 
 
 def despite_collisions(build: "Build", read: Callable[["Build"], Made]) -> Made:
-    """What `read` makes of rows. Items are compared by hashes; where two of them have the same
-    hash, by their texts.
+    """Return read(build). Items are compared by hashes, which is quick; if two different items have
+    the same hash, `read` runs again with items compared by their texts.
     """
     try:
         return read(build)
@@ -232,16 +250,18 @@ def despite_collisions(build: "Build", read: Callable[["Build"], Made]) -> Made:
 
 
 class QueryCodes(NamedTuple):
-    """All query ids in the order of their bytes, and the place of each row's query among them."""
+    """All query ids in the order of their bytes (`names`), and for each row of the runs, of the
+    judgements and of the table of queries the index of its query among them.
+    """
 
     names: np.ndarray
     run: Ints
     judged: Ints
-    beside: Ints
+    query_table: Ints
 
 
 class SystemCodes(NamedTuple):
-    """The systems in the order of their bytes, and the place of each row's system among them."""
+    """The systems in the order of their bytes, and the index of each row's system among them."""
 
     names: np.ndarray
     code: Ints
@@ -283,13 +303,14 @@ class Build:
     """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is
     computed once.
 
-    run, judged, beside: the rows of the runs, of the judgements and of the table of queries; those
-    of the runs stand for what they hold too. exact: True if items are compared by their texts.
+    run, judged, query_table: the rows of the runs, of the judgements and of the table of queries;
+    without a file of the last two, the rows of the runs stand for it. exact: True if items are
+    compared by their texts, not by hashes.
     """
 
     run: ListRows
     judged: ListRows
-    beside: ListRows
+    query_table: ListRows
     options: ListOptions
     exact: bool = False
 
@@ -298,10 +319,10 @@ class Build:
         """The queries of all rows, by numbers."""
         parts = self.parts
         names, codes = ids.sorted_codes(*(rows.query for rows in parts))
-        run, judged, beside = (
-            codes[parts.index(rows)] for rows in (self.run, self.judged, self.beside)
+        run, judged, query_table = (
+            codes[parts.index(rows)] for rows in (self.run, self.judged, self.query_table)
         )
-        return QueryCodes(names, run, judged, beside)
+        return QueryCodes(names, run, judged, query_table)
 
     @property
     def parts(self) -> list[ListRows]:
@@ -309,8 +330,8 @@ class Build:
         parts = [self.run]
         if self.judged is not self.run:
             parts.append(self.judged)
-        if self.beside is not self.run:
-            parts.append(self.beside)
+        if self.query_table is not self.run:
+            parts.append(self.query_table)
         return parts
 
     @cached_property
@@ -332,9 +353,9 @@ class Build:
         ordered = ids.SortedKeys.sort(key if len(known) == len(key) else key[known])
         rows = known[ordered.order]
         grade = grade[rows]
-        self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.same))
-        negative = ~ordered.same & (grade < 0)
-        counts = ~ordered.same & (grade >= 0)
+        self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.equals_previous))
+        negative = ~ordered.equals_previous & (grade < 0)
+        counts = ~ordered.equals_previous & (grade >= 0)
         if self.options.leave_out:
             counts &= ~listing.own_documents(self.judged)[rows]
         return Judgements(rows[counts], grade[counts], int(negative.sum()))
@@ -394,7 +415,7 @@ class Build:
         queries = len(self._queries.names)
         lists = len(self._systems.names) * queries
         ordered = ids.SortedKeys.sort(ids.row_keys(self._list_of_row, lists, self._items.run))
-        if ordered.same.any():
+        if ordered.equals_previous.any():
             self._refuse_twice(ordered)
         judged = self._judgements
         first_lists = np.arange(len(self._systems.names)) * queries
@@ -409,7 +430,7 @@ class Build:
         """Raise InputError for the first item that a list has twice, or Collision. ordered: the
         rows by list and item.
         """
-        again = ordered.key[ordered.order[ordered.same.argmax()]]
+        again = ordered.key[ordered.order[ordered.equals_previous.argmax()]]
         first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
         self._items.refuse_collisions(self.run, np.array([first]), self.run, np.array([row]))
         pair = self._pair_of_row(self.run, self._queries.run, row)
@@ -422,8 +443,8 @@ class Build:
         raise InputError(f"{error}, got them again{hint}")
 
     def systems(self) -> list[str]:
-        """The requested systems, in order. Raises for one that does not exist, and for ambiguous
-        names.
+        """The names of the requested systems, in order. Raises ParameterError for one that does not
+        exist, and InputError for names that mean no name, or differ only in case.
         """
         names = self._systems.names.tolist()
         if "system" in self.run.columns and not self.options.systems:
@@ -440,11 +461,11 @@ class Build:
         accounts = {name: account for name, (_, account) in systems.items()}
         return Measured(
             query=pa.array(self._queries.names[self._population], pa.large_string()),
-            first=self._unjudged_queries(accounts),
-            beside=self.beside.query[0].slice(0, 1).to_pylist(),
+            unjudged_queries=self._unjudged_queries(accounts),
+            first_id_of_query_table=self.query_table.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
-            shared=bool(np.isin(self._population, self._queries.beside).any()),
+            has_query_of_table=bool(np.isin(self._population, self._queries.query_table).any()),
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
             accounts=accounts,
@@ -498,7 +519,7 @@ class Build:
         )
 
     @cached_property
-    def _remaining(self) -> Bools | slice:
+    def _kept_places(self) -> Bools | slice:
         """The places of the order whose rows are not left out."""
         if not self.options.leave_out:
             return slice(None)
@@ -508,14 +529,14 @@ class Build:
     @cached_property
     def _rank_order(self) -> RankOrder:
         """The rows of the run in the order of ranks, without those that are left out."""
-        if isinstance(self._remaining, slice):
+        if isinstance(self._kept_places, slice):
             return self._whole_order
         tied = self._whole_order.tied
         # a row behind the query's own document is tied with the row before that one
-        after_own = np.append(False, ~self._remaining[:-1])
+        after_own = np.append(False, ~self._kept_places[:-1])
         before_tied = np.append(False, tied[:-1])
         tied = tied & (~after_own | before_tied)
-        return RankOrder(self._whole_order.rows[self._remaining], tied[self._remaining])
+        return RankOrder(self._whole_order.rows[self._kept_places], tied[self._kept_places])
 
     @cached_property
     def _offsets(self) -> Ints:
@@ -580,7 +601,7 @@ class Build:
         position = self._positions()
         order = self._whole_order.rows
         grades = listing.grades_in_order(*self._judged_rows, order, self._levels)
-        lists = Lists(grades[self._remaining], self._rank_order.tied, self._offsets, position)
+        lists = Lists(grades[self._kept_places], self._rank_order.tied, self._offsets, position)
         ideal = self._ideal_lists()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         query = self._queries.names[self._population]
@@ -590,7 +611,7 @@ class Build:
             judged = of_system
             if len(query) < len(self._is_judged):
                 judged = of_system.take(self._is_judged)
-            account = self._account(name, of_system, judged)
+            account = self._list_account(name, of_system, judged)
             systems[name] = (Rankings(query, judged, ideal, best), account)
         return systems
 
@@ -598,9 +619,9 @@ class Build:
         """The rank of each row in order where ranks are taken as they are and have gaps, else
         None.
         """
-        if not any(block.any() for block in self.run.ranked):
+        if not any(block.any() for block in self.run.rank_is_position):
             return None
-        is_ranked = ids.concatenated(self.run.ranked)
+        is_ranked = ids.concatenated(self.run.rank_is_position)
         self._refuse_mixed_lists(is_ranked)
         rows, tied = self._rank_order
         score = ids.concatenated(self.run.score)
@@ -639,10 +660,11 @@ class Build:
         position = None if lists.position is None else lists.position[rows]
         return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
 
-    def _account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
-        """How the rows of a system were used.
+    def _list_account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
+        """Count how the rows of a system were used.
 
-        lists: those of all queries, also without a row. judged: those of the judged queries.
+        name: the system. lists: its list of every query, also those without a row. judged: its
+        lists of the judged queries.
         """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)
@@ -668,8 +690,8 @@ class Build:
 
     def attribute(self, name: str) -> np.ndarray:
         """One text per query. Raises InputError if a query has two."""
-        values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
-        query = self._queries.run if self.beside is self.run else self._queries.beside
+        values, (value,) = ids.sorted_codes([block[name] for block in self.query_table.attributes])
+        query = self._queries.run if self.query_table is self.run else self._queries.query_table
         first = np.full(len(self._queries.names), -1)
         first[query[::-1]] = value[::-1]
         differs = np.flatnonzero(first[query] != value)
@@ -678,7 +700,7 @@ class Build:
             a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
             of = self._queries.names[query[row]]
             raise roles_of.refused(
-                self.beside.place(row), "two_values", column=name, first=a, second=b, query=of
+                self.query_table.place(row), "two_values", column=name, first=a, second=b, query=of
             )
         return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
 

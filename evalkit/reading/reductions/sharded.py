@@ -19,8 +19,8 @@ from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import (
-    BESIDE,
     JUDGED,
+    QUERY_TABLE,
     RUN,
     ListOptions,
     ListPart,
@@ -51,7 +51,7 @@ class Task:
     """The work on a shard, which can be pickled and sent to a Spark worker.
 
     reads: in the order of the numbers in the column `part`. says: True if a column names the
-    `system`. beside: True if there is a table of queries. top: the best grade of all.
+    `system`. has_query_table: True if there is a table of queries. top: the best grade of all.
     """
 
     options: ListOptions
@@ -59,7 +59,7 @@ class Task:
     asks: tuple[Ask, ...]
     reads: tuple[Read, ...]
     says: bool
-    beside: bool
+    has_query_table: bool
     top: float
 
     @property
@@ -86,10 +86,10 @@ def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     """The measured lists of the queries of a table; all rows of a query are in it."""
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
-    beside = _shard(table, BESIDE, task) if task.beside else run
+    query_table = _shard(table, QUERY_TABLE, task) if task.has_query_table else run
     return [
         runs.despite_collisions(
-            Build(run, judged, beside, task.options), partial(_measured, task=task)
+            Build(run, judged, query_table, task.options), partial(_measured, task=task)
         )
     ]
 
@@ -116,7 +116,7 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
         query=[column("query")],
         item=[column("item")],
         score=[column("score").to_numpy(zero_copy_only=False)],
-        ranked=[np.array([read.ranked for read in task.reads])[part]],
+        rank_is_position=[np.array([read.ranked for read in task.reads])[part]],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.options.attributes}],
     )
@@ -237,10 +237,10 @@ class _SelectedPart(NamedTuple):
 
 
 def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
-    """The rankings of an input, as `runs.read`, if its rows fit into memory; otherwise only what is
-    asked of them, which an engine brings together.
+    """The rankings of an input, as from `runs.read`, if its rows fit into memory; otherwise the
+    values of `asks` alone, which an engine computes shard by shard.
 
-    Raises InputError for a query without a unit, where queries are clustered by a unit.
+    Raises InputError as `runs.read` does, and for a query without a unit if queries are clustered.
     """
     lists = [*ranked.run, *(ranked.judged or ())]
     parts = [*lists, *(ranked.queries or ())]
@@ -284,10 +284,12 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
         systems=tuple(requested_systems(_systems(several, profiles), ranked.options.systems)),
         asks=tuple(asks),
         reads=tuple(
-            read for of in several for read in _reads(of, in_place=ranked.options.in_place)
+            read
+            for of in several
+            for read in _reads(of, in_place=ranked.options.ranks_are_positions)
         ),
         says=says,
-        beside=ranked.queries is not None,
+        has_query_table=ranked.queries is not None,
         top=max(p["top"] for p in profiles),
     )
     selects = [
@@ -303,10 +305,13 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
         replace(asked, sql=union, by="query", rows=total), partial(measure, task=task)
     )
     columns = {
-        role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()
+        role: name
+        for piece, _ in each
+        if piece.kind == RUN
+        for role, name in piece.printed_columns.items()
     }
     sources = [piece.part.fingerprint(n) for piece, n in each]
-    return runs.combined(shards, ranked, task.asks, columns, sources, task.top)
+    return runs.combine_shards(shards, ranked, task.asks, columns, sources, task.top)
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -391,5 +396,5 @@ def _systems(several: Sequence[_SelectedPart], profiles: Sequence[Mapping[str, A
     for of, profile in zip(several, profiles, strict=True):
         present |= profile["systems"]
         if of.piece.kind == RUN and not of.says:
-            present |= {of.piece.name if name is None else name for name in of.piece.scores}
+            present |= {of.piece.system_name if name is None else name for name in of.piece.scores}
     return sorted(present, key=lambda name: name.encode())

@@ -182,10 +182,12 @@ def _frame_part(data: Any) -> Frame:
     # renaming drops the metadata, in which a table may state which values of a metric are better
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
     half_precision_columns = [column.name for column in table.schema if column.type == pa.float16()]
+    if half_precision_columns:
+        table = _in_single_precision(table, half_precision_columns)
     return Frame(
         name=NAME,
         columns=tuple(names),
-        table=_in_single_precision(table, half_precision_columns),
+        table=table,
         half_precision_columns=tuple(half_precision_columns),
         mixed_columns=converted.mixed_columns,
     )

@@ -42,20 +42,20 @@ def row_keys(group: Ints, groups: int, number: Keys) -> Keys:
 class SortedKeys:
     """The order of rows by their keys, ascending.
 
-    key: of each row, unsorted. order: the rows in the order of their keys. same: for each place of
-    this order, True if its key equals that of the place before.
+    key: of each row, unsorted. order: the rows in the order of their keys. equals_previous: for
+    each place of this order, True if its key equals that of the place before.
     """
 
     key: Keys
     order: Ints
-    same: Bools
+    equals_previous: Bools
 
     @classmethod
     def sort(cls, key: Keys) -> "SortedKeys":
         """Sort rows by their keys; rows with equal keys are in any order.
 
         >>> found = SortedKeys.sort(np.array([7, 5, 7], np.uint64))
-        >>> found.order.tolist(), found.same.tolist()
+        >>> found.order.tolist(), found.equals_previous.tolist()
         ([1, 0, 2], [False, False, True])
         """
         order, same = sort_keys(key.copy())
@@ -114,8 +114,8 @@ def cache_slices(rows: int) -> list[slice]:
 
 
 def equal_to_neighbour(same: Bools) -> Bools:
-    """A mask of the rows that equal the row before or the one behind. same: of those that equal the
-    row before.
+    """A mask of the rows that equal the row before or the one behind. same: a mask of the rows that
+    equal the row before.
     """
     return np.asarray(same | np.append(same[1:], False))
 
@@ -231,13 +231,14 @@ def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def rank_order(
     list_of: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]
 ) -> tuple[Ints, Bools]:
-    """The order of rows by list, then score descending, then item descending; and a mask of the
-    rows of this order that have the list and the score of the one before.
+    """Sort rows by list, then score descending, then item descending. Returned are the rows in this
+    order, and a mask of the places of the order that tie with the place before: the same list and
+    the same score.
 
-    list_of: the number of each row's list. item_ranks: ranks the items of some rows, which is
-    asked for those that tie. Lists that come in one piece, best score first, are only put in order;
-    else a sort of a packed key, the list above the leading bits of the score, puts all rows in
-    place but those whose keys are equal: these few are sorted exactly.
+    list_of: the number of each row's list. item_ranks: a function that ranks the items of some
+    rows; it is called for those that tie, as comparing items takes long. Lists that come in one
+    piece, best score first, are only put in order. Others are sorted by a packed key, the list
+    above the leading bits of the score; then the few rows whose keys are equal are sorted exactly.
 
     >>> order, tied = rank_order(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
@@ -252,10 +253,10 @@ def rank_order(
 
 
 def _order_by_score(list_of: Ints, score: Floats) -> tuple[Ints, Bools]:
-    """As `rank_order`, with ties in any order."""
+    """The order and the ties of `rank_order`, but with rows that tie in any order."""
     order, tied = sort_keys(rank_keys(list_of, score))
     places = np.flatnonzero(equal_to_neighbour(tied))
-    if len(places):
+    if len(places):  # rows whose keys are equal may have different scores
         rows = order[places]
         rows = rows[np.lexsort((-score[rows], list_of[rows]))]
         order[places] = rows
@@ -288,15 +289,15 @@ def rank_keys(group: Ints, score: Floats) -> Keys:
 
 
 def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
-    """As `rank_order`, with ties in any order, where each list is one piece of the rows whose
-    scores never rise; else None.
+    """The order and the ties of `rank_order`, with rows that tie in any order, if each list is one
+    stretch of the rows and its scores never rise; else None.
     """
     starts = _starts_of_sorted_lists(list_of, score)
     if starts is None:
         return None
     lists = list_of[starts]
     by_list = np.argsort(lists)
-    if (lists[by_list[1:]] == lists[by_list[:-1]]).any():
+    if (lists[by_list[1:]] == lists[by_list[:-1]]).any():  # a list begins twice
         return None
     sizes = np.diff(starts, append=len(list_of))[by_list]
     new_starts = np.cumsum(sizes) - sizes
@@ -305,7 +306,7 @@ def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] |
     ordered_score = score[order]
     tied = np.zeros(len(list_of), bool)
     np.equal(ordered_score[1:], ordered_score[:-1], out=tied[1:])
-    tied[new_starts] = False
+    tied[new_starts] = False  # the row before is of another list
     return order, tied
 
 
