@@ -272,14 +272,17 @@ def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
     for use in ("successes", "trials"):
         columns = [name for name in part.columns if key(name) in USES[use]]
         named |= {use: columns[0]} if columns else {}
-    way = f"for totals use the significance report with columns={written(named)!r}"
+    totals = f"for totals{'' if rows == 'one' else f', added up to one row per {arm},'}"
+    way = f"{totals} use the significance report with columns={written(named)!r}"
     return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
 
 
 def refuse_totals(part: InputPart, proposal: Proposal) -> None:
     """Raise InputError if rows are totals of arms."""
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
-        raise totals_error(part, proposal.columns["arm"], "several totals")
+        arm = proposal.columns["arm"]
+        cells = part.head[arm]
+        raise totals_error(part, arm, "one" if len({*cells}) == len(cells) else "several totals")
 
 
 def read_users(
@@ -401,7 +404,7 @@ def user_fields(
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
-    for part in [] if numbers else parts:
+    for part in parts:
         refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 

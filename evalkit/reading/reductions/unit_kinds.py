@@ -76,7 +76,8 @@ def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
     if p.systems or p.columns or any("system" in names for names in uses):
         return False
     values = [names for names in uses if "value" in names]
-    return len(values) == 1 and any("attempt" in names for names in uses)
+    units = [names for names in uses if names & {"unit", "id", "task"}]
+    return len(values) == 1 and bool(units) and any("attempt" in names for names in uses)
 
 
 def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str]:
