@@ -304,7 +304,7 @@ def closest(options: Any) -> str:
     if first.choice:
         ways = [reading.command for reading in readings if reading.choice]
         raise Refused(f"{files[0]} can be read in several ways: {' or '.join(ways)}")
-    print(f"evalkit: no report was named, this is: {first.command}", file=sys.stderr)
+    system.show(f"evalkit: no report was named, this is: {first.command}", sys.stderr)
     return first.report
 
 
@@ -378,5 +378,5 @@ def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[
 
 def say(message: str, status: int) -> int:
     """Print one line on stderr and return the status."""
-    print(f"evalkit: {' '.join(message.split())}", file=sys.stderr)
+    system.show(f"evalkit: {' '.join(message.split())}", sys.stderr)
     return status

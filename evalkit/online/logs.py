@@ -510,6 +510,8 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     there = sorted(set(teams) - {neutral})
     if arms or len(there) == 2:
         return list(arms) or several_arms(arms, there, "team")
+    names = [name for name in there if name.casefold() not in roles_of.NO_NAMES]
+    roles_of.refuse_names(names, "team", "arms")
     listed = ", ".join(there) or "none"
     hint = (
         f"; name the rankers, arms='{','.join(there)}', or what stands for no team, "

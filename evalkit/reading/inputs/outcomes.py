@@ -508,7 +508,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
             f"{place}: {labels.column} must hold two labels, got {got}; more classes need "
-            f"p_<class> columns"
+            "p_<class> columns, or a predicted class and kind=multi-class"
         )
     chosen = _positive_of(names, positive, where, labels.column)
     absent = ""

@@ -10,7 +10,7 @@ import pkgutil
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -28,7 +28,9 @@ def facts(name: str) -> dict[str, Any]:
 SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
 # roles whose column is no other's; a name, such as a user, may say more than one thing
-MEASURED = frozenset(("label", "score", "grade", "actual", "forecast", "predicted", "value", "rank"))
+MEASURED = frozenset(
+    ("label", "score", "grade", "actual", "forecast", "predicted", "value", "rank")
+)
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
     "unit",
@@ -131,13 +133,15 @@ class RoleMapping:
     """The columns of a table by role.
 
     candidates: of each role that a column could have. absent: columns that a parameter names and
-    the table lacks -> the parameter. names: every column. where: the table, for errors.
+    the table lacks -> the parameter. names: every column. where: the table, for errors. used: role
+    -> the parameter that uses the column of its name otherwise, and the column.
     """
 
     candidates: Mapping[str, Candidates]
     absent: Mapping[str, str]
     names: Sequence[str]
     where: str
+    used: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def unclear(self) -> dict[str, tuple[str, ...]]:
@@ -181,6 +185,9 @@ class RoleMapping:
         unclear = self.unclear
         if roles is not None:
             unclear = {role: columns for role, columns in unclear.items() if role in roles}
+        for role in (role for choice in lacking for role in choice if role in self.used):
+            use = f"is the {role} of {self.where}, name another column"
+            raise ParameterError(f"{self.used[role]} {use}")
         if lacking or unclear:
             raise self._error(lacking, unclear, per_system)
         if self.absent:
@@ -250,6 +257,7 @@ def match(
     """
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
     candidates = {}
+    used = {}
     unnamed = [name for name in names if name not in chosen.values()]
     free = [name for name in unnamed if name not in other_uses]
     for role in roles:
@@ -263,7 +271,10 @@ def match(
             by_name = _candidates(role, unnamed)
         if by_name is not None:
             candidates[role] = by_name
-    return RoleMapping(candidates, absent, names, where)
+        elif otherwise := _candidates(role, unnamed):
+            column = otherwise.columns[0]
+            used[role] = f"{(named or {}).get(column, 'segments or unit')}: {column!r}"
+    return RoleMapping(candidates, absent, names, where, used)
 
 
 def _candidates(role: str, names: Collection[str]) -> Candidates | None:

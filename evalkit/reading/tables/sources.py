@@ -20,6 +20,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
+from evalkit.system import printable
 
 # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
 MARK = re.compile(r"_[^.]*")
@@ -66,7 +67,11 @@ def located(path: str | Path) -> Located:
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
     try:
-        return _located(path)
+        found = _located(path)
+        for file in found.files:
+            if file.name != printable(file.name):
+                raise columns.refused(printable(str(file)), "odd_name")
+        return found
     except (
         OSError,
         RuntimeError,
