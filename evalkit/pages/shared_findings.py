@@ -112,10 +112,10 @@ def unmatched(alone: int) -> Iterator[Finding]:
         yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))
 
 
-def weights(weighted: object) -> Iterator[Finding]:
-    """That rows carry weights, if they do."""
-    if weighted:
-        yield kinds.WEIGHTS.note()
+def weights(study: Study) -> Iterator[Finding]:
+    """That rows carry weights, and by which column, if they do."""
+    if study.weighted:
+        yield kinds.WEIGHTS.note(column=study.account.columns["weight"])
 
 
 def few_units(study: Study, n: int, more: str = "") -> Iterator[Finding]:

@@ -644,7 +644,7 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 # Actual values and forecasts ----------------------------------------------------------------------
 
 
-MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
+MISSING = (99.0, 999.0, 9999.0, 99999.0)  # which tools write, or their negatives, for no number
 ACTUAL = Role.declared("actual", required=True)
 FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, required=True), WEIGHT)
 
@@ -654,22 +654,26 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     actual = rows.shared["actual"]
     forecast = rows.predictions_of("forecast")
     weight = weight_of(rows)
-    refuse_missing(actual, None, rows.columns["actual"], rows.sources[0].name)
+    for name, values in {rows.columns["actual"]: actual, **forecast}.items():
+        refuse_missing(values, None, name, rows.sources[0].name)
     return Outcomes(rows, "forecasts", (), actual, forecast, weight)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
-    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far below
-    all others.
+    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far from
+    all others, or -1 beside shares.
 
-    rows: 1 for each value that is None.
+    values: NaN if empty. rows: 1 for each value that is None.
     """
-    low = float(values.min(initial=0.0))
-    if low in MISSING:
-        at = values == low
-        count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
-        if count > 1 and others.size and others.min() > low / 10:
-            raise roles_of.refused(where, "missing", column=column, low=low, rows=count)
+    for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
+        is_mark = values == mark
+        count = int(np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum())
+        others = values[~is_mark & ~np.isnan(values)]
+        if count < 2 or not others.size:
+            continue
+        is_far = abs(mark) in MISSING and (others / mark).max() < 0.1
+        if is_far or (mark == -1 and are_probabilities(others) and (others % 1).any()):
+            raise roles_of.refused(where, "missing", column=column, mark=mark, rows=count)
 
 
 def refuse_two_classes(
