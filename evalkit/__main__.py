@@ -226,7 +226,7 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about
     )
-    about = "set parameters from a TOML file with the same names; -p wins"
+    about = "set parameters from a TOML or YAML file with the same names; -p wins"
     parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=about)
 
 

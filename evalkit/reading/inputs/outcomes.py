@@ -523,9 +523,10 @@ def _positive_of(names: Sequence[str], named: str | None, where: str, column: st
     """
     if named is not None:
         if canonical(named) not in names and len(names) == 2:
-            raise ParameterError(
-                f"positive: {column} has no label {named!r}, it has {', '.join(map(repr, names))}"
-            )
+            is_cut = canonical(named) in [name.lstrip("0") for name in names]
+            hint = "; papermill keeps the zeros of a text given by -r" if is_cut else ""
+            has = ", ".join(map(repr, names))
+            raise ParameterError(f"positive: {column} has no label {named!r}, it has {has}{hint}")
         return canonical(named)
     for pair, positive in POSITIVE_OF.items():
         if {*names} <= pair:

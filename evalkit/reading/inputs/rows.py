@@ -366,7 +366,12 @@ class RankingInput:
         for role in LISTED:
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolve(wanted)
+        mapping = roles_of.match(part.columns, wanted, chosen, part.name)
+        if mapping.missing_roles(wanted) == [("grade",)]:
+            if not is_of_whole_scores(part):
+                raise refused(part.name, "no_held_out")
+            mapping = roles_of.match(part.columns, wanted, {**chosen, "grade": "score"}, part.name)
+        columns = mapping.resolve(wanted)
         self._refuse_two_roles(part, columns)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
@@ -411,6 +416,12 @@ def _refuse_attributes(
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
+
+
+def is_of_whole_scores(part: InputPart) -> bool:
+    """True if a column score holds whole numbers, as it does in judgements of BEIR and ranx."""
+    scores = SampledTable.of(part, {}).exact("score")
+    return bool(scores) and scores[0].is_whole
 
 
 def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
