@@ -89,7 +89,7 @@ def written(kind: str, rows: int, folder: Path) -> str:
 
 def classified(path: str, limits: Limits = USUAL, **given: str) -> Work:
     """The estimates of a classification report."""
-    p = ClassificationParameters.of({"preds": path, "threads": 1} | given)
+    p = ClassificationParameters.from_raw({"preds": path, "threads": 1} | given)
     return lambda: classification.study_of(p, limits).estimates
 
 
@@ -156,7 +156,7 @@ def several_labels(folder: Path) -> Workload:
 def forecasts(folder: Path) -> Workload:
     """Two systems' forecasts, all usual metrics with intervals."""
     path = written("rating", 100_000, folder)
-    p = RatingParameters.of({"preds": path, "threads": 1})
+    p = RatingParameters.from_raw({"preds": path, "threads": 1})
 
     def peer() -> None:
         frame = pd.read_parquet(path)
@@ -177,7 +177,7 @@ def ranked_lists(folder: Path) -> Workload:
 def sign_flips(folder: Path) -> Workload:
     """All pairs of 12 systems, with limits; the peer: 3,000 draws of one pair."""
     values = many_systems.valued(12, 50)
-    p = SignificanceParameters.of({"preds": values, "threads": 1})
+    p = SignificanceParameters.from_raw({"preds": values, "threads": 1})
     d = np.random.default_rng(1).normal(0.02, 1, 1_000)
     flipped = partial(
         stats.permutation_test,
@@ -232,7 +232,7 @@ def users(folder: Path) -> Workload:
     """An A/B test with a column from before the test; the peer: sums by arm and stratum."""
     path = written("users", 100_000, folder)
     given = {"metrics": "spent,spent/orders", "before": "before", "strata": "device"}
-    p = InterleavingParameters.of({"users": path, "world": "none", "threads": 1} | given)
+    p = InterleavingParameters.from_raw({"users": path, "world": "none", "threads": 1} | given)
 
     def ours() -> object:
         study = interleaving.study_of(p).users

@@ -37,10 +37,10 @@ def one(kind: str, path: str, rows: str) -> None:
     limits = Limits(reading=Reading(rows=int(rows)))
     start = time.process_time()
     if kind == "rating":
-        frame = rating.study_of(RatingParameters.of({"preds": path}), limits).estimates
+        frame = rating.study_of(RatingParameters.from_raw({"preds": path}), limits).estimates
     else:
         frame = classification.study_of(
-            ClassificationParameters.of({"preds": path}), limits
+            ClassificationParameters.from_raw({"preds": path}), limits
         ).estimates
     spent = time.process_time() - start
     print(json.dumps({"cpu": spent, "peak": peak_megabytes(), "value": frame["value"].iloc[0]}))

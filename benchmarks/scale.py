@@ -193,7 +193,7 @@ def users_read(path: str) -> Any:
         "strata": "device",
         "segments": "device",
     }
-    p = InterleavingParameters.of({"users": path, "memory": MEMORY, "world": "none", **given})
+    p = InterleavingParameters.from_raw({"users": path, "memory": MEMORY, "world": "none", **given})
     study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).users
     assert study is not None
     assert len(study.adjustments) == 5
@@ -208,7 +208,7 @@ def sessions_read(path: str) -> Any:
     from evalkit.parameters.reports import InterleavingParameters
     from evalkit.studies import interleaving
 
-    p = InterleavingParameters.of(
+    p = InterleavingParameters.from_raw(
         {"log": path, "memory": MEMORY, "world": "none", "segments": "device"}
     )
     study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).log

@@ -32,7 +32,7 @@ OF_LOG = {"arms": "a,b", "neutral": "both", "segments": "device,day", "world": "
 
 def study_of(report, data, limits=USUAL, parameter="preds", **given):
     """The study of a table within limits."""
-    asked = reports.REPORTS[report].of({parameter: data, **given})
+    asked = reports.REPORTS[report].from_raw({parameter: data, **given})
     return import_module(f"evalkit.studies.{report}").study_of(asked, limits)
 
 

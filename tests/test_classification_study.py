@@ -122,7 +122,7 @@ def choosing(limits, table=None, **given):
         rows = np.arange(1500)
         table = twins(1, 1500).assign(user=rows % 500, times=1 + rows % 3)
     asked = {"preds": table, "metrics": "precision,recall", "threshold": "best_f1"}
-    return classification.study_of(ClassificationParameters.of(asked | given), limits)
+    return classification.study_of(ClassificationParameters.from_raw(asked | given), limits)
 
 
 def widths(frame):

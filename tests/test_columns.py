@@ -183,7 +183,7 @@ def test_labels_of_every_type_are_the_same_texts(tmp_path, kind):
     data = outcomes.read(tmp_path / "a.parquet")
     assert data.actual.tolist() == [1, 0, 1, 1, 0]
     assert data.names == ("0", "1")
-    assert data.rows.shared["label"].texts.tolist() == ["1", "0", "1", "1", "0"]
+    assert data.rows.shared_values["label"].texts.tolist() == ["1", "0", "1", "1", "0"]
     assert data.rows.id.tolist() == ["1", "2", "3", "4", "5"]
 
 

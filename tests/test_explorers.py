@@ -118,7 +118,9 @@ def test_a_class_without_probabilities_is_hit_or_missed():
 
 def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
     small = Limits(reading=Reading(rows=100, shard=100))
-    study = classification.study_of(ClassificationParameters.of({"preds": binary(600)}), small)
+    study = classification.study_of(
+        ClassificationParameters.from_raw({"preds": binary(600)}), small
+    )
     assert (
         "Single rows are not listed: of more than 100 rows none is kept."
         in classification_page.explorer(study).html

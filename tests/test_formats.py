@@ -52,7 +52,9 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("out/lang=de/b.feather")
     assert read_forecasts("a.feather").score["forecast"].tolist() == [1.5, 2.5, 3.0]
     assert (
-        read_forecasts("out", attributes=["lang"]).rows.shared["attribute lang"].texts.tolist()
+        read_forecasts("out", attributes=["lang"])
+        .rows.shared_values["attribute lang"]
+        .texts.tolist()
         == ["de"] * 3
     )
 

@@ -36,7 +36,9 @@ def compared(design, limits, metrics, threshold="0.5"):
     columns = ["id", "label", "score_a", "score_b", *DESIGNS[design]]
     unit = {"unit": "user"} if design == "users" else {}
     given = {"preds": twins()[columns], "metrics": metrics, "threshold": threshold, **unit}
-    return classification.study_of(reports.ClassificationParameters.of(given), limits).comparisons
+    return classification.study_of(
+        reports.ClassificationParameters.from_raw(given), limits
+    ).comparisons
 
 
 @pytest.mark.parametrize("threshold", ["0.5", "best_f1"])

@@ -91,7 +91,7 @@ def test_segments_are_of_sessions_and_positions_of_items():
 @pytest.mark.parametrize("most, read", [(10, True), (9, False)])
 def test_the_limit_of_a_log_is_one_of_sessions_not_of_rows(most, read):
     """Ten sessions of two rows."""
-    given = InterleavingParameters.of({"log": log()} | SMALL)
+    given = InterleavingParameters.from_raw({"log": log()} | SMALL)
     if read:
         assert len(interleaving.study_of(given, Limits(held=most)).log.kept.names) == 10
         return

@@ -32,7 +32,7 @@ def frame(n=600, seed=3, **more):
 
 
 def study_of(table, limits=None, **more):
-    p = ClassificationParameters.of({"preds": table, "systems": ["a", "b"], **more})
+    p = ClassificationParameters.from_raw({"preds": table, "systems": ["a", "b"], **more})
     return classification.study_of(p, *([limits] if limits else []))
 
 

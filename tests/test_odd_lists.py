@@ -19,7 +19,9 @@ BOTH = pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks
 
 
 def read(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
-    study = ranking.study_of(RankingParameters.of({"preds": run, "qrels": qrels, **more}), limits)
+    study = ranking.study_of(
+        RankingParameters.from_raw({"preds": run, "qrels": qrels, **more}), limits
+    )
     assert (study.runs.rankings == {}) == (limits is BLOCKS)
     return study
 

@@ -44,7 +44,7 @@ def test_long_tables_are_joined_on_the_id():
     assert data.rows.id.tolist() == ["a", "b", "c"]
     assert data.actual.tolist() == [0, 1, 0]
     assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
-    assert data.rows.shared["attribute team"].texts.tolist() == ["s", "r", "(none)"]
+    assert data.rows.shared_values["attribute team"].texts.tolist() == ["s", "r", "(none)"]
     assert (data.rows.read, data.rows.alone) == (6, 0)
     assert data.rows.columns == {
         "id": "id",

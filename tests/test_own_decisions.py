@@ -151,7 +151,7 @@ def test_other_words_are_named_and_not_used():
 
 
 def test_blocks_name_the_column_that_they_do_not_read():
-    p = ClassificationParameters.of({"preds": decided()})
+    p = ClassificationParameters.from_raw({"preds": decided()})
     study = classification.study_of(p, BLOCKS)
     assert "because the table is read in blocks: predicted" in told(study)
 
@@ -171,7 +171,7 @@ def test_slices_weights_and_units_follow_the_decisions():
 
 def test_the_units_file_keeps_the_decisions():
     frame = decided()
-    study = classification.study_of(ClassificationParameters.of({"preds": frame}), USUAL)
+    study = classification.study_of(ClassificationParameters.from_raw({"preds": frame}), USUAL)
     cut = study.decisions.iloc[0]
     assert cut["tp"] + cut["fp"] == frame["predicted"].sum()
 

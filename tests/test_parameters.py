@@ -284,7 +284,9 @@ def test_signature_and_parameters_cell_are_those_of_the_class(name):
 
 @each
 def test_defaults_are_read_and_nothing_counts_as_given(name):
-    read = reports.REPORTS[name].of({key: default for key, (_, default) in options(name).items()})
+    read = reports.REPORTS[name].from_raw(
+        {key: default for key, (_, default) in options(name).items()}
+    )
     assert read.given == {}
     for key, (option, default) in options(name).items():
         assert default is None or getattr(read, key) == default
@@ -422,7 +424,7 @@ def data_options():
 @pytest.mark.parametrize("value", ["no1.csv,no2.csv", "[no1.csv, no2.csv]", ["no1.csv", "no2.csv"]])
 def test_a_list_of_files_means_the_same_in_every_report(name, key, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert getattr(reports.REPORTS[name].of({key: value}), key) == ["no1.csv", "no2.csv"]
+    assert getattr(reports.REPORTS[name].from_raw({key: value}), key) == ["no1.csv", "no2.csv"]
     more = (
         {"preds": str(ROOT / "data/digits_retrieval/runs")} if key in ("qrels", "queries") else {}
     )
@@ -437,11 +439,11 @@ def test_an_existing_path_with_a_comma_is_one_path(name, key, value, tmp_path, m
     monkeypatch.chdir(tmp_path)
     for file in ("a,b.csv", "[a, b].csv"):
         (tmp_path / file).write_text("x\n1\n", encoding="utf-8")
-    assert getattr(reports.REPORTS[name].of({key: value}), key) == value
+    assert getattr(reports.REPORTS[name].from_raw({key: value}), key) == value
 
 
 def test_given_are_the_values_that_differ_from_their_default_as_they_were_given():
-    p = reports.RankingParameters.of(
+    p = reports.RankingParameters.from_raw(
         {"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None}
     )
     assert p.given == {"ks": "1,5", "segments": []}
@@ -449,7 +451,7 @@ def test_given_are_the_values_that_differ_from_their_default_as_they_were_given(
 
 
 def test_filled_gives_a_value_only_where_none_was_given():
-    p = reports.RankingParameters.of({"segments": [], "ks": "7"}).filled(
+    p = reports.RankingParameters.from_raw({"segments": [], "ks": "7"}).with_defaults(
         {"segments": ["digit"], "ks": "1", "qrels": "q.txt"}
     )
     assert (p.segments, p.ks, p.qrels) == ((), (7,), "q.txt")
@@ -458,7 +460,7 @@ def test_filled_gives_a_value_only_where_none_was_given():
 
 def test_all_bad_values_are_told_at_once():
     with pytest.raises(ParameterError) as error:
-        reports.RankingParameters.of({"level": 3, "margin": -1, "seed": None})
+        reports.RankingParameters.from_raw({"level": 3, "margin": -1, "seed": None})
     assert str(error.value) == (
         "margin must be a number above 0, got -1; level must be a number between 0.5 and 1, got 3; "
         "seed must have a value, got None"
@@ -483,7 +485,7 @@ def test_all_bad_values_are_told_at_once():
 )
 def test_bounds_are_refused(report, given, message):
     with pytest.raises(ParameterError, match=message):
-        reports.REPORTS[report].of(given)
+        reports.REPORTS[report].from_raw(given)
 
 
 NAMES = st.text(st.sampled_from("ab1 ,=:'\"[]{}#&"), min_size=1).filter(str.strip)

@@ -88,7 +88,7 @@ def test_nan_among_values_of_units_is_no_value(tmp_path, limits):
     table = pa.table(columns)
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
-        study = significance.study_of(SignificanceParameters.of({"preds": data}), limits)
+        study = significance.study_of(SignificanceParameters.from_raw({"preds": data}), limits)
         assert study.comparisons["n"].tolist() == [39]
 
 
@@ -104,7 +104,7 @@ def test_durations_are_those_of_a_frame_and_no_numbers(tmp_path, unit):
 
 def test_names_rows_and_columns_that_are_folders(tmp_path, path):
     assert Parquet.opened(path).columns == tuple(COLUMNS)
-    assert Parquet.opened(path).counted == 4
+    assert Parquet.opened(path).known_rows == 4
     (tmp_path / "t" / "day=3").mkdir(parents=True)
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t" / "day=3" / "p.parquet")
     part = sources.parts(tmp_path / "t")[0]

@@ -20,7 +20,7 @@ def probabilities(rows: int = 120) -> pd.DataFrame:
 
 
 def read(frame: pd.DataFrame, limits: Limits = USUAL):
-    return rating.study_of(RatingParameters.of({"preds": frame}), limits)
+    return rating.study_of(RatingParameters.from_raw({"preds": frame}), limits)
 
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])

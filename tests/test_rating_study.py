@@ -39,7 +39,7 @@ def zeros_of_users():
 def in_blocks(table, **parameters):
     """The study of a table that is read in blocks."""
     limits = Limits(reading=Reading(rows=20, shard=20, largest=20))
-    return rating.study_of(RatingParameters.of({"preds": table, **parameters}), limits)
+    return rating.study_of(RatingParameters.from_raw({"preds": table, **parameters}), limits)
 
 
 @pytest.mark.parametrize("read", [rating.read, in_blocks])
@@ -117,7 +117,7 @@ def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, limits):
     y = np.random.default_rng(seed).normal(50, 9, 200)
     table = pd.DataFrame({"actual": y, "forecast_a": y + 1, "forecast_b": 2 * y + 3})
     study = rating.study_of(
-        RatingParameters.of({"preds": table, "metrics": "r2_correlation"}), limits
+        RatingParameters.from_raw({"preds": table, "metrics": "r2_correlation"}), limits
     )
     assert study.estimates["value"].le(1).all()
     assert study.estimates["high"].between(1 - 1e-9, 1).all()
@@ -125,7 +125,7 @@ def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, limits):
 
 def test_a_tenth_without_weight_is_left_out():
     table = pd.DataFrame({"actual": [0.0, 1.0], "forecast": [1.0, 2.0], "weight": [0.0, 1.0]})
-    assert len(rating.study_of(RatingParameters.of({"preds": table})).tenths) == 1
+    assert len(rating.study_of(RatingParameters.from_raw({"preds": table})).tenths) == 1
 
 
 COUNTRY = np.where(np.arange(60) < 5, "few", "many")
@@ -292,7 +292,7 @@ def test_metrics_that_count_every_row_say_nothing(metric):
 
 
 def test_blocks_leave_out_as_many_rows():
-    p = RatingParameters.of({"preds": with_zeros(), "metrics": "mape,mase"})
+    p = RatingParameters.from_raw({"preds": with_zeros(), "metrics": "mape,mase"})
     blocks = rating.study_of(p, Limits(reading=Reading(rows=20, shard=20, largest=50)))
     assert blocks.blocks is not None
     assert blocks.rows_without_value == rating.study_of(p).rows_without_value

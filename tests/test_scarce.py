@@ -163,7 +163,7 @@ def test_a_diff_without_common_units_compares_average_precision_by_mover(tmp_pat
         names = np.char.add(day, np.arange(200).astype(str))
         table = pd.DataFrame({"id": names, "y_true": label, "score_a": score})
         asked = {"preds": table, "metrics": "average_precision"}
-        study = classification.study_of(reports.ClassificationParameters.of(asked))
+        study = classification.study_of(reports.ClassificationParameters.from_raw(asked))
         study.write_units(tmp_path / f"{day}.units.parquet")
     sides = (tmp_path / f"{day}.units.parquet" for day in ("old", "new"))
     assert ek.diff(*sides).comparisons["method"].tolist() == ["MOVER"]
@@ -205,7 +205,9 @@ def test_r2_of_few_units_allows_for_a_bootstrap_t(count, method):
 
 @pytest.mark.parametrize("metric", ["r2", "r2_correlation"])
 def test_few_units_have_by_blocks_the_limits_of_memory(metric):
-    asked = reports.RatingParameters.of({"preds": users(8), "unit": "user", "metrics": metric})
+    asked = reports.RatingParameters.from_raw(
+        {"preds": users(8), "unit": "user", "metrics": metric}
+    )
     held, summed = (rating.study_of(asked, limits) for limits in (Limits(), BLOCKS))
     assert_alike(held, summed)
 
@@ -219,7 +221,9 @@ def test_rare_labels_have_by_blocks_the_limits_of_memory(metric):
         scores = {f"p_l{j}": score[:, j] for j in range(LABELS)}
         ids = np.arange(ROWS).astype(str)
         tables.append(pd.DataFrame({"id": ids, "model": name} | truths | scores))
-    asked = reports.ClassificationParameters.of({"preds": pd.concat(tables), "metrics": metric})
+    asked = reports.ClassificationParameters.from_raw(
+        {"preds": pd.concat(tables), "metrics": metric}
+    )
     held, summed = (classification.study_of(asked, limits) for limits in (Limits(), BLOCKS))
     assert_alike(held, summed)
     if metric == "macro_f1":

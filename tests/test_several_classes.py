@@ -409,7 +409,9 @@ def unnormalised(scale: float | np.ndarray, limits: Limits = USUAL) -> str:
     frame = several(systems=1)
     columns = [name for name in frame if name.startswith("p_")]
     frame[columns] = frame[columns].mul(scale, axis=0)
-    return told(classification.study_of(ClassificationParameters.of({"preds": frame}), limits))
+    return told(
+        classification.study_of(ClassificationParameters.from_raw({"preds": frame}), limits)
+    )
 
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])

@@ -104,7 +104,7 @@ def attempt(act, *arguments):
 def read(report, parameters, limits):
     """The study of a report within limits; of the interleaving report the one that it holds."""
     study = import_module(f"evalkit.studies.{report}").study_of(
-        REPORTS[report].of(parameters), limits
+        REPORTS[report].from_raw(parameters), limits
     )
     study = (study.log or study.users) if report == "interleaving" else study
     _ = study.estimates
@@ -150,5 +150,7 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
             check(study, case)
     assert lines[0] == lines[1] or case.get("names_no_row")
     known = {field.name for field in fields(REPORTS[report])}
-    asked = REPORTS[report].of({name: value for name, value in parameters.items() if name in known})
+    asked = REPORTS[report].from_raw(
+        {name: value for name, value in parameters.items() if name in known}
+    )
     assert attempt(inspection.inspect, asked)[1] == (None if case.get("uninspected") else lines[0])

@@ -152,7 +152,7 @@ def test_the_study_gives_the_same_page_numbers(tmp_path):
     given = {**given, "unit": None}
     a = ranking.read(str(path), **given)
     b = ranking.study_of(
-        RankingParameters.of({"preds": str(path), **given}), Limits(reading=Reading(lists=0))
+        RankingParameters.from_raw({"preds": str(path), **given}), Limits(reading=Reading(lists=0))
     )
     assert a.runs.rankings
     assert not b.runs.rankings

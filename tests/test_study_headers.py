@@ -45,7 +45,7 @@ def values(reader: Reader, second: pd.DataFrame) -> dict:
 def refusal(reader: Reader, given: dict) -> tuple[str, str]:
     """What the headers alone are refused for, and what the study is."""
     with pytest.raises(InputError) as before:
-        inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].of(given))
+        inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].from_raw(given))
     with pytest.raises(InputError) as read:
         reader.study.read(**given)
     return str(before.value), str(read.value)
@@ -58,7 +58,7 @@ def test_every_report_has_its_inputs_checked():
 @pytest.mark.parametrize("reader", TABLES, ids=lambda reader: reader.name)
 def test_good_headers_are_not_refused(reader):
     inspection.check_headers(
-        REPORTS[reader.study.__name__.split(".")[-1]].of(values(reader, reader.second))
+        REPORTS[reader.study.__name__.split(".")[-1]].from_raw(values(reader, reader.second))
     )
 
 
@@ -133,4 +133,4 @@ def test_the_refusal_starts_nothing_heavy():
 
 def test_rows_that_say_their_columns_are_left_to_the_report():
     Path("t.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    inspection.check_headers(REPORTS["classification"].of({"preds": "t.jsonl"}))
+    inspection.check_headers(REPORTS["classification"].from_raw({"preds": "t.jsonl"}))

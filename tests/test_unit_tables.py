@@ -262,7 +262,9 @@ def test_a_measurement_of_each_row_does_not_identify_segments():
 def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path):
     limits = Limits(reading=Reading(rows=10, shard=10))
     of_documents().to_csv(tmp_path / "scores.csv", index=False)
-    p = reports.SignificanceParameters.of({"preds": str(tmp_path / "scores.csv"), "unit": "doc"})
+    p = reports.SignificanceParameters.from_raw(
+        {"preds": str(tmp_path / "scores.csv"), "unit": "doc"}
+    )
     estimates = significance.study_of(p, limits).estimates
     assert dict(zip(estimates["system"], estimates["value"], strict=True)) == OVER_SEGMENTS
 

@@ -86,7 +86,7 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
     limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
     for name, of in (("whole", Limits()), ("shards", limits)):
         study = ranking.study_of(
-            RankingParameters.of(asked | {"memory": "250MB", "threads": 2}), of
+            RankingParameters.from_raw(asked | {"memory": "250MB", "threads": 2}), of
         )
         assert (not study.runs.rankings) == (name == "shards")
         check(study, written(tmp_path / name, **{"": study}))
@@ -129,7 +129,7 @@ def test_the_same_input_has_the_same_bytes(name, tmp_path):
 def test_threads_change_no_byte(tmp_path):
     limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
     for threads in (1, 2):
-        asked = RankingParameters.of(
+        asked = RankingParameters.from_raw(
             RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads}
         )
         units.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})

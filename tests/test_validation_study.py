@@ -410,7 +410,8 @@ def test_more_rows_than_are_held_are_refused_by_name_and_number(kind, tmp_path):
         InputError, match=rf"{where}60 rows are more than the 59 that .* holds; .* classification"
     ):
         validation.study_of(
-            ValidationParameters.of({"preds": preds}), Limits(reading=Reading(rows=10, held=59))
+            ValidationParameters.from_raw({"preds": preds}),
+            Limits(reading=Reading(rows=10, held=59)),
         )
 
 
@@ -420,7 +421,9 @@ def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
         {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
     )
     getattr(frame, f"to_{kind}")(tmp_path / f"made.{kind}", index=False)
-    given = ValidationParameters.of({"preds": str(tmp_path / f"made.{kind}"), "memory": "250MB"})
+    given = ValidationParameters.from_raw(
+        {"preds": str(tmp_path / f"made.{kind}"), "memory": "250MB"}
+    )
     study = validation.study_of(given, Limits(reading=Reading(rows=10, held=60)))
     pd.testing.assert_frame_equal(study.by_fold, validation.read(frame).by_fold)
 
@@ -468,7 +471,7 @@ def test_an_id_may_be_tested_in_several_folds():
 def test_rows_of_a_development_set_are_left_out():
     table = out_of_fold()
     table["fold"] = np.array(["train", "dev", "test", "test"])[table["fold"]]
-    kept = folds.predictions(sources.parts(table), ValidationParameters.of({}))
+    kept = folds.predictions(sources.parts(table), ValidationParameters.from_raw({}))
     assert kept.fold.names == ("test", "train")
     assert len(kept) == 30
 
@@ -476,18 +479,18 @@ def test_rows_of_a_development_set_are_left_out():
 def test_times_of_dates_are_days():
     days = ["1970-01-01", "1970-01-01T12:00", "1970-01-02", "1970-01-11"]
     table = pd.DataFrame({"x": range(4), "label": [0, 1] * 2, "time": days})
-    found = folds.table(sources.parts(table), ValidationParameters.of({}))
+    found = folds.table(sources.parts(table), ValidationParameters.from_raw({}))
     assert found.time.tolist() == [0, 0.5, 1, 10]
 
 
 def test_rows_without_ids_are_named_by_their_numbers_from_one():
-    found = folds.table(sources.parts(noise(9)), ValidationParameters.of({}))
+    found = folds.table(sources.parts(noise(9)), ValidationParameters.from_raw({}))
     assert found.named(np.array([0, 8])).tolist() == [1, 9]
 
 
 def test_a_target_of_few_fractions_is_a_number():
     table = pd.DataFrame({"x": range(40), "label": np.arange(40) % 4 + 0.5})
-    assert folds.table(sources.parts(table), ValidationParameters.of({})).kind == "number"
+    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).kind == "number"
 
 
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
@@ -522,12 +525,12 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
 @pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])
 def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
     table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
-    assert folds.table(sources.parts(table), ValidationParameters.of({})).kind == kind
+    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).kind == kind
 
 
 def test_classes_are_named_by_all_digits_of_their_codes():
     table = pd.DataFrame({"x": range(40), "label": 22298006 + np.arange(40) % 2})
-    assert folds.table(sources.parts(table), ValidationParameters.of({})).classes == (
+    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).classes == (
         "22298006",
         "22298007",
     )

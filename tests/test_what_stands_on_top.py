@@ -103,7 +103,7 @@ def decided(rows: int = 200) -> pd.DataFrame:
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_scores_of_0_and_1_are_a_warning_that_names_the_system(limits):
-    study = classification.study_of(ClassificationParameters.of({"preds": decided()}), limits)
+    study = classification.study_of(ClassificationParameters.from_raw({"preds": decided()}), limits)
     assert "The scores of predict are only 0 and 1, like decisions" in told(study)
 
 

@@ -53,7 +53,7 @@ def labelled(frame: pd.DataFrame, **more):
 
 def validated(limits: Limits, **more):
     """The study of estimators that are fitted here, within other limits."""
-    return validation.study_of(ValidationParameters.of(more), limits)
+    return validation.study_of(ValidationParameters.from_raw(more), limits)
 
 
 def estimators() -> None:

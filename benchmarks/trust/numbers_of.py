@@ -87,7 +87,7 @@ def _of_days(world: World, inputs: Inputs) -> Any:
             study_of(
                 asked.of({"preds": inputs[day], **world.parameters}), world.limits
             ).write_units(path)
-        return diff.study_of(reports.DiffParameters.of(paths), world.limits)
+        return diff.study_of(reports.DiffParameters.from_raw(paths), world.limits)
 
 
 def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:

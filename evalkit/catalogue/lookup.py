@@ -71,7 +71,7 @@ def find(name: Any, structure: str) -> Chosen:
     >>> find("map", "rankings").label, find("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
     """
-    if not of_catalogue(name):
+    if not is_in_catalogue(name):
         return _own(_loaded(name), structure)
     if (file := name.strip(" :")).endswith(".py"):
         raise ParameterError(
@@ -224,19 +224,19 @@ def of_draws(name: Any) -> bool:
     >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
     (True, False, False)
     """
-    spelled = _spellings(name) if of_catalogue(name) else ()
+    spelled = _spellings(name) if is_in_catalogue(name) else ()
     return any(one.cut is not None and one.letters in DRAWS for one in spelled)
 
 
-def columns(names: Iterable[Any]) -> dict[str, str]:
+def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
     """The further columns that own metrics need: column -> the parameter and metric that need it,
     for errors.
     """
-    own = [_loaded(name).metric for name in names if not of_catalogue(name)]
+    own = [_loaded(name).metric for name in names if not is_in_catalogue(name)]
     return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
 
 
-def of_catalogue(name: Any) -> bool:
+def is_in_catalogue(name: Any) -> bool:
     """True for the name of a metric of the catalogue, False for an own metric."""
     return isinstance(name, str) and not OF_FILE.fullmatch(name)
 

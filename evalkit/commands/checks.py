@@ -174,8 +174,10 @@ def _table(files: list[str]) -> str:
     lines = []
     parts = sources.parts(list(files))
     for part in parts:
-        about = "" if part.counted is not None else "about "
-        types = {name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored.items()}
+        about = "" if part.known_rows is not None else "about "
+        types = {
+            name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored_types.items()
+        }
         columns = (f"{name}{types.get(name, '')}" for name in part.columns)
         lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
     if not inspection.small(parts):

@@ -74,7 +74,7 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
         given |= {
             side: _compared(file, given[side], source) for side, source in sources if side in given
         }
-        return [diff.study_of(reports.DiffParameters.of(given))], findings
+        return [diff.study_of(reports.DiffParameters.from_raw(given))], findings
     units_file = unit_files.read([diff.located(file)])[0][0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(

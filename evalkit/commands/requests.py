@@ -202,7 +202,7 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
 
     if parameters := report_of(path):
         with one_line():
-            asked = parameters.of(values)
+            asked = parameters.from_raw(values)
         if asked.given and path.stem in REPORTS:  # the columns of the bundled sample are known
             from evalkit.studies import inspection
 

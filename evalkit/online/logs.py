@@ -19,7 +19,7 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
-from evalkit.reading.matching.column_names import USES, key
+from evalkit.reading.matching.column_names import USES, comparable
 from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.reductions import blocks
@@ -270,7 +270,7 @@ def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
     """The error for a table of totals. rows: how many rows an arm has."""
     named = {"system": arm}
     for use in ("successes", "trials"):
-        columns = [name for name in part.columns if key(name) in USES[use]]
+        columns = [name for name in part.columns if comparable(name) in USES[use]]
         named |= {use: columns[0]} if columns else {}
     totals = f"for totals{'' if rows == 'one' else f', added up to one row per {arm},'}"
     way = f"{totals} use the significance report with columns={written(named)!r}"

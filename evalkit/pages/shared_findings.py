@@ -17,6 +17,7 @@ from evalkit.reading.inputs.runs import ListAccount
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
 from evalkit.studies.ranking import by_system, hardly_judged, total
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Study
 
 MOST_UNREAD = 10  # columns that a finding lists
@@ -112,7 +113,7 @@ def unmatched(alone: int) -> Iterator[Finding]:
         yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))
 
 
-def weights(study: Study) -> Iterator[Finding]:
+def weights(study: RowStudy) -> Iterator[Finding]:
     """That rows carry weights, and by which column, if they do."""
     if study.weighted:
         yield kinds.WEIGHTS.note(column=study.account.columns["weight"])

@@ -232,7 +232,7 @@ def paths(name: str, value: Any) -> Any:
     (['a.run', 'b.run'], {'1': 'a.run'})
     """
     if isinstance(value, Mapping):
-        items = named(name, value).items()
+        items = with_text_keys(name, value).items()
         return {
             key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items
         }
@@ -564,7 +564,7 @@ def threshold(name: str, value: Any) -> Threshold | None:
     raise ParameterError(f"{name} must be {FORMS}, got {value!r}")
 
 
-def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
+def with_text_keys(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     """The values of a dict by its keys as text.
 
     Raises ParameterError for a key without text, and for two keys with the same text.

@@ -38,10 +38,10 @@ from evalkit.parameters.kinds import (
     a_size,
     a_whole_number,
     did_you_mean,
-    named,
     one_of,
     refuse_unknown,
     required,
+    with_text_keys,
 )
 from evalkit.parameters.policy import GATE, Policy
 
@@ -124,7 +124,7 @@ class Parameters:
         return inspect.Signature(arguments)
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Self:
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
         """Return the parameters read from raw values; those missing from `raw` have their default.
 
         Raises one ParameterError for unknown names and all invalid values; None is invalid if the
@@ -139,7 +139,7 @@ class Parameters:
             if not _is_default(value, entries[name].default)
         }
         if cls.arguments().keys().isdisjoint(changed):
-            return cls(**_read(entries, changed), given=changed)
+            return cls(**_read_values(entries, changed), given=changed)
         return cls._of_arrays(changed)
 
     @classmethod
@@ -156,7 +156,7 @@ class Parameters:
             further = {"unit": unit}
             changed["unit"] = "unit"
         stated = {name: value for name, value in changed.items() if name not in arrays}
-        values = _read(cls.declared(), stated)
+        values = _read_values(cls.declared(), stated)
         values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
         return cls(**values, given=changed)
 
@@ -172,10 +172,13 @@ class Parameters:
         entries = self.declared()
         return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
 
-    def filled(self, values: Mapping[str, Any]) -> Self:
+    def with_defaults(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values for those at their default."""
         return replace(
-            self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given})
+            self,
+            **_read_values(
+                self.options(), {k: v for k, v in values.items() if k not in self.given}
+            ),
         )
 
 
@@ -186,7 +189,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
-def _read(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
+def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
     """The values of parameters, each read from its raw value by its kind.
 
     Raises one ParameterError for all that are invalid; None is if the default is not None.
@@ -214,8 +217,8 @@ class Arrays:
     the second.
     """
 
-    shared: Mapping[str, Any]
-    own: Mapping[str, Mapping[str | None, Any]]
+    shared_columns: Mapping[str, Any]
+    system_columns: Mapping[str, Mapping[str | None, Any]]
     positive: str | None = None
 
     @classmethod
@@ -251,7 +254,7 @@ class Arrays:
 def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
     """System -> its values: of a dict, or of a frame whose columns are no classes of the labels."""
     if isinstance(values, Mapping):
-        return dict(named(name, values).items())
+        return dict(with_text_keys(name, values).items())
     columns = [*getattr(values, "columns", ())]
     is_named = columns and all(isinstance(column, str) for column in columns)
     if not is_named or getattr(label, "ndim", 1) > 1 or {*columns} & {str(one) for one in label}:
@@ -276,7 +279,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             bound = _bound(report, signature, data, arguments)
             if any(value is None for value in bound.values()):
                 _refuse_none(report, bound)
-            p: Any = report.of(bound)
+            p: Any = report.from_raw(bound)
             try:
                 return study_of(p)
             except SeveralMeanings as refusal:

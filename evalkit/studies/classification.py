@@ -31,7 +31,7 @@ class ByKind:
 
     of_rows: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
     of_blocks: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
-    idle: Mapping[str, str]
+    inapplicable: Mapping[str, str]
 
 
 FOR_TWO = dict.fromkeys(("costs", "prevalence"), "binary")
@@ -60,13 +60,13 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
-    p = p.filled(SAMPLE) if p.preds is None else p
+    p = p.with_defaults(SAMPLE) if p.preds is None else p
     predicted = _outcome_table(p, limits)
     kind = KINDS[predicted.kind]
     if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.AT)
-    if idle := next((name for name in kind.idle if name in p.given), None):
-        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
+    if idle := next((name for name in kind.inapplicable if name in p.given), None):
+        raise ParameterError(f"{idle}: only for a {kind.inapplicable[idle]} table")
     if not predicted.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
@@ -84,7 +84,7 @@ def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
         columns=p.columns,
         systems=p.systems,
         attributes=attributes(p.segments, p.unit),
-        beside=lookup.columns(p.metrics),
+        metric_columns=lookup.columns_needed_by(p.metrics),
         unit=p.unit,
     )
 

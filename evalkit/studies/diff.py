@@ -75,7 +75,7 @@ def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
     ... )
     [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
     """
-    p = p.filled(SAMPLE) if p.old is None and p.new is None else p
+    p = p.with_defaults(SAMPLE) if p.old is None and p.new is None else p
     if p.old is None or p.new is None:
         raise ParameterError(
             f"old and new: both must be given, got only {'new' if p.old is None else 'old'}"

@@ -451,7 +451,8 @@ def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tupl
 def _numbers(o: reports.InterleavingParameters) -> list[str]:
     """The columns of numbers that are read."""
     return logs.distinct(
-        logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics)
+        logs.numbers_of(filter(lookup.is_in_catalogue, o.metrics), o.before),
+        lookup.columns_needed_by(o.metrics),
     )
 
 
@@ -484,7 +485,7 @@ def _metrics(
     """
     columns = {
         name: lookup.Chosen(_metric(name, o.best, binary))
-        for name in filter(lookup.of_catalogue, o.metrics)
+        for name in filter(lookup.is_in_catalogue, o.metrics)
     }
     return lookup.apart(
         tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics)

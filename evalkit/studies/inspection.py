@@ -106,8 +106,8 @@ class Inspected:
         command = commands.command(report, self.files, {**choice, **self.text})
         try:
             if len(known) < len(parameters):
-                kind.of(parameters)
-            found = inspect(kind.of({"preds": [*self.files], **known}))
+                kind.from_raw(parameters)
+            found = inspect(kind.from_raw({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
             return Reading(report, command, None, str(error), choice, error.labels)
         except MissingColumn as error:
@@ -225,7 +225,7 @@ def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
 
 
 def _of_rows(what: str, layout: aligned.ColumnLayout, read: aligned.Aligned | None) -> Inspection:
-    columns = layout.printed
+    columns = layout.printed_columns
     if read is not None:
         return Inspection(what, columns, read.systems, counted(len(read), "row"))
     return Inspection(what, columns, [*layout.systems])
@@ -268,7 +268,7 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
         return Inspection("a table to fit on")
     layout = folds.layouts_of(parts, p.columns)[0]
     if not _read(of, parts):
-        return Inspection("out-of-fold predictions", layout.printed)
+        return Inspection("out-of-fold predictions", layout.printed_columns)
     read = folds.predictions(parts, p)
     assert read.fold is not None
     splits.read(read.fold, read.repeat)
@@ -287,7 +287,7 @@ def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
     fields = logs.log_fields(sessions, p.columns, p.segments)
     own = [name for name in p.segments if name in logs.column_names(users)]
-    numbers = logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before)
+    numbers = logs.numbers_of(filter(lookup.is_in_catalogue, p.metrics), p.before)
     logs.user_fields(users, p.columns, numbers, logs.distinct(own, (p.strata,)))
     if of is sources.parts and not sessions:
         return _users(p, users)

@@ -266,7 +266,7 @@ class Significance(shown.Shown, Study):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if column_names.key(self.unit_name) in usual("folds")["columns"]:
+        if column_names.comparable(self.unit_name) in usual("folds")["columns"]:
             return self.unit_name
         if self.unit is not None or self.data.id is None:
             return ""

@@ -73,7 +73,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
     """
-    p = p.filled(SAMPLE) if p.preds is None else p
+    p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
@@ -249,7 +249,7 @@ class Ranking(Shown, Study):
         """True if the items of a query are those that a person chose, and none was judged as not
         relevant.
         """
-        noun = unit_noun(column_names.key(self.runs.columns.get("query", "")), "")
+        noun = unit_noun(column_names.comparable(self.runs.columns.get("query", "")), "")
         lowest = self.runs.measure(self.systems[0], LowestGrade()).numerator
         people = usual("interactions")["people"]
         return noun in people and float(np.nanmin(lowest, initial=np.inf)) > 0

@@ -79,7 +79,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     ... ].tolist()
     [1.0]
     """
-    p = p.filled(SAMPLE) if p.preds is None else p
+    p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts = sources.parts(p.preds, p.header, limits.reading)

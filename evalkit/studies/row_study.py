@@ -52,9 +52,11 @@ class Account:
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What all studies of rows in memory share, and what the rows of all systems share."""
     rows = data.rows
-    attributes = {name: rows.shared[f"attribute {name}"].texts for name in settings.attributes}
+    attributes = {
+        name: rows.shared_values[f"attribute {name}"].texts for name in settings.attributes
+    }
     unit = attributes[settings.unit] if settings.unit else None
-    beside = {name: rows.shared[f"beside {name}"] for name in settings.columns}
+    beside = {name: rows.shared_values[f"metric_column {name}"] for name in settings.columns}
     fields = {
         "settings": settings,
         "systems": rows.systems,
@@ -69,7 +71,7 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
         rows.read,
         len(rows),
         rows.alone,
-        rows.others,
+        rows.unused_columns,
         rows.layout.by_content,
     )
     fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}

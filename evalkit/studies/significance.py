@@ -54,7 +54,7 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
-    p = p.filled(SAMPLE) if p.preds is None else p
+    p = p.with_defaults(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
         data, metrics = (
             of_lists(given.table.parts, p)

@@ -26,7 +26,7 @@ from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstac
 from evalkit.parameters.reports import Compared, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
-from evalkit.reading.tables.parts import InputPart, Source
+from evalkit.reading.tables.parts import InputPart, SelectedRows, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.studies import policy, units
@@ -116,7 +116,7 @@ def settings(
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
     """Raise ParameterError for a column of an own metric that a part lacks."""
-    columns = lookup.columns(metrics)
+    columns = lookup.columns_needed_by(metrics)
     for part in parts:
         for column, parameter in columns.items():
             roles_of.require(part.columns, column, part.name, parameter)
@@ -562,7 +562,7 @@ class Study(ABC):
         """The parts of an input, restricted to the rows of a slice."""
         every = sources.parts(data, self.p.header, self.settings.limits.reading)
         texts = [*part.texts, *([""] if NONE in part.texts else [])]
-        return [replace(each, only=(part.column, texts)) for each in every]
+        return [replace(each, selected_rows=SelectedRows(part.column, texts)) for each in every]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:

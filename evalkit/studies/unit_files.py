@@ -555,7 +555,7 @@ class Recomputed(study.Study):
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
         if given.get("baseline") not in systems:
             given["baseline"] = control_of(systems) if "sample_ratio" in part else None
-        p = reports.Compared.of(given)
+        p = reports.Compared.from_raw(given)
         settings = study.settings(p, [chosen(of, file.parameters) for of in own])
         return cls(
             settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table

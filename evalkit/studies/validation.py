@@ -52,7 +52,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
-    p = p.filled(SAMPLE) if p.features is None else p
+    p = p.with_defaults(SAMPLE) if p.features is None else p
     reading = replace(limits.reading, collected=limits.reading.held)
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)

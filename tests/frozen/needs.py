@@ -69,7 +69,7 @@ def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
 
 
 def _read(study: Any, report: Any, limits: Limits, **values: Any) -> Any:
-    return study.study_of(report.of(values), limits)
+    return study.study_of(report.from_raw(values), limits)
 
 
 def start_spark() -> None:

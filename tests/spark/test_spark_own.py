@@ -84,7 +84,7 @@ def test_of_ranked_lists_it_is_computed_where_the_lists_are(session):
     given = {"metrics": [own_recall_at.at(5), "recall@5"]}
     there = session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False))
     studies = [
-        ranking.study_of(RankingParameters.of({"preds": data, **given}), LIMITS)
+        ranking.study_of(RankingParameters.from_raw({"preds": data, **given}), LIMITS)
         for data in (here, there)
     ]
     pd.testing.assert_frame_equal(studies[0].estimates, studies[1].estimates, check_exact=True)

@@ -114,7 +114,7 @@ def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
     slice.
     """
     return sum(
-        _count(engine, part) if part.only or part.counted is None else part.counted
+        _count(engine, part) if part.selected_rows or part.known_rows is None else part.known_rows
         for part in parts
     )
 
@@ -305,7 +305,9 @@ def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> 
     """Spark, if a part is a Spark table with more rows than may be collected, which `load` would
     reject; else None.
     """
-    session = next((session for part in parts if (session := part.cluster) is not None), None)
+    session = next(
+        (session for part in parts if (session := part.cluster_session) is not None), None
+    )
     return None if session is None else Spark(session, reading)
 
 

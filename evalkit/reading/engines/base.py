@@ -129,7 +129,7 @@ def profile(
             Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
         ).to_pylist()
     if not (rows := [row for row in every if row["n"]]):
-        raise selection.part.no_rows()
+        raise selection.part.no_rows_error()
     return rows
 
 
@@ -230,7 +230,7 @@ def streamed(
                 if rows > most:
                     raise too_many(parts, "rows", most)
             if rows == before:
-                raise part.no_rows()
+                raise part.no_rows_error()
             blocks.append(
                 CheckedPart(
                     part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before

@@ -66,7 +66,7 @@ def refuse_disagreement(
 ) -> None:
     """Raise InputError if two systems have different values of a shared column for an id."""
     first = systems[0].paired_rows
-    for role, shared in layout.shared.items():
+    for role, shared in layout.shared_fields.items():
         column = columns[role]
         values = column.code if isinstance(column, Coded) else column
         for system in systems[1:]:
@@ -84,7 +84,11 @@ def refuse_disagreement(
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
-UNPRINTED = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
+UNPRINTED = (
+    "attribute",
+    "metric_column",
+    "true",
+)  # first words of roles that the page prints elsewhere
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
 ROW_NAMES = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
@@ -101,16 +105,16 @@ class ColumnLayout:
 
     columns: tuple[RoleColumn, ...]
     systems: tuple[str, ...] = ()
-    within: tuple[str, ...] = ()
+    unique_within: tuple[str, ...] = ()
     by_content: bool = False
 
     @cached_property
     def fields(self) -> dict[str, Field]:
         """All columns by the name that they have while they are read."""
-        return {column.key: column.field for column in self.columns}
+        return {column.name_in_table: column.field for column in self.columns}
 
     @cached_property
-    def shared(self) -> dict[str, Field]:
+    def shared_fields(self) -> dict[str, Field]:
         """The columns that all systems share by role, but for those that name a row."""
         shared = [column for column in self.columns if column.system is None]
         return {column.role: column.field for column in shared if column.role not in ROW_NAMES}
@@ -125,7 +129,7 @@ class ColumnLayout:
         return dict(columns)
 
     @cached_property
-    def printed(self) -> dict[str, str]:
+    def printed_columns(self) -> dict[str, str]:
         """Role -> column as the page prints it."""
         columns = defaultdict[str, list[str]](list)
         for column in self.columns:
@@ -182,7 +186,7 @@ class Aligned:
     table: CheckedTable
     layout: ColumnLayout
     system_rows: Mapping[str, SystemRows]
-    shared: Mapping[str, Any]
+    shared_values: Mapping[str, Any]
     predictions: Mapping[str, Mapping[str, Any]]
     sources: tuple[Source, ...]
 
@@ -196,10 +200,10 @@ class Aligned:
     @property
     def columns(self) -> Mapping[str, str]:
         """Role -> column as the page prints it."""
-        return self.layout.printed
+        return self.layout.printed_columns
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def unused_columns(self) -> tuple[str, ...]:
         """The columns of the first part that were not read."""
         return self.layout.unused_columns(self.table.blocks[0].part)
 
@@ -253,7 +257,7 @@ class Aligned:
         for column in self.layout.columns:
             if column.system == system.number and column.field.is_number:
                 precision[column.role] = rules.widest(
-                    rules.precision_of(block.part, block.fields[column.key].column)
+                    rules.precision_of(block.part, block.fields[column.name_in_table].column)
                     for block in blocks
                 )
         return precision
@@ -297,12 +301,12 @@ def read(
     layout = layouts[0]
     id = Ids(table.one_array(rows.chunks("id"))) if "id" in layout.fields else None
     system_rows = _rows_of_systems(rows, layout, systems, id)
-    columns = _columns(rows, layout)
+    columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:
         refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
-        empty = np.flatnonzero(aligned.shared[f"attribute {unit}"].texts == NONE)
+        empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
@@ -316,11 +320,11 @@ def _aligned(
 ) -> Aligned:
     """The paired rows of all systems. columns: of all rows, by the name of `layout.fields`."""
     first = next(iter(system_rows.values())).paired_rows
-    shared = {role: _values_of(columns[role], first) for role in layout.shared}
+    shared = {role: _values_of(columns[role], first) for role in layout.shared_fields}
     predictions = {}
     for name, system in system_rows.items():
         predictions[name] = {
-            role: _values_of(columns[of_systems[system.number].key], system.paired_rows)
+            role: _values_of(columns[of_systems[system.number].name_in_table], system.paired_rows)
             for role, of_systems in layout.predictions.items()
         }
     return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
@@ -340,7 +344,7 @@ class PredictionTable:
     columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
     attributes: Sequence[str] = ()
-    beside: Mapping[str, str] = field(default_factory=dict)
+    metric_columns: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
 
     @classmethod
@@ -356,7 +360,7 @@ class PredictionTable:
         names = [role.name for role in self.roles]
         if self.columns:
             roles_of.check_roles(self.columns, names)
-        uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
+        uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.metric_columns)
         return {
             part: roles_of.match(part.columns, names, self.columns, part.name, uses, uses)
             for part in self.parts
@@ -376,7 +380,9 @@ class PredictionTable:
         has_predictions = predicted in mapping.columns or bool(
             self.columns_of_systems(part, predicted)
         )
-        return bool(mapping.absent) or (has_predictions and shared <= mapping.columns.keys())
+        return bool(mapping.missing_columns) or (
+            has_predictions and shared <= mapping.columns.keys()
+        )
 
     @cached_property
     def proposal(self) -> Proposal | None:
@@ -391,7 +397,7 @@ class PredictionTable:
     @cached_property
     def sample(self) -> SampledTable:
         """The first rows of the first part."""
-        uses = [*self.attributes, *self.beside]
+        uses = [*self.attributes, *self.metric_columns]
         return SampledTable.of(self.parts[0], self.columns, self.systems, uses)
 
     def propose(self, table: SampledTable) -> Proposal:
@@ -425,7 +431,7 @@ class PredictionTable:
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
-        columns = (*self.shared(self.roles, shared), *predictions)
+        columns = (*self.shared_role_columns(self.roles, shared), *predictions)
         return ColumnLayout(columns, systems, by_content=True)
 
     def field_of(self, role: str, column: str) -> Field:
@@ -435,9 +441,9 @@ class PredictionTable:
 
     def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""
-        return self.by_system(part, self.roles)
+        return self.layout_per_system(part, self.roles)
 
-    def by_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
+    def layout_per_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
         """The columns of a part with one prediction per system: of a long table, or of a wide one,
         where each system has its column.
 
@@ -456,33 +462,37 @@ class PredictionTable:
         if wide:
             columns.pop("system", None)
         else:
-            self._refuse_both(part, predicted.name, columns)
+            self._refuse_long_and_wide(part, predicted.name, columns)
         names = [*wide.values()] or [columns[predicted.name]]
         predictions = _one_per_system(predicted, names)
         for role in further:
             names = [f"{role.name}_{system}" for system in wide] or [columns.get(role.name, "")]
             if {*names} <= {*part.columns}:
                 predictions += _one_per_system(role, names)
-        return ColumnLayout((*self.shared(roles, columns), *predictions), (*wide,))
+        return ColumnLayout((*self.shared_role_columns(roles, columns), *predictions), (*wide,))
 
     def columns_of_systems(self, part: InputPart, role: str) -> dict[str, str]:
         """System -> its column of a role, in a table with a column per system; else nothing."""
         names = without_bookkeeping(part.columns, self.systems)
         return roles_of.columns_of_systems(names, f"{role}_", self.systems, part.name)
 
-    def _refuse_both(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
+    def _refuse_long_and_wide(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError if a column has the role, and others have it for one system each."""
-        uses = {*self.attributes, *self.beside}
+        uses = {*self.attributes, *self.metric_columns}
         free = [name for name in part.columns if name not in uses]
         roles_of.one_way(role, free, columns, self.columns, part.name)
 
-    def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
+    def shared_role_columns(
+        self, roles: Sequence[Role], columns: Mapping[str, str]
+    ) -> list[RoleColumn]:
         """The columns that systems share, by the roles that have one; then those of segments and
         unit, and those that metrics name.
         """
         groups = [RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes]
-        beside = [RoleColumn(f"beside {name}", Field(name, NUMBER)) for name in self.beside]
-        return [*shared_columns(roles, columns), *groups, *beside]
+        metrics = [
+            RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in self.metric_columns
+        ]
+        return [*shared_columns(roles, columns), *groups, *metrics]
 
     def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for invalid values."""
@@ -560,7 +570,7 @@ def _paired_by_id(
     folds.
     """
     key = id.rank
-    folds = [rows.coded(role) for role in layout.within]
+    folds = [rows.coded(role) for role in layout.unique_within]
     for fold in folds:
         key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
     every = np.concatenate([*systems.values()])
@@ -604,7 +614,7 @@ def _refuse_other_folds(
                 )
 
 
-def _columns(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
+def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
     """The doubles and texts of all rows, by the name of `layout.fields`, without ids and systems.
 
     An empty text is a value of its own.
@@ -614,7 +624,7 @@ def _columns(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floa
         if content.is_number:
             columns[name] = rows.numbers(name)
         elif name not in ROW_NAMES:
-            columns[name] = rows.coded(name, content.plain, NONE)
+            columns[name] = rows.coded(name, content.normalise, NONE)
     return columns
 
 
@@ -694,7 +704,9 @@ def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]
     places = [rows.locate(row) for row in wanted]
     for part, number in places:
         by_part[part].append(number)
-    cells = {part: _cells(part, rows.others[:MOST], numbers) for part, numbers in by_part.items()}
+    cells = {
+        part: _cells(part, rows.unused_columns[:MOST], numbers) for part, numbers in by_part.items()
+    }
     return [cells[part].get(number, {}) for part, number in places]
 
 

@@ -232,8 +232,8 @@ def predictions(
     rows = aligned.read(parts, layouts_of(parts, p.columns))
     examples = _examples(
         rows,
-        rows.shared,
-        _classes(rows.shared["label"], p.task),
+        rows.shared_values,
+        _classes(rows.shared_values["label"], p.task),
         rows.columns,
         id=Ids(tables.one_array(rows.id)) if "id" in rows.columns else None,
         score=rows.predictions_of("score"),
@@ -247,7 +247,7 @@ def predictions(
             # one holdout in each repeat
             examples = replace(examples, fold=examples.repeat, repeat=None)
     if examples.id is not None:
-        if "repeat" not in rows.shared:
+        if "repeat" not in rows.shared_values:
             _refuse_unnamed_repeat(parts[0], examples.id)
         _refuse_again(rows, examples.id)
     if len(examples.classes) > 2:
@@ -322,7 +322,9 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
     the repeats.
     """
     names = [
-        name for name in part.columns if column_names.key(name) in column_names.USES["drawn_again"]
+        name
+        for name in part.columns
+        if column_names.comparable(name) in column_names.USES["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
@@ -340,7 +342,9 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
     same = np.diff(e.id.code[order]) == 0
-    shared = {"label": rows.shared["label"]} | ({} if e.group is None else {"group": e.group.texts})
+    shared = {"label": rows.shared_values["label"]} | (
+        {} if e.group is None else {"group": e.group.texts}
+    )
     for role, values in shared.items():
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
@@ -352,9 +356,9 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
 
 def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
     """Raise InputError if an id occurs twice in one fold of one repeat."""
-    key, within = id.code, [role for role in ("repeat", "fold") if role in rows.shared]
+    key, within = id.code, [role for role in ("repeat", "fold") if role in rows.shared_values]
     for role in within:
-        column = rows.shared[role]
+        column = rows.shared_values[role]
         key = key * len(column.names) + column.code
     if (twice := tables.pair_rows(key, np.zeros_like(key), 1).repeated_row) is not None:
         again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
@@ -506,7 +510,9 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolve()
+    roles = roles_of.match(
+        seen, ("label", *SIDES), chosen, part.name, required_columns=named
+    ).resolve()
     if "label" not in roles:
         usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
         hint = (

@@ -29,15 +29,15 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, plain
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, snake_case
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
-LABEL = Role.declared("label", required=True, plain=canonical)
-PREDICTED = Role.declared("predicted", plain=canonical)
+LABEL = Role.declared("label", required=True, normalise=canonical)
+PREDICTED = Role.declared("predicted", normalise=canonical)
 ROLES = (
     ID,
     SYSTEM,
@@ -207,7 +207,7 @@ class OutcomeTable(PredictionTable):
         }:
             return True
         if len(scores) > 1 and self.requested_kind != "binary":
-            return bool(mapping.absent) or "label" in mapping.columns
+            return bool(mapping.missing_columns) or "label" in mapping.columns
         return super().names_suffice or "predicted" in self.columns
 
     def propose(self, table: SampledTable) -> Proposal:
@@ -237,14 +237,14 @@ class OutcomeTable(PredictionTable):
     def layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of a part by role, for the kind of its outcomes."""
         if self.kind == "binary":
-            return self.by_system(part, BINARY)
+            return self.layout_per_system(part, BINARY)
         return self._label_layout(part) if self.kind == "multi-label" else self._class_layout(part)
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
-        columns = self.shared((ID, SYSTEM, LABEL, WEIGHT), roles)
+        columns = self.shared_role_columns((ID, SYSTEM, LABEL, WEIGHT), roles)
         if "predicted" in roles:
             columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
@@ -254,8 +254,8 @@ class OutcomeTable(PredictionTable):
         """The columns of several labels: for each whether it holds, and its score."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
-        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.beside})
-        columns = self.shared((ID, SYSTEM, WEIGHT), roles)
+        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
+        columns = self.shared_role_columns((ID, SYSTEM, WEIGHT), roles)
         labels = [name[2:] for name in scores]
         columns += [
             RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels
@@ -273,7 +273,7 @@ class OutcomeTable(PredictionTable):
         content = rules.NAME if named else rules.LABELS
         decisions = []
         for i, system in enumerate(layout.systems or [""]):
-            columns = [named] if named else decisions_beside(part.columns, layout, system)
+            columns = [named] if named else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
             decisions.append(RoleColumn("predicted", Field(columns[0], content, canonical), i))
@@ -296,20 +296,20 @@ class OutcomeTable(PredictionTable):
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
 
-def decisions_beside(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
+def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
     """The columns without another role that are named as decisions: of the system, or of the only
     one.
     """
-    names = {f"{name}_{column_names.key(system)}" for name in DECISIONS}
+    names = {f"{name}_{column_names.comparable(system)}" for name in DECISIONS}
     if len(layout.systems) < 2:
         names |= {*DECISIONS}
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and column_names.key(name) in names]
+    return [name for name in columns if name not in used and column_names.comparable(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns whose name says that they hold decisions."""
-    return tuple(name for name in columns if column_names.key(name) in DECISIONS)
+    return tuple(name for name in columns if column_names.comparable(name) in DECISIONS)
 
 
 def check_positive(kind: str) -> None:
@@ -359,7 +359,7 @@ def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection
 
 def weight_of(rows: Aligned) -> Floats | None:
     """The weights; None without a column of weights. Raises InputError if all are 0."""
-    weight = rows.shared.get("weight")
+    weight = rows.shared_values.get("weight")
     if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
@@ -374,19 +374,19 @@ def _binary(
     rows: Aligned, positive: str | None, part: parts.InputPart, named: str | None = None
 ) -> Outcomes:
     """The outcomes of two classes. named: the column of decisions that the user names."""
-    labels = rows.shared["label"]
-    pair = two_labels(_texts(rows, "label", [labels]), positive, part.name)
+    labels = rows.shared_values["label"]
+    pair = two_labels(_label_texts(rows, "label", [labels]), positive, part.name)
     is_positive = np.array(labels.names) == pair.positive
     actual = is_positive[labels.code].astype(np.int64)
     score = rows.predictions_of("score")
     for name, values in score.items():
         if values.min() >= 0.5 and values.max() <= 1:
             predicted = rows.columns.get("predicted", "")
-            refuse_confidence(name, [*rows.others, predicted], part.name)
+            refuse_confidence(name, [*rows.unused_columns, predicted], part.name)
     names = (pair.negative, pair.positive)
     outcomes = Outcomes(rows, "binary", names, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
-        return replace(outcomes, unused_decisions=named_as_decisions(rows.others))
+        return replace(outcomes, unused_decisions=named_as_decisions(rows.unused_columns))
     if named:
         _refuse_other_decisions(outcomes, named)
     return _decided_outcomes(outcomes)
@@ -402,10 +402,10 @@ class LabelTexts:
 
     column: str
     counts: Mapping[str, int]
-    first: Callable[[Sequence[str]], tuple[str, str]]
+    first_row: Callable[[Sequence[str]], tuple[str, str]]
 
 
-def _texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
+def _label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
     """The texts of a role in memory, with the number of rows of each.
 
     columns: of a role that systems share one, else that of each system.
@@ -443,7 +443,7 @@ def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
     known = {name: decision for name, decision in decisions.items() if decision is not None}
     if len(known) == len(columns):
         return replace(outcomes, decision=known)
-    unused = named_as_decisions(rows.others)  # one column for all systems, or none
+    unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
     if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
@@ -471,7 +471,7 @@ def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
     decisions = named_as_decisions(columns)
     if decisions:
         raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
-    answers = [name for name in columns if ANSWER_WORDS & {*plain(name).split("_")}]
+    answers = [name for name in columns if ANSWER_WORDS & {*snake_case(name).split("_")}]
     if answers:
         way = written({"label": answers[0]})
         raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
@@ -504,7 +504,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
     if len(names) > 2:
         # the label with the fewest rows is most likely the invalid one
         rarest = min(reversed(names), key=lambda name: labels.counts[name])
-        place, _ = labels.first([rarest])
+        place, _ = labels.first_row([rarest])
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
             f"{place}: {labels.column} must hold two labels, got {got}; more classes need "
@@ -540,12 +540,12 @@ def _positive_of(names: Sequence[str], named: str | None, where: str, column: st
 
 def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     """The outcomes of several classes: scores of each class, predicted classes, or both."""
-    labels = rows.shared["label"]
+    labels = rows.shared_values["label"]
     first = rows.predictions[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = rows.predictions_of("predicted")
-    actual_texts = _texts(rows, "label", [labels])
-    predicted_texts = _texts(rows, "predicted", [*decisions.values()])
+    actual_texts = _label_texts(rows, "label", [labels])
+    predicted_texts = _label_texts(rows, "predicted", [*decisions.values()])
     classes = classes_of(actual_texts, predicted_texts, roles, part.name)
     score = {}
     predicted = {}
@@ -593,14 +593,14 @@ def classes_of(
     classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
-        place, name = labels.first(unknown)
+        place, name = labels.first_row(unknown)
         has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
         raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])
     unknown = [name for name in predicted.counts if name not in classes]
     if unknown:
-        place, name = predicted.first(unknown)
+        place, name = predicted.first_row(unknown)
         raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")
     return tuple(classes)
 
@@ -623,8 +623,10 @@ def _in_order(names: set[str]) -> list[str]:
 
 
 def _multi_label(rows: Aligned) -> Outcomes:
-    labels = tuple(role.removeprefix("true ") for role in rows.shared if role.startswith("true "))
-    actual = np.column_stack([rows.shared[f"true {label}"] for label in labels])
+    labels = tuple(
+        role.removeprefix("true ") for role in rows.shared_values if role.startswith("true ")
+    )
+    actual = np.column_stack([rows.shared_values[f"true {label}"] for label in labels])
     score = {
         name: np.column_stack([columns[f"p {label}"] for label in labels])
         for name, columns in rows.predictions.items()
@@ -652,7 +654,7 @@ FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, requ
 
 def forecasts_of(rows: Aligned) -> Outcomes:
     """The forecasts of rows in memory; raises InputError if all weights are 0."""
-    actual = rows.shared["actual"]
+    actual = rows.shared_values["actual"]
     forecast = rows.predictions_of("forecast")
     weight = weight_of(rows)
     for name, values in {rows.columns["actual"]: actual, **forecast}.items():

@@ -15,7 +15,7 @@ from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.matching.proposal import Proposal, ranking
-from evalkit.reading.matching.samples import FEW, SampledTable, plain, without_bookkeeping
+from evalkit.reading.matching.samples import FEW, SampledTable, snake_case, without_bookkeeping
 from evalkit.reading.tables import (
     columns as roles_of,
     formats,
@@ -319,7 +319,7 @@ class RankingInput:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
         column or several could have a role.
         """
-        if part.layout or mapping.absent:
+        if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
         is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
@@ -352,11 +352,11 @@ class RankingInput:
         one must be there, as the lists of a long table have no other order.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
-        if not mapping.unclear and mapping.missing_roles(needed) == [("grade",)]:
+        if not mapping.ambiguous_columns and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade")
             raise refused(part.name, "no_grade", columns=names, hint=hint)
-        return mapping.resolve(needed, per_system="score")
+        return mapping.resolve(needed, per_system_role="score")
 
     def _judgements(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
@@ -427,7 +427,7 @@ def is_of_whole_scores(part: InputPart) -> bool:
 def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     """Raise InputError for a score that is called a distance, or that rises with the rank."""
     score = columns.get("score", "")
-    if DISTANCES.intersection(plain(score).split("_")):
+    if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="is called one")
     samples = {column.name: column for column in SampledTable.of(part, {}).columns}
     if not {score, "rank"} <= samples.keys():
@@ -475,7 +475,7 @@ def naming_column(part: InputPart, column: Any) -> Any:
     """The column of systems if it names them, else None: the tag of a TREC run counts only if
     there are several.
     """
-    is_tag = part.layout is not None and "system" not in part.folders
+    is_tag = part.layout is not None and "system" not in part.folder_values
     if is_tag and column is not None and len(column.unique()) < 2:
         return None
     return column

@@ -16,11 +16,11 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.reading.engines import backends, base
-from evalkit.reading.matching.column_names import METRICS, NAMES, is_like, key, uses_of
+from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
 from evalkit.reading.tables import columns as roles_of, duck, logs, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Selection, Source
-from evalkit.reading.tables.rules import at
+from evalkit.reading.tables.rules import row_suffix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ def measure_of(name: str) -> str:
     >>> [measure_of(name) for name in ("test_ndcg@10", "bm25_log_loss", "acc_norm", "bm25")]
     ['ndcg', 'log_loss', 'acc', '']
     """
-    words = re.split("[_./:]+", re.sub(r"@.*", "", key(name)))
+    words = re.split("[_./:]+", re.sub(r"@.*", "", comparable(name)))
     for length in range(len(words), 0, -1):
         for end in (words[:length], words[-length:]):
             measure = "_".join(end)
@@ -75,7 +75,7 @@ def measures(names: Sequence[str]) -> list[str]:
     """
     measured = {name: measure for name in names if (measure := measure_of(name))}
     stage = r"^(train|test|val|valid|validation|eval|feedback|scores|metrics|outputs?)[_.]|@.*"
-    alone = [name for name in measured if re.sub(stage, "", key(name)) == measured[name]]
+    alone = [name for name in measured if re.sub(stage, "", comparable(name)) == measured[name]]
     if len({*measured.values()}) > 1 or (alone and len(names) > 1):
         return [*measured]
     return []
@@ -136,7 +136,7 @@ def counted(values: Floats) -> str:
 
 
 class FoundCell(NamedTuple):
-    """A cell of a part. row: from 1; 0 if rows have no number."""
+    """A cell of a part. row: from 1, or `NO_ROW_NUMBER`."""
 
     part: InputPart
     row: int
@@ -165,7 +165,7 @@ class UnitColumn:
     @property
     def key(self) -> str:
         """The name as it is compared: lower case, words joined by underscores."""
-        return key(self.name)
+        return comparable(self.name)
 
     @cached_property
     def uses(self) -> frozenset[str]:
@@ -230,7 +230,7 @@ class UnitColumn:
             return
         text, number = self.table.text(self.name), self.table.number(self.name)
         wrong = self.table.first(f"{text} IS NOT NULL AND {number} IS NULL", self, SHOWN)
-        cells = ", ".join(f"{cell.text!r}{at(cell.row)}" for cell in wrong)
+        cells = ", ".join(f"{cell.text!r}{row_suffix(cell.row)}" for cell in wrong)
         if unlisted := self.present - self.exact - len(wrong):
             cells += f" and {unlisted:,} more"
         raise refused(wrong[0].part.name, "no_numbers", column=self.name, cells=cells)

@@ -27,7 +27,7 @@ from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
-from evalkit.reading.tables.rules import at
+from evalkit.reading.tables.rules import row_suffix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -455,7 +455,9 @@ def refuse_totals(units: Sequence[UnitColumn]) -> None:
     for column in units:
         if total := column.first(roles_of.SUMMARY):
             where = total.part.name
-            raise refused(where, "totals", column=column.name, cell=total.text, at=at(total.row))
+            raise refused(
+                where, "totals", column=column.name, cell=total.text, at=row_suffix(total.row)
+            )
 
 
 def refuse_leaderboard(system: UnitColumn, free: FreeColumns) -> None:

@@ -20,10 +20,10 @@ _ID = re.compile(
 )
 
 
-def key(name: str) -> str:
+def comparable(name: str) -> str:
     """A name in the form in which names are compared.
 
-    >>> key(" Question ID"), key("questionId")
+    >>> comparable(" Question ID"), comparable("questionId")
     ('question_id', 'question_id')
     """
     lower = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
@@ -36,7 +36,7 @@ def uses_of(name: str) -> frozenset[str]:
     >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
     [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
     """
-    plain = key(name)
+    plain = comparable(name)
     uses = {use for use, names in USES.items() if plain in names}
     uses |= {use for use, patterns in PATTERNS.items() if is_like(name, patterns)}
     if _ID.fullmatch(plain):

@@ -24,7 +24,7 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
-    plain,
+    snake_case,
 )
 from evalkit.reading.tables.parts import InputPart
 
@@ -250,7 +250,7 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     forecasts = table.named("forecast") or [
         column for column in table.numeric if column.says_prediction and not column.is_share
     ]
-    amounts = [column for column in table.columns if column.plain in AMOUNTS]
+    amounts = [column for column in table.columns if column.snake_case_name in AMOUNTS]
     others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
     near = [column for column in others if forecasts and is_near_all(column, forecasts)]
     if len(near) == 1:
@@ -281,7 +281,7 @@ def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[Co
     """The only column of predictions, if its name ends with the negative class: prob_0."""
     negative = label.labels - {POSITIVE_OF.get(label.labels)}
     worded = [column for column in table.numeric if column.says_prediction]
-    ends = [column for column in worded if column.plain.rpartition("_")[2] in negative]
+    ends = [column for column in worded if column.snake_case_name.rpartition("_")[2] in negative]
     return ends if len(worded) == len(negative) == 1 else []
 
 
@@ -346,7 +346,7 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
     for place in (0, -1):
         groups: dict[str, list[str]] = {}
         for column in columns:
-            words = column.plain.split("_")
+            words = column.snake_case_name.split("_")
             if len(words) > 1 and words[place] in WORDS:
                 groups.setdefault(words[place], []).append(column.name)
         for names in groups.values():
@@ -524,7 +524,7 @@ def users(table: SampledTable) -> Proposal:
     roles = Roles("interleaving", table)
     arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
-    counts = [column.finite for column in roles.table.columns if column.plain in TRIALS]
+    counts = [column.finite for column in roles.table.columns if column.snake_case_name in TRIALS]
     is_of_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in counts)
     is_of_totals |= arm is not None and any(
         is_crossed(column, arm) for column in roles.table.columns if column.words & DATES
@@ -532,7 +532,7 @@ def users(table: SampledTable) -> Proposal:
     if is_of_totals and "user" not in roles.columns:
         roles.lacking.append("users behind totals")
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
-    if not is_test or any(column.plain in ANSWERS for column in table.columns):
+    if not is_test or any(column.snake_case_name in ANSWERS for column in table.columns):
         roles.lacking.append("users")
     numbers = [column for column in roles.table.columns if column.measures_users]
     flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
@@ -577,6 +577,6 @@ def ways(part: InputPart) -> list[Way]:
             found.append(Way(chosen, choice, first.doubt))
     complete = [way for way in found if way.proposal.is_complete]
     actual = [way.proposal.columns["actual"] for way in complete if way.is_rating_as_it_is]
-    if any(plain(name) in RATINGS for name in actual) and not table.named("rank"):
+    if any(snake_case(name) in RATINGS for name in actual) and not table.named("rank"):
         complete.sort(key=lambda way: way.proposal.report == "ranking")
     return sorted(complete, key=lambda way: bool(way.doubt))

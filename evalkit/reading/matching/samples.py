@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.names import usual
-from evalkit.reading.matching.column_names import METRICS, NAMES, is_like, key, uses_of
+from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
 from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import InputPart
@@ -43,15 +43,15 @@ NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
 NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task"}
 
 
-def plain(name: str) -> str:
+def snake_case(name: str) -> str:
     """A name in the form in which usual names are compared.
 
-    >>> [plain(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
+    >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
     ['user_id', 'gold_label', 'pred_class', 'item_id']
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name)
     parted = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
-    return re.sub(r"\W+", "_", key(parted)).strip("_")
+    return re.sub(r"\W+", "_", comparable(parted)).strip("_")
 
 
 def _number(text: str) -> float:
@@ -69,14 +69,14 @@ class ColumnSample:
     cells: Sequence[str | None]
 
     @cached_property
-    def plain(self) -> str:
+    def snake_case_name(self) -> str:
         """The name as usual names are compared."""
-        return plain(self.name)
+        return snake_case(self.name)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of the name."""
-        return frozenset(self.plain.split("_"))
+        return frozenset(self.snake_case_name.split("_"))
 
     @cached_property
     def texts(self) -> list[str]:
@@ -127,18 +127,18 @@ class ColumnSample:
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
         running = self.is_whole and self.is_distinct and len(self.cells) > FEW
-        return running or (self.plain not in WORDS and is_bookkeeping(self.name))
+        return running or (self.snake_case_name not in WORDS and is_bookkeeping(self.name))
 
     @property
     def says_prediction(self) -> bool:
         """True if a word of the name says that it holds predictions; f1_score is a metric."""
-        is_metric = self.plain in METRICS - WORDS
+        is_metric = self.snake_case_name in METRICS - WORDS
         return bool(self.words & WORDS) and not is_metric
 
     @property
     def is_of_predictions(self) -> bool:
         """True if the name plainly says that it holds answers or predictions."""
-        is_answer = self.plain in ANSWERS | ACTUALS and bool(self.words & PLAIN_ANSWERS)
+        is_answer = self.snake_case_name in ANSWERS | ACTUALS and bool(self.words & PLAIN_ANSWERS)
         return is_answer or bool(self.words & PREDICTED)
 
     @property
@@ -151,9 +151,9 @@ class ColumnSample:
 
     def is_completed_by(self, other: "ColumnSample") -> bool:
         """True if another name is this one with a word of a prediction before or after it."""
-        name = self.plain.removeprefix("is_").removeprefix("has_")
-        rest = f"_{other.plain}_".replace(f"_{name}_", "_", 1)
-        return rest != f"_{other.plain}_" and bool(WORDS & {*rest.split("_")})
+        name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
+        rest = f"_{other.snake_case_name}_".replace(f"_{name}_", "_", 1)
+        return rest != f"_{other.snake_case_name}_" and bool(WORDS & {*rest.split("_")})
 
     @property
     def measures_users(self) -> bool:
@@ -176,7 +176,7 @@ def is_bookkeeping(name: str) -> bool:
     >>> [is_bookkeeping(name) for name in ("AutoETS-lo-90", "p10", "user_id", "horizon", "forest")]
     [True, True, True, True, False]
     """
-    return bool(uses_of(name) & NO_PREDICTIONS) or is_like(plain(name), BOOKKEEPING)
+    return bool(uses_of(name) & NO_PREDICTIONS) or is_like(snake_case(name), BOOKKEEPING)
 
 
 def _ranks(column: ColumnSample) -> bool:
@@ -257,7 +257,7 @@ class SampledTable:
         free = [column for column in self.columns if column.name not in others]
         fitting = [column for column in free if FITS[about.get("fits", "text")](column)]
         for names in ([role], about["names"], about.get("usual", "").split()):
-            candidates = [column for column in fitting if column.plain in names]
+            candidates = [column for column in fitting if column.snake_case_name in names]
             if candidates:
                 first, *rest = candidates
                 if names is about["names"]:

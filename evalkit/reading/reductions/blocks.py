@@ -76,7 +76,7 @@ class Blocks:
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns as the page prints them."""
-        return self.pieces[0].layout.printed
+        return self.pieces[0].layout.printed_columns
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Blocks:
         names = (
             [role]
             if role in self.schema.shared
-            else [column.key for column in self.schema.own[role]]
+            else [column.name_in_table for column in self.schema.own[role]]
         )
         found: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
@@ -279,14 +279,14 @@ class Blocks:
         if error := self.twice():
             return error
         layout = self.pieces[0].layout
-        for role, field in layout.shared.items():
+        for role, field in layout.shared_fields.items():
             at = self.short(role)
             if (
                 id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")
             ) is not None:
                 rows = sorted(self._having(id, cell(self.engine, role)))
                 said = [
-                    (place, value if field.is_number else field.plain(value))
+                    (place, value if field.is_number else field.normalise(value))
                     for _, place, value in rows
                 ]
                 place, value = next((place, value) for place, value in said if value != said[0][1])
@@ -458,7 +458,9 @@ def blocks_of(
     schema = Schema(
         systems=tuple(names),
         shared={
-            role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)
+            role: field
+            for role, field in layout.shared_fields.items()
+            if not role.startswith(ATTRIBUTE)
         },
         own=layout.predictions,
         said=tuple(said or layout.predictions),

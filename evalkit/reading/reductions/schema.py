@@ -16,9 +16,9 @@ from evalkit.arrays import Ints
 from evalkit.metrics.kept import Block, Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
 
-# roles of shared columns that are not what is
-BESIDE, ATTRIBUTE, WEIGHT = (
-    "beside ",
+# how the roles of shared columns begin that are not the truth
+METRIC_COLUMN, ATTRIBUTE, WEIGHT = (
+    "metric_column ",
     "attribute ",
     "weight",
 )
@@ -67,14 +67,16 @@ class Schema:
     @property
     def truth(self) -> list[str]:
         """The roles of the actual values."""
-        return [role for role in self.shared if role != WEIGHT and not role.startswith(BESIDE)]
+        return [
+            role for role in self.shared if role != WEIGHT and not role.startswith(METRIC_COLUMN)
+        ]
 
     @property
     def measured(self) -> list[str]:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        own = [column.key for columns in self.own.values() for column in columns]
+        own = [column.name_in_table for columns in self.own.values() for column in columns]
         last = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *last, *own]
 
@@ -99,7 +101,9 @@ class Schema:
             role: self._numbers(role, column, table[role]) for role, column in self.shared.items()
         }
         own = {
-            role: [self._numbers(role, column.field, table[column.key]) for column in columns]
+            role: [
+                self._numbers(role, column.field, table[column.name_in_table]) for column in columns
+            ]
             for role, columns in self.own.items()
         }
         if self.paired:
@@ -114,9 +118,9 @@ class Schema:
         predictions = {role: np.array(values) for role, values in own.items()}
         said = [predictions[role] for role in self.said]
         beside = {
-            role.removeprefix(BESIDE): values
+            role.removeprefix(METRIC_COLUMN): values
             for role, values in shared.items()
-            if role.startswith(BESIDE)
+            if role.startswith(METRIC_COLUMN)
         }
         weight = shared.get(WEIGHT)
         hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]

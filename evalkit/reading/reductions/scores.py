@@ -96,7 +96,7 @@ class Predictions:
 
     def _key(self, system: str, role: str) -> str:
         number = self.table.systems.index(system) if self.table.wide else 0
-        return self.table.schema.own[role][number].key
+        return self.table.schema.own[role][number].name_in_table
 
     @property
     def scored(self) -> bool:
@@ -187,7 +187,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row
     label = [quote(LABEL)] if LABEL in fields else []
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
     by = [*label, *([system] if "system" in fields else [])]
-    stored = piece.part.counted is not None and engine.dialect.row_number is not None
+    stored = piece.part.known_rows is not None and engine.dialect.row_number is not None
     if stored and by == label and not parted:
         rows = _stated(engine, piece.chosen, [f"{system} AS system", *ends], label)
         if rows:
@@ -236,7 +236,7 @@ def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
     labels = _labels(found)
     positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
     hits = sorted(
-        {row["label"] for _, row in found.requested if label.plain(row["label"]) == positive}
+        {row["label"] for _, row in found.requested if label.normalise(row["label"]) == positive}
     )
     hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
@@ -251,7 +251,7 @@ def _labels(found: Predictions) -> outcomes.LabelTexts:
     field = found.table.schema.shared["label"]
     rows = Counter[str]()
     for _, row in found.requested:
-        rows[field.plain(row["label"])] += row["n"]
+        rows[field.normalise(row["label"])] += row["n"]
     texts = sorted({row["label"] for _, row in found.requested})
     return _label_texts(found.table, "label", texts, rows)
 
@@ -261,12 +261,16 @@ def _label_texts(
 ) -> outcomes.LabelTexts:
     """The texts of a role as they are written, and the rows of each as it is compared."""
     field = _field(t, role)
-    at = t.engine.dialect.quote(role if role in t.schema.shared else t.schema.own[role][0].key)
+    at = t.engine.dialect.quote(
+        role if role in t.schema.shared else t.schema.own[role][0].name_in_table
+    )
 
     def first(wanted: Sequence[str]) -> tuple[str, str]:
-        literals = [t.engine.dialect.literal(text) for text in texts if field.plain(text) in wanted]
+        literals = [
+            t.engine.dialect.literal(text) for text in texts if field.normalise(text) in wanted
+        ]
         _, place, text = t.where(f"{at} IN ({', '.join(literals)})", at, 1)[0]
-        return place, field.plain(text)
+        return place, field.normalise(text)
 
     return outcomes.LabelTexts(field.column, dict(sorted(rows.items())), first)
 
@@ -299,13 +303,13 @@ def _of_classes(found: Predictions, predicted: OutcomeTable) -> Predictions:
         texts["predicted"] = list(t.texts("predicted"))
     _refuse_many(t, texts)
     if "predicted" in texts:
-        plain = _field(t, "predicted").plain
+        plain = _field(t, "predicted").normalise
         rows = dict.fromkeys(map(plain, texts["predicted"]), 1)
         answers = _label_texts(t, "predicted", texts["predicted"], rows)
     roles = outcomes.score_roles([role for role in t.schema.own if role != "predicted"], t.name)
     names = outcomes.classes_of(_labels(found), answers, roles, found.where)
     for role, several in texts.items():
-        t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in several})
+        t = t.coded(role, {text: names.index(_field(t, role).normalise(text)) for text in several})
     said = tuple(roles[name] for name in names) if roles else ("predicted",)
     return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
 

@@ -244,7 +244,7 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
     """
     lists = [*ranked.run, *(ranked.judged or ())]
     parts = [*lists, *(ranked.queries or ())]
-    is_on_cluster = any(part.cluster is not None for part in parts)
+    is_on_cluster = any(part.cluster_session is not None for part in parts)
     if not is_on_cluster and _fits_in_memory(sum(part.rows for part in lists), budget):
         data = runs.rankings_of(ranked)
     else:

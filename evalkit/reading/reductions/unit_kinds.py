@@ -195,7 +195,7 @@ class UnitInput:
             kind = PerUnit(lookup.absent)
             return data, tuple(Chosen(replace(metric, kind=kind)) for metric in losses)
         for name in p.metrics:
-            if not lookup.of_catalogue(name):
+            if not lookup.is_in_catalogue(name):
                 holds = f"preds holds {self.kind.what}; name the metric of these values"
                 raise ParameterError(f"metrics: {name} has nothing to be computed from, {holds}")
         if self.name == "trials":
@@ -277,7 +277,7 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
     """
     losses = []
     for name in names or LOSSES:
-        if lookup.of_catalogue(name):
+        if lookup.is_in_catalogue(name):
             meant = lookup.meanings(name, "counts")
         else:
             meant = lookup.chosen([name], "counts", ())
@@ -322,4 +322,4 @@ def check_named(
         named[unit] = "unit"
     named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
-        columns.match(part.columns, (), {}, part.name, named=named).resolve()
+        columns.match(part.columns, (), {}, part.name, required_columns=named).resolve()

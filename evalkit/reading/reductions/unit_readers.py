@@ -36,7 +36,7 @@ from evalkit.reading.reductions.units import (
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import RoleColumn, at
+from evalkit.reading.tables.rules import RoleColumn, row_suffix
 from evalkit.system import unpacked
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    columns = roles_of.match(part.columns, roles, named, part.name, named=units).resolve(
+    columns = roles_of.match(part.columns, roles, named, part.name, required_columns=units).resolve(
         ["label", SCORE]
     )
     return ColumnLayout(
@@ -404,6 +404,6 @@ def _trial_names(rows: tables.CheckedTable, label: str | None) -> tuple[str, ...
     again = tables.pair_rows(code, np.zeros_like(code), 1).repeated_row
     if again is not None:
         part, row = rows.locate(again)
-        got = f"got {systems[again]!r} again{at(row)}"
+        got = f"got {systems[again]!r} again{row_suffix(row)}"
         raise InputError(f"{part.name}: {label} must name each row once, {got}")
     return tuple(map(str, systems))

@@ -132,37 +132,44 @@ class Candidates(NamedTuple):
 class RoleMapping:
     """The columns of a table by role.
 
-    candidates: of each role that a column could have. absent: columns that a parameter names and
-    the table lacks -> the parameter. names: every column. where: the table, for errors. used: role
-    -> the parameter that uses the column of its name otherwise, and the column.
+    candidates: role -> the columns that could have it. missing_columns: columns that a parameter
+    names and the table lacks -> the parameter. all_columns: those of the table. where: the name of
+    the table, for errors. used: role -> the parameter that uses the column of its name otherwise,
+    and the column.
     """
 
     candidates: Mapping[str, Candidates]
-    absent: Mapping[str, str]
-    names: Sequence[str]
+    missing_columns: Mapping[str, str]
+    all_columns: Sequence[str]
     where: str
     used: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def unclear(self) -> dict[str, tuple[str, ...]]:
-        """Role -> the columns that could all have it, as each has a usual name of the role."""
+    def ambiguous_columns(self) -> dict[str, tuple[str, ...]]:
+        """Role -> its candidates, of the roles that several columns could have: each of these has a
+        usual name of the role, and none has the role's own name.
+        """
         return {
             role: columns
             for role, (columns, why) in self.candidates.items()
+            # of a column that is named by the user or as the role there is no doubt
             if why is Why.USUAL and len(columns) > 1
         }
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Role -> its column, but for the roles that are unclear."""
+        """Role -> its column, without the roles that several columns could have."""
         return {
             role: columns[0]
             for role, (columns, _) in self.candidates.items()
-            if role not in self.unclear
+            if role not in self.ambiguous_columns
         }
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """The needed roles without a possible column, each with its alternatives."""
+        """The needed roles for which there is no candidate column, each as a tuple of alternatives.
+
+        needed: roles; of a tuple of roles it is enough that one has a column.
+        """
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if self.candidates.keys().isdisjoint(choice)]
 
@@ -170,28 +177,29 @@ class RoleMapping:
         self,
         needed: Iterable[str | tuple[str, ...]] = (),
         roles: Iterable[str] | None = None,
-        per_system: str = "",
+        per_system_role: str = "",
     ) -> dict[str, str]:
-        """Role -> column, where every needed role has one, and no column could be another's.
+        """Role -> column, after a check that every needed role has a column and that no role has
+        two candidate columns.
 
-        needed: roles that must have a column; of a tuple of roles one must. roles: those that
-        matter, None for all. per_system: a role of which each system could have a column of its
-        own, which the error for a missing one advises.
+        needed: roles that must have a column; of a tuple of roles one must. roles: those that must
+        not have two candidates, None for all. per_system_role: the role for which the error
+        suggests one column per system, if it has no column.
 
-        Raises one error for all of them: InputError if two synonyms match one role or a needed role
-        has no column, ParameterError if only columns that a parameter names do not exist.
+        Raises one error for all roles: InputError if a role has two candidate columns or a needed
+        role has none, ParameterError if no column is missing but one that a parameter names.
         """
-        lacking = self.missing_roles(needed)
-        unclear = self.unclear
+        missing = self.missing_roles(needed)
+        ambiguous = self.ambiguous_columns
         if roles is not None:
-            unclear = {role: columns for role, columns in unclear.items() if role in roles}
-        for role in (role for choice in lacking for role in choice if role in self.used):
+            ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
+        for role in (role for choice in missing for role in choice if role in self.used):
             use = f"is the {role} of {self.where}, name another column"
             raise ParameterError(f"{self.used[role]} {use}")
-        if lacking or unclear:
-            raise self._error(lacking, unclear, per_system)
-        if self.absent:
-            raise _absent(self.absent, self.names, self.where)
+        if missing or ambiguous:
+            raise self._error(missing, ambiguous, per_system_role)
+        if self.missing_columns:
+            raise _missing_columns_error(self.missing_columns, self.all_columns, self.where)
         return self.columns
 
     def _error(
@@ -207,7 +215,9 @@ class RoleMapping:
             f"columns {' and '.join(map(repr, columns))} could both be the {role}"
             for role, columns in unclear.items()
         ]
-        reasons += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
+        reasons += [
+            f"no column {name!r} ({parameter})" for name, parameter in self.missing_columns.items()
+        ]
         chosen = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
             advice = f"; say which: columns={written(chosen)!r}"
@@ -216,13 +226,13 @@ class RoleMapping:
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
         brief = [*reasons, f"no column for the {', the '.join(map(' or '.join, lacking))}"]
         reasons.append(f"no column for {usual}")
-        near = {role: _near(role, self.names) for role, *_ in lacking}
-        hint = no_header(self.names, lacking[0][0])
+        near = {role: _near(role, self.all_columns) for role, *_ in lacking}
+        hint = no_header(self.all_columns, lacking[0][0])
         if not hint and all(near.values()):
             hint = f"; set columns={written({**chosen, **near})!r}"
         elif not hint:
             hint = f"; {_other_names(per_system, lacking)}"
-        inventory = f"; it has {listed(map(repr, self.names))}"
+        inventory = f"; it has {listed(map(repr, self.all_columns))}"
         return MissingColumn(self.where, "; ".join(reasons), "; ".join(brief), inventory + hint)
 
 
@@ -240,45 +250,49 @@ def match(
     chosen: Mapping[str, str],
     where: str,
     other_uses: Collection[str] = (),
-    named: Mapping[str, str] | None = None,
+    required_columns: Mapping[str, str] | None = None,
     shared_roles: Collection[str] = (),
 ) -> RoleMapping:
-    """The columns of a table by role: the one that `chosen` names, else that of the role's own
-    name, else those with a usual name of it.
+    """Find the columns that could have each role: the one that the user names for it, else the one
+    whose name is that of the role, else those with a usual name of the role.
 
-    names: all columns. where: the table, for errors. other_uses: columns that have another use.
-    named: further columns that must exist -> the parameter that names each. shared_roles: roles
-    that a column with another use may have too, if no other column can.
+    names: all columns of the table. roles: those to find a column for. chosen: role -> the column
+    that the user names for it. where: the name of the table, for errors. other_uses: columns that
+    have another use, such as a segment, and so no role. required_columns: further columns that must
+    exist -> the parameter that names each. shared_roles: roles that a column with another use may
+    have too, if no other column can.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
+    required = required_columns or {}
+    missing = {name: parameter for name, parameter in required.items() if name not in names}
     candidates = {}
     used = {}
-    unnamed = [name for name in names if name not in chosen.values()]
-    free = [name for name in unnamed if name not in other_uses]
+    not_chosen = [name for name in names if name not in chosen.values()]
+    without_use = [name for name in not_chosen if name not in other_uses]
     for role in roles:
         if role in chosen:
             candidates[role] = Candidates((chosen[role],), Why.NAMED)
             if chosen[role] not in names:
-                absent.setdefault(chosen[role], f"columns: {role}")
+                missing.setdefault(chosen[role], f"columns: {role}")
             continue
-        by_name = _candidates(role, free)
-        if by_name is None and role in shared_roles:
-            by_name = _candidates(role, unnamed)
-        if by_name is not None:
-            candidates[role] = by_name
-        elif otherwise := _candidates(role, unnamed):
+        named_as_role = _candidates(role, without_use)
+        if named_as_role is None and role in shared_roles:
+            named_as_role = _candidates(role, not_chosen)
+        if named_as_role is not None:
+            candidates[role] = named_as_role
+        elif otherwise := _candidates(role, not_chosen):
             column = otherwise.columns[0]
-            used[role] = f"{(named or {}).get(column, 'segments or unit')}: {column!r}"
-    return RoleMapping(candidates, absent, names, where, used)
+            used[role] = f"{required.get(column, 'segments or unit')}: {column!r}"
+    return RoleMapping(candidates, missing, names, where, used)
 
 
 def _candidates(role: str, names: Collection[str]) -> Candidates | None:
-    """The columns that are named as a role, None if there is none."""
+    """The columns whose name is that of the role or a usual one of it; None if there is none."""
+    # the role's own name is the first of its synonyms
     usual = tuple(name for name in SYNONYMS.get(role, (role,)) if name in names)
     if not usual:
         return None
@@ -290,10 +304,12 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
     names = list(names)
     if wanted in names:
         return wanted
-    raise _absent({wanted: parameter}, names, where)
+    raise _missing_columns_error({wanted: parameter}, names, where)
 
 
-def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> ParameterError:
+def _missing_columns_error(
+    absent: Mapping[str, str], names: Sequence[str], where: str
+) -> ParameterError:
     """The error for columns that parameters name and the table lacks, with the nearest names."""
     near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
     hint = no_header(names) or (f"; did you mean {' and '.join(map(repr, near))}?" if near else "")
@@ -324,14 +340,19 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
 def columns_of_systems(
     names: Iterable[str], prefix: str, systems: Sequence[str], where: str
 ) -> dict[str, str]:
-    """System -> its column in a wide table: the columns that `systems` names, else those whose
-    names begin with the prefix.
+    """System -> its column in a wide table: the columns that the user names as systems, else those
+    whose names begin with the prefix.
+
+    names: the columns of the table that may be of a system. prefix: such as "score_". systems: the
+    systems that the user names, by whole names of columns or without the prefix; empty for all.
+    where: the name of the table, for errors. Raises ParameterError for a system that does not
+    exist, InputError for a column that is called as the prefix alone and so names no system.
 
     >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
     names = list(names)
-    if systems and all(name in names for name in systems):
+    if systems and all(name in names for name in systems):  # whole names of columns
         return {name: name for name in systems}
     columns = {name.removeprefix(prefix): name for name in system_columns(names, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
@@ -341,11 +362,15 @@ def columns_of_systems(
         )
     if prefix in names and columns and not systems:
         raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
-    return {name: columns[name] for name in systems} if systems and columns else columns
+    if not systems or not columns:
+        return columns
+    return {name: columns[name] for name in systems}
 
 
 def system_columns(names: Iterable[str], prefix: str) -> list[str]:
-    """The names that begin with a prefix and go on with the name of a system, not with an id's."""
+    """The names that begin with a prefix and go on with the name of a system: not score_id, which
+    is the id of a score.
+    """
     ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
     return [name for name in names if name.startswith(prefix) and name not in ids]
 

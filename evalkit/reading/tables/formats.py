@@ -96,7 +96,7 @@ class Parquet(File):
         return cls(name=where, columns=columns, path=path, stamp=stamp(path))
 
     @property
-    def counted(self) -> int:
+    def known_rows(self) -> int:
         with _whole(self.path):
             return int(_metadata(self.path).num_rows)
 
@@ -107,7 +107,7 @@ class Parquet(File):
             return _metadata(self.path).schema.to_arrow_schema()
 
     @property
-    def stored(self) -> Mapping[str, str]:
+    def stored_types(self) -> Mapping[str, str]:
         return {field.name: str(field.type) for field in self.schema}
 
     @property
@@ -150,7 +150,7 @@ class Parquet(File):
         source, quote = _parquet(self.path), duck.DUCKDB.quote
         units = {
             name: kind[len("duration[") : -1]
-            for name, kind in self.stored.items()
+            for name, kind in self.stored_types.items()
             if kind.startswith("duration")
         }
         cells = [
@@ -396,7 +396,7 @@ class JsonLines(TextFile):
         for column in (
             column
             for role, column in selection.text.items()
-            if role in IDS and column not in self.folders
+            if role in IDS and column not in self.folder_values
         ):
             value = duck.DUCKDB.plain(column, "JSON")
             other = (
@@ -440,7 +440,8 @@ class Trec(TextFile):
         columns = trec.read(self.path, self.layout, self.name)
         rows = len(next(iter(columns.values())))
         columns |= {
-            name: pa.array([value] * rows, pa.string()) for name, value in self.folders.items()
+            name: pa.array([value] * rows, pa.string())
+            for name, value in self.folder_values.items()
         }
         return {role: columns[column] for role, column in {**text, **numbers}.items()}
 
@@ -494,7 +495,7 @@ def _in_folders(path: Path, header: str | None, top: Path) -> File:
     if isinstance(part, logs.EvaluationLog):
         return part
     return (
-        replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more)
+        replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folder_values=more)
         if more
         else part
     )
@@ -616,7 +617,7 @@ def _has_rows(path: Path, header: str | None) -> bool:
     try:
         size, opener = path.stat().st_size, _opener(path)
         if opener == Parquet.opened:
-            return size > 0 and Parquet.opened(path).counted > 0
+            return size > 0 and Parquet.opened(path).known_rows > 0
         heads = opener is delimited_or_trec and header != NO_HEADER
         return size > LARGE or (
             size > 0 and sum(bool(line.strip()) for line in start(path).splitlines()) > heads

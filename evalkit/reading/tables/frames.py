@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,29 +37,26 @@ NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
 class Frame(InputPart):
     """A data frame as an Arrow table.
 
-    halves: columns that were float16 and are kept as float32, because DuckDB has no float16. mixed:
-    columns of texts and numbers, kept as text.
+    half_precision_columns: those that were float16 and are stored as float32, because DuckDB has no
+    float16. mixed_columns: those that held both texts and numbers, and are stored as texts.
     """
 
     table: Any
-    halves: tuple[str, ...] = ()
-    mixed: Collection[str] = ()
+    half_precision_columns: tuple[str, ...] = ()
+    mixed_columns: Collection[str] = ()
     unnamed: ClassVar[bool] = True
     without_rows: ClassVar[str] = "the frame has columns and no rows"
 
     @property
-    def counted(self) -> int:
+    def known_rows(self) -> int:
         """The number of rows."""
         return len(self.table)
 
     @property
-    def stored(self) -> Mapping[str, str]:
-        """The name of Arrow's type of each column, as the frame had it."""
-        kinds = {
-            name: str(kind)
-            for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)
-        }
-        return kinds | dict.fromkeys(self.halves, "halffloat")
+    def stored_types(self) -> Mapping[str, str]:
+        """Column -> Arrow's name of its type, as the frame had it."""
+        types = {column.name: str(column.type) for column in self.table.schema}
+        return types | dict.fromkeys(self.half_precision_columns, "halffloat")
 
     @property
     def directions(self) -> Mapping[str, str]:
@@ -69,7 +66,7 @@ class Frame(InputPart):
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
         if both := [
-            column for role, column in text.items() if role in IDS and column in self.mixed
+            column for role, column in text.items() if role in IDS and column in self.mixed_columns
         ]:
             raise InputError(
                 f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one "
@@ -83,13 +80,14 @@ class Frame(InputPart):
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns by role, as Arrow casts them to texts and to doubles. Types that it writes
-        otherwise than DuckDB, or a part of the rows, are read by a query.
+        """The columns by role: Arrow casts them to texts and to doubles, which is quicker than a
+        query. If Arrow writes a type differently from DuckDB, or only some rows are wanted, a
+        query reads them.
         """
-        stored = self.stored
-        is_plain = all(PLAIN.fullmatch(stored.get(name, "")) for name in text.values())
-        is_numeric = all(NUMERIC.fullmatch(stored.get(name, "")) for name in numbers.values())
-        if self.mixed or self.only or not (is_plain and is_numeric):
+        types = self.stored_types
+        is_plain = all(PLAIN.fullmatch(types.get(name, "")) for name in text.values())
+        is_numeric = all(NUMERIC.fullmatch(types.get(name, "")) for name in numbers.values())
+        if self.mixed_columns or self.selected_rows or not (is_plain and is_numeric):
             return super().load(text, numbers)
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         return columns | {role: _as_doubles(self.table[name]) for role, name in numbers.items()}
@@ -106,6 +104,7 @@ def _as_texts(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # text of 64-bit offsets may not fit into the 32 bits of the other type
     if column.type != pa.large_string():
         column = column.cast(pa.string())
     texts = _one_array(column)
@@ -124,8 +123,9 @@ def _one_array(column: Any) -> Any:
 
 
 def is_table(data: Any) -> bool:
-    """True for a frame, batches of rows, columns or arrays; False for a path, and for Spark's
-    frame, whose Arrow interface would collect all rows.
+    """True for one table in memory: a frame, batches of rows, a dict of columns, or arrays. False
+    for a path, for a dict of tables, and for Spark's frame, whose Arrow interface would collect
+    all rows.
     """
     if isinstance(data, Mapping):
         return all(map(is_column, data.values()))
@@ -135,25 +135,25 @@ def is_table(data: Any) -> bool:
 
 
 def is_spark_frame(data: Any) -> bool:
-    """True for a data frame of Spark."""
+    """True for a data frame of Spark, told by its module: importing Spark takes seconds."""
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
-def part_of(data: Any) -> InputPart:
-    """The input in memory as a part: a frame, a dict of columns, or arrays of labels and
-    predictions; of an iterator of batches, or an Arrow reader, a file that holds them.
+def part_in_memory(data: Any) -> InputPart:
+    """The part that holds an input in memory.
 
-    Raises InputError for anything else, for columns of different lengths, and for one that has not
-    one value per row.
+    data: a frame, a dict of columns, arrays of labels and predictions, an iterator of batches, or
+    an Arrow reader; the batches of the last two are written to a temporary file first. Raises
+    InputError for anything else, and for columns that differ in length or are no columns.
     """
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
-        return _batches(data)
+        return _batches_part(data)
     if isinstance(data, Arrays):
-        data = _of_arrays(data)
+        data = _table_of_arrays(data)
     elif isinstance(data, Mapping):
-        data = _of_columns(data)
+        data = _table_of_columns(data)
     if hasattr(data, INTERFACE):
-        return _frame(data)
+        return _frame_part(data)
     kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
     arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
     raise InputError(
@@ -161,35 +161,38 @@ def part_of(data: Any) -> InputPart:
     )
 
 
-def _frame(data: Any) -> Frame:
-    """The part of an object with Arrow's interface, without the columns of an index.
+def _frame_part(data: Any) -> Frame:
+    """The part that holds a frame, without the columns of a pandas index.
 
-    Raises InputError if it cannot be read, or has a column name twice.
+    data: any object with Arrow's interface. Raises InputError if Arrow cannot read it, and as
+    `InputPart` does for the names of its columns.
     """
     import pyarrow as pa
 
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table, mixed = _arrow_table(data)
+            converted = _arrow_table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
+    table = converted.table
     table = table.drop_columns(list(filter(INDEX.fullmatch, table.column_names)))
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
+    # renaming drops the metadata, in which a table may state which values of a metric are better
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
-    halves = tuple(column.name for column in table.schema if column.type == pa.float16())
+    half_precision_columns = [column.name for column in table.schema if column.type == pa.float16()]
     return Frame(
         name=NAME,
         columns=tuple(names),
-        table=_in_single_precision(table, halves) if halves else table,
-        halves=halves,
-        mixed=mixed,
+        table=_in_single_precision(table, half_precision_columns),
+        half_precision_columns=tuple(half_precision_columns),
+        mixed_columns=converted.mixed_columns,
     )
 
 
 def _in_single_precision(table: Any, columns: Sequence[str]) -> Any:
-    """The Arrow table with these columns as float32."""
+    """The Arrow table with these columns as float32, because DuckDB has no float16."""
     for name in columns:
         place = table.column_names.index(name)
         table = table.set_column(place, name, table.column(place).cast("float32"))
@@ -240,7 +243,7 @@ def _without_intervals(data: Any) -> Any:
     return data.assign(**{str(name): text for name, text in texts.items()}) if texts else data
 
 
-def _mixed(data: Any) -> list[str]:
+def _columns_of_texts_and_numbers(data: Any) -> list[str]:
     """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of
     another frame.
     """
@@ -256,29 +259,36 @@ def _mixed(data: Any) -> list[str]:
     ]
 
 
-def _arrow_table(data: Any) -> tuple[Any, list[str]]:
-    """The frame as an Arrow table, and the names of its columns of texts and numbers.
+class ConvertedFrame(NamedTuple):
+    """A frame as an Arrow table, and the columns that held both texts and numbers.
 
-    These are text in the table, so that the error for a wrong cell names it.
+    These columns are texts in the table, so that the error for a wrong cell can name it.
     """
+
+    table: Any
+    mixed_columns: Sequence[str]
+
+
+def _arrow_table(data: Any) -> ConvertedFrame:
+    """Convert a frame to an Arrow table. Raises what Arrow raises if it cannot be converted."""
     import pyarrow as pa
 
     mixed: list[str] = []
-    is_small = hasattr(data, "iloc") and len(data) <= SMALL
+    is_small = hasattr(data, "iloc") and len(data) <= SMALL  # iloc: a frame of pandas
     try:
         table = pa.table(data, nthreads=1 if is_small else None)
-    except pa.ArrowException:
-        mixed = _mixed(data)
+    except pa.ArrowException:  # which texts and numbers in one column raise
+        mixed = _columns_of_texts_and_numbers(data)
         if not mixed:
             raise
         data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
         table = pa.table(data)
     if "interval" in table.schema.to_string(show_schema_metadata=False):
         table = pa.table(_without_intervals(data))
-    return table, mixed
+    return ConvertedFrame(table, mixed)
 
 
-def _batches(data: Any) -> Batches:
+def _batches_part(data: Any) -> Batches:
     """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no
     batch.
     """
@@ -334,8 +344,8 @@ def is_column(values: Any) -> bool:
 
 
 def canonical(label: str) -> str:
-    """A label as one text, however it was written: 1.0 and 1, TRUE and true. One with a leading
-    zero is no number.
+    """A label in one spelling, so that 1.0 and 1, or TRUE and true, are the same label. A number
+    with a leading zero stays as it is, since it may be a code.
 
     >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1"), canonical("01")
     ('1', 'true', 'spam', '-1', '01')
@@ -366,7 +376,7 @@ def _plain(name: str, values: Any) -> Any:
         ) from None
 
 
-def _of_columns(columns: Mapping[str, Any]) -> Any:
+def _table_of_columns(columns: Mapping[str, Any]) -> Any:
     """The columns as an Arrow table.
 
     Raises InputError if they differ in length, or one is not one value per row.
@@ -443,11 +453,13 @@ class Classes:
     @classmethod
     def of(cls, arrays: Arrays) -> "Classes":
         """The classes of the labels, which are the first of the shared arrays."""
-        role, label = next(iter(arrays.shared.items()))
+        role, label = next(iter(arrays.shared_columns.items()))
         if np.ndim(label) == 2:
             names = _heads(label) or [str(i) for i in range(np.shape(label)[1])]
             return cls(names, None, labels=True)
-        predictions = [values for systems in arrays.own.values() for values in systems.values()]
+        predictions = [
+            values for systems in arrays.system_columns.values() for values in systems.values()
+        ]
         if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
@@ -494,40 +506,44 @@ class Classes:
         return columns.index(positive if positive in columns else classes[1])
 
 
-def _of_arrays(arrays: Arrays) -> Any:
+def _table_of_arrays(arrays: Arrays) -> Any:
     """Labels and predictions as an Arrow table: wide where each system has one column, else long.
 
     Raises InputError for arrays that do not belong together.
     """
     arrays = _each(arrays, _plain)
-    named = dict(arrays.shared)
-    for role, of_systems in arrays.own.items():
+    named = dict(arrays.shared_columns)
+    for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
             named[role if name is None else f"{role}_{name}"] = values
     _refuse_other_order(named)
     arrays = _each(arrays, _of_one)
     classes = Classes.of(arrays)
-    shared = classes.columns(arrays.shared)
+    shared = classes.columns(arrays.shared_columns)
     systems = {
-        name: classes.columns({role: values[name] for role, values in arrays.own.items()})
+        name: classes.columns(
+            {role: values[name] for role, values in arrays.system_columns.items()}
+        )
         for name in _systems(arrays)
     }
     if None in systems:
-        return _of_columns({**shared, **systems[None]})
-    if "predicted" in arrays.own or any(len(columns) > 1 for columns in systems.values()):
+        return _table_of_columns({**shared, **systems[None]})
+    if "predicted" in arrays.system_columns or any(
+        len(columns) > 1 for columns in systems.values()
+    ):
         return _long(shared, systems)
     wide: dict[str, Any] = {}
     for name, columns in systems.items():
         wide |= {f"{role}_{name}": values for role, values in columns.items()}
-    return _of_columns({**shared, **wide})
+    return _table_of_columns({**shared, **wide})
 
 
 def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
     """What a function makes of each array, by its role and values."""
-    shared = {role: read(role, values) for role, values in arrays.shared.items()}
+    shared = {role: read(role, values) for role, values in arrays.shared_columns.items()}
     own = {
         role: {name: read(role, values) for name, values in of_systems.items()}
-        for role, of_systems in arrays.own.items()
+        for role, of_systems in arrays.system_columns.items()
     }
     return Arrays(shared, own, arrays.positive)
 
@@ -545,7 +561,7 @@ def _of_one(role: str, values: Any) -> Any:
 
 def _systems(arrays: Arrays) -> list[str | None]:
     """The systems, which every argument must name alike."""
-    (role, first), *others = arrays.own.items()
+    (role, first), *others = arrays.system_columns.items()
     for other, systems in others:
         if {*systems} != {*first}:
             raise InputError(
@@ -574,5 +590,5 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
     tables = []
     for name, columns in systems.items():
         beside = {"id": np.arange(rows), "system": [name] * rows}
-        tables.append(_of_columns({**shared, **columns, **beside}))
+        tables.append(_table_of_columns({**shared, **columns, **beside}))
     return pa.concat_tables(tables)

@@ -123,7 +123,7 @@ class EvaluationLog(File):
     unscored: Sequence[str] = ()
 
     @property
-    def counted(self) -> int:
+    def known_rows(self) -> int:
         return len(self.content.rows)
 
     @property
@@ -157,7 +157,7 @@ class EvaluationLog(File):
         return frame, {frame: self.table}
 
 
-def compared(parts: Sequence[InputPart]) -> list[InputPart]:
+def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
     """Logs with the same columns and a name for each system; other parts, which they cannot stand
     beside, as they are.
 

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.rules import LONGEST, SHORT
+from evalkit.reading.tables.rules import LONGEST, NO_ROW_NUMBER, SHORT
 
 ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[
@@ -57,22 +57,29 @@ class Source:
         return digest
 
 
+class SelectedRows(NamedTuple):
+    """The rows whose cell in a column is one of these texts, "" for an empty cell."""
+
+    column: str
+    texts: Collection[str]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InputPart(ABC):
     """One file, frame or table before it is read.
 
-    path: the path of a file, or for a table the path after which a system is called. folders: the
-    columns encoded in a file's folders, with their value in every row. layout: the layout of TREC
-    text; None if the columns have names. only: a column, and the texts in it of the rows that are
-    read, "" for an empty cell; None: all rows.
+    path: the path of a file, or for a table the path after which a system is called.
+    folder_values: the columns encoded in a file's folders, with their value in every row. layout:
+    the layout of TREC text; None if the columns have names. selected_rows: the rows that are read;
+    None: all.
     """
 
     name: str
     columns: tuple[str, ...]
     path: Path = Path()
-    folders: Mapping[str, str | None] = field(default_factory=dict)
+    folder_values: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.LineLayout | None = None
-    only: tuple[str, Collection[str]] | None = None
+    selected_rows: SelectedRows | None = None
     unnamed: ClassVar[bool] = (
         False  # whether no system can be called after it: a frame, or record batches
     )
@@ -81,18 +88,16 @@ class InputPart(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have one name, or one is too long or holds a NUL
-        character.
-
-        DuckDB's names are the same in capitals and small letters.
+        """Raise InputError if two columns have the same name but for capitals, which DuckDB does
+        not tell apart, or if a name is too long or holds a NUL character.
         """
-        known: dict[str, str] = {}
+        known: dict[str, str] = {}  # name in small letters -> name as it is written
         for name in self.columns:
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
-                raise SHORT.error(self.name, "a column's name", name, 0)
+                raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
             if name.lower() in known:
                 got = f"{known[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
@@ -101,23 +106,23 @@ class InputPart(ABC):
     # What is known before reading
 
     @property
-    def counted(self) -> int | None:
+    def known_rows(self) -> int | None:
         """The number of rows, if it is known without reading them, else None."""
         return None
 
     @property
     def rows(self) -> int:
         """The number of rows; for text files an estimate from the length of their first lines."""
-        return self.counted or 0
+        return self.known_rows or 0
 
     @property
     def most_rows(self) -> float:
-        """An upper bound on the number of rows."""
-        return self.counted or 0
+        """An upper bound on the number of rows; 0 if nothing is known of it."""
+        return self.known_rows or 0
 
     @property
-    def stored(self) -> Mapping[str, str]:
-        """The type of each column that the part states, by Arrow's name; empty for text files."""
+    def stored_types(self) -> Mapping[str, str]:
+        """Column -> Arrow's name of its type, where the part states types; empty for text files."""
         return {}
 
     @property
@@ -128,24 +133,26 @@ class InputPart(ABC):
         return {}
 
     @property
-    def cluster(self) -> Any | None:
-        """The cluster's session, if the part has too many rows to be read by anything else; else
-        None.
+    def cluster_session(self) -> Any | None:
+        """The session of the Spark cluster that must read the part, as it has too many rows for
+        anything else; None if it can be read here.
         """
         return None
 
     def fingerprint(self, rows: int) -> Source:
-        """The part's name, rows and file. Raises InputError if the file has changed since reading
-        began.
+        """What the report states of the part: its name, the number of its rows, and its file.
+
+        Raises InputError if the file has changed since reading began.
         """
         return Source(self.name, rows)
 
     # Reading
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
+        """Read columns: role -> an Arrow array of texts or of doubles.
 
-        Raises InputError if an id is a fraction, missing or no text, or a number is text.
+        text, numbers: role -> column, of the columns that are read as texts and as doubles. Raises
+        InputError if an id is a fraction, missing or no text, or a number is text.
         """
         chosen = self.select(text, numbers)
         with explained(chosen):
@@ -169,9 +176,13 @@ class InputPart(ABC):
         A part that the dialect's engine cannot read directly is loaded and passed as a frame.
         """
         columns = dict.fromkeys(
-            [*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])]
+            [
+                *text.values(),
+                *numbers.values(),
+                *([self.selected_rows.column] if self.selected_rows else []),
+            ]
         )
-        wanted = [name for name in columns if name not in self.folders]
+        wanted = [name for name in columns if name not in self.folder_values]
         where = None
         if dialect is self.dialect:
             where = self._source(
@@ -183,13 +194,13 @@ class InputPart(ABC):
             whole = pa.table(self.load(text, numbers))
             roles = ", ".join(map(dialect.quote, whole.column_names))
             return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
-        source, frames = _with_folders(where[0], self.folders), where[1]
+        source, frames = _with_folders(where[0], self.folder_values), where[1]
         types = self._types(source, frames)
         query = (
             f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
         )
-        if self.only:
-            column, texts = self.only
+        if self.selected_rows:
+            column, texts = self.selected_rows
             cell = f"coalesce({dialect.text(column, types[column])}, '')"
             query += f" WHERE {cell} IN ({', '.join(map(dialect.literal, sorted(texts)))})"
         return Selection(self, query, source, types, text, numbers, frames)
@@ -230,10 +241,10 @@ class InputPart(ABC):
     # Messages
 
     def place(self, row: int) -> str:
-        """The part and a row of it, from 1, for errors; row 0 has no number."""
-        return f"{self.name}, row {row}" if row else self.name
+        """The part and a row of it, from 1, for errors; the part alone for `NO_ROW_NUMBER`."""
+        return self.name if row == NO_ROW_NUMBER else f"{self.name}, row {row}"
 
-    def no_rows(self) -> InputError:
+    def no_rows_error(self) -> InputError:
         """The error for a part without a row."""
         return InputError(f"{self.name}: {self.without_rows}")
 

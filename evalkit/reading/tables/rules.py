@@ -4,7 +4,7 @@ SQL.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from evalkit.reading.tables.columns import facts
 if TYPE_CHECKING:
     from evalkit.reading.tables.parts import InputPart
 
+NO_ROW_NUMBER = 0  # in place of a row's number, from 1, where an engine does not number rows
 LONGEST = 1000  # bytes of a name; a page repeats names often
 HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
@@ -41,10 +42,13 @@ class ColumnRule:
         return cut(got) if isinstance(got, str) else exact(got)
 
     def error(self, where: str, column: str, got: Any, row: int) -> InputError:
-        """The error for one value of a column. Row 0 has no number."""
+        """The error for one value of a column.
+
+        where: the file or table. row: the number of the row, from 1, or `NO_ROW_NUMBER`.
+        """
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(
-            f"{where}: {column} must {self.text}, got {self.shown(got)}{at(row)}{hint}"
+            f"{where}: {column} must {self.text}, got {self.shown(got)}{row_suffix(row)}{hint}"
         )
 
     def of(
@@ -88,15 +92,15 @@ class LengthRule(TextRule):
         return f"{len(got.encode(errors='replace')):,}, beginning with {got[:40]!r}"
 
 
-def at(row: int) -> str:
-    """The end of an error that names a row; "" for row 0, which has no number."""
-    return f" (row {row})" if row else ""
+def row_suffix(row: int) -> str:
+    """The end of an error, which names the row; "" for `NO_ROW_NUMBER`."""
+    return "" if row == NO_ROW_NUMBER else f" (row {row})"
 
 
-def empty(values: Any) -> Bools:
+def is_empty(values: Any) -> Bools:
     """A mask of the empty cells (nulls) of an Arrow array."""
     if not values.null_count:
-        return np.broadcast_to(np.False_, len(values))
+        return np.broadcast_to(np.False_, len(values))  # takes no memory
     return np.asarray(values.is_null())
 
 
@@ -107,15 +111,17 @@ def is_long(texts: Any) -> Bools:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # of texts that are stored as a dictionary, it is enough to measure each distinct one
     distinct = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
-    if (pc.max(pc.binary_length(distinct)).as_py() or 0) <= LONGEST:
-        return np.broadcast_to(np.False_, len(texts))
-    size = pc.fill_null(pc.binary_length(texts.cast(distinct.type)), 0)
-    return np.asarray(size) > LONGEST
+    longest = pc.max(pc.binary_length(distinct)).as_py()
+    if longest is None or longest <= LONGEST:  # None: all cells are empty
+        return np.broadcast_to(np.False_, len(texts))  # takes no memory
+    lengths = pc.fill_null(pc.binary_length(texts.cast(distinct.type)), 0)
+    return np.asarray(lengths) > LONGEST
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
-PRESENT = TextRule("not be empty", breaks=empty, sql="{x} IS NULL")
+PRESENT = TextRule("not be empty", breaks=is_empty, sql="{x} IS NULL")
 SHORT = LengthRule(
     f"have at most {LONGEST:,} bytes",
     "write nested JSON as rows with a plain column for each value",
@@ -212,14 +218,15 @@ class Role:
     it is required.
 
     per_system: each system has a column of its own, in wide tables `<name>_<system>`. required: an
-    error if it is missing. plain: maps texts with the same meaning to one text.
+    error if it is missing. normalise: maps texts with the same meaning, such as 1.0 and 1, to
+    one text.
     """
 
     name: str
     rules: Rules = TEXT
     per_system: bool = False
     required: bool = False
-    plain: Callable[[str], str] = str
+    normalise: Callable[[str], str] = str
 
     @classmethod
     def declared(
@@ -228,53 +235,55 @@ class Role:
         *,
         per_system: bool = False,
         required: bool = False,
-        plain: Callable[[str], str] = str,
+        normalise: Callable[[str], str] = str,
     ) -> Self:
         """A role of `roles.toml`, with the rules of its content there."""
-        return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, plain)
+        return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, normalise)
 
     def field(self, column: str) -> "Field":
         """A column of this role."""
-        return Field(column, self.rules, self.plain)
+        return Field(column, self.rules, self.normalise)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a part, and the rules of its values; texts that may be empty have no rules.
-    plain: as in a role.
+    """A column of a part, and the rules of its values; without rules any text is valid.
+    normalise: as in a role.
     """
 
     column: str
     rules: Rules = TEXT
-    plain: Callable[[str], str] = str
+    normalise: Callable[[str], str] = str
 
     @property
     def is_number(self) -> bool:
-        """True if it is read as doubles."""
+        """True if the column is read as doubles, False if as texts: its first rule tells."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def check(self, values: Any, part: "InputPart | None", before: int | None = 0) -> Any:
-        """The values of an Arrow array that keep the rules: texts as they are, numbers as numpy has
-        them, with NaN for empty cells.
+    def check(self, values: Any, part: "InputPart | None", earlier_rows: int | None = 0) -> Any:
+        """Check the values of the column: texts come back as they are, numbers as a numpy array
+        with NaN for empty cells.
 
-        part: where the values stand; None if that is not known. before: rows of the part that came
-        earlier; None if they have no numbers. Raises InputError for the first value that breaks
-        the first rule that any value breaks; BrokenRule if the part is not known.
+        values: an Arrow array. part: the part that the values stand in; None if that is not known.
+        earlier_rows: how many rows of the part came before these; None if its rows have no numbers.
+        Raises InputError for the first value that breaks a rule; BrokenRule if the part is not
+        known.
         """
         checked = doubles(values) if self.is_number else values
         for rule in self.rules:
             is_broken = rule.breaks(checked)
             if rule.optional:
-                is_broken = is_broken & ~empty(values)
+                is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
                 if part is None:
                     raise BrokenRule(f"{self.column} must {rule.text}")
-                row = int(is_broken.argmax())
-                number = 0 if before is None else before + row + 1
-                raise rule.error(part.name, self.column, values[row].as_py(), number)
-        if not self.is_number or checked.dtype.kind == "i" or checked.all():
+                index = int(is_broken.argmax())  # of the first value that breaks the rule
+                row = NO_ROW_NUMBER if earlier_rows is None else earlier_rows + index + 1
+                raise rule.error(part.name, self.column, values[index].as_py(), row)
+        if not self.is_number or checked.dtype.kind == "i":
             return checked
-        return checked + 0.0  # −0.0 and 0.0 are one number
+        # −0.0 becomes 0.0: the same number with other bytes; most columns need no copy
+        return checked + 0.0 if (checked == 0).any() else checked
 
 
 @dataclass(frozen=True)
@@ -290,18 +299,26 @@ class RoleColumn:
     system: int | None = None
 
     @property
-    def key(self) -> str:
-        """The name of the column while it is read."""
+    def name_in_table(self) -> str:
+        """The name of the column in a `CheckedTable`: its role, and the number of its system."""
         return self.role if self.system is None else f"{self.role} {self.system}"
 
 
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
 
 
-def columns_by_type(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
-    """Role -> column of the texts among some columns, and of the numbers."""
-    text = {role: column.column for role, column in fields.items() if not column.is_number}
-    return text, {role: column.column for role, column in fields.items() if column.is_number}
+class ColumnsByType(NamedTuple):
+    """Role -> column, of the columns that are read as texts and of those read as doubles."""
+
+    texts: dict[str, str]
+    numbers: dict[str, str]
+
+
+def columns_by_type(fields: Fields) -> ColumnsByType:
+    """The columns by role, those of texts apart from those of numbers."""
+    texts = {role: field.column for role, field in fields.items() if not field.is_number}
+    numbers = {role: field.column for role, field in fields.items() if field.is_number}
+    return ColumnsByType(texts, numbers)
 
 
 def doubles(values: Any) -> Floats:
@@ -329,7 +346,7 @@ def precision_of(part: "InputPart", column: str) -> Precision:
     """The floating-point type in which a part stores the numbers of a column; double precision for
     whole numbers and text.
     """
-    return STORED.get(part.stored.get(column, ""), DOUBLE)
+    return STORED.get(part.stored_types.get(column, ""), DOUBLE)
 
 
 def widest(precisions: Iterable[Precision]) -> Precision:

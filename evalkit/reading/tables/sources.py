@@ -51,15 +51,15 @@ def find(path: str | Path) -> Path:
 
 
 class Located(NamedTuple):
-    """The files of a path, a folder or a glob pattern, in the order of their names, and the named
-    folder.
+    """The files of a path, a folder or a glob pattern.
 
-    Only folders below it become columns: a path to a file in run=3/ means the file, without a
-    column `run`.
+    files: in the order of their names. named_folder: the folder that the path names, or that of the
+    file. Only folders below it become columns: a path to a file in run=3/ means the file, without
+    a column `run`.
     """
 
     files: list[Path]
-    top: Path
+    named_folder: Path
 
 
 def located(path: str | Path) -> Located:
@@ -116,14 +116,14 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
             raise columns.refused(str(path), "table_format", kind=kind)
 
 
-def common(tops: Iterable[Path]) -> Path:
+def innermost_common_folder(folders: Iterable[Path]) -> Path:
     """The innermost folder that contains all of these paths; an empty path if there are none.
 
-    >>> common([Path("/out/system=A"), Path("/out/system=B")])
+    >>> innermost_common_folder([Path("/out/system=A"), Path("/out/system=B")])
     PosixPath('/out')
     """
-    every = [os.path.abspath(top) for top in tops]
-    return Path(os.path.commonpath(every)) if every else Path()
+    paths = [os.path.abspath(folder) for folder in folders]
+    return Path(os.path.commonpath(paths)) if paths else Path()
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -171,34 +171,37 @@ SYSTEM = "system"  # the column of a mapping's names
 def parts(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart]:
-    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame,
-    batches, or a list.
+    """All files, frames and tables that an input names.
 
-    A mapping of columns is a frame, a mapping of anything else one table per system.
-
-    header: "none" if text tables have no header. A list of parts is returned unchanged: record
-    batches can be read only once, so a caller that needs them twice asks for the parts first.
+    data: a path, folder or pattern, "spark:table", a frame, record batches, a dict, or a list of
+    these or of parts. A dict of columns is one table; any other dict has one table per system.
+    header: "none" if text tables have no header. reading: how many rows may be collected from
+    Spark. Raises InputError for a path without a file, an empty list, and what cannot be read.
     """
     if frames.is_table(data):
-        return [frames.part_of(data)]
-    items = [located(item) if _is_path(item) else item for item in _items(data)]
+        return [frames.part_in_memory(data)]
+    items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    top = common(item.top for item in items if isinstance(item, Located))
-    return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
+    # only the names of folders below it become columns
+    common_folder = innermost_common_folder(
+        item.named_folder for item in items if isinstance(item, Located)
+    )
+    opened = [_parts_of_item(item, header, reading, common_folder) for item in items]
+    return logs.with_common_columns([*itertools.chain.from_iterable(opened)])
 
 
 def optional_parts(
     data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart] | None:
-    """The parts of an input that need not be there; None if it is None."""
+    """The parts of an input that may be left out, as from `parts`; None if it is left out."""
     return None if data is None else parts(data, header, reading)
 
 
-def _items(data: Any) -> list[Any]:
-    """What a list, of lists too, names one by one."""
+def _flattened(data: Any) -> list[Any]:
+    """The items of a list and of the lists in it; of anything else a list of it alone."""
     return (
-        [item for some in data for item in _items(some)]
+        [item for some in data for item in _flattened(some)]
         if isinstance(data, list | tuple)
         else [data]
     )
@@ -209,7 +212,7 @@ def headers(data: Any, header: str | None = None) -> list[InputPart]:
 
     Other inputs are JSON Lines, anything but files, and more than `MANY` files.
     """
-    items = [] if data is None else _items(data)
+    items = [] if data is None else _flattened(data)
     if not all(map(_is_path, items)):
         return []
     paths = [path for item in items for path in located(item).files]
@@ -224,23 +227,27 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, reading: limits.Reading, top: Path) -> list[InputPart]:
-    """The parts of what is no list; top: the folder that all paths share."""
+def _parts_of_item(
+    data: Any, header: str | None, reading: limits.Reading, common_folder: Path
+) -> list[InputPart]:
+    """The parts of one item of an input, such as a file or a frame. common_folder: the innermost
+    folder that contains all paths of the input.
+    """
     if isinstance(data, InputPart):
         return [data]
     if frames.is_table(data):
-        return [frames.part_of(data)]
+        return [frames.part_in_memory(data)]
     if isinstance(data, Mapping) and _is_of_lists(data):
         rows = [(query, *row) for query, items in data.items() for row in items.items()]
         lists = dict(zip(("query", "item", "score"), zip(*rows, strict=True), strict=True))
         texts = {name: [*map(str, lists[name])] for name in ("query", "item")}
-        return [frames.part_of({**texts, "score": [*lists["score"]]})]
+        return [frames.part_in_memory({**texts, "score": [*lists["score"]]})]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
-        return [*formats.opened(data.files, header, top)]
-    return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
+        return [*formats.opened(data.files, header, common_folder)]
+    return [spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)]
 
 
 def _is_of_lists(data: Mapping[Any, Any]) -> bool:
@@ -254,15 +261,15 @@ def _is_of_lists(data: Mapping[Any, Any]) -> bool:
 def of_system(part: InputPart, name: str) -> InputPart:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
-    return replace(part, columns=names, folders={**part.folders, SYSTEM: name})
+    return replace(part, columns=names, folder_values={**part.folder_values, SYSTEM: name})
 
 
 # Errors of an input as a whole --------------------------------------------------------------------
 
 
 def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Decorate a function of parameters so that each InputError names files: all of the input if it
-    names none.
+    """Decorate a function of parameters so that each InputError names the files it is about: those
+    of the whole input, if its message names none. A ParameterError is about no file.
     """
 
     @wraps(make)
@@ -292,7 +299,7 @@ def _names(data: Any) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]
-    items = [item for item in _items(data) if isinstance(item, str | Path)]
+    items = [item for item in _flattened(data) if isinstance(item, str | Path)]
     files = [located(item).files if _is_path(item) else [item] for item in items]
     return [
         formats.shown(path) if isinstance(path, Path) else path for some in files for path in some

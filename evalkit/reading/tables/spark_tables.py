@@ -43,16 +43,16 @@ class SparkTable(InputPart):
     dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
-    def counted(self) -> int:
+    def known_rows(self) -> int:
         """The number of rows. Raises InputError if there is none."""
         with asked(self.name):
             rows = int(self.frame.count())
         if not rows:
-            raise self.no_rows()
+            raise self.no_rows_error()
         return rows
 
     @property
-    def stored(self) -> Mapping[str, str]:
+    def stored_types(self) -> Mapping[str, str]:
         return self.types
 
     @cached_property
@@ -63,7 +63,7 @@ class SparkTable(InputPart):
         Raises InputError if there are more than `most`.
         """
         if self.rows > self.most:
-            raise columns.refused(self.name, "not_collected", rows=self.counted, most=self.most)
+            raise columns.refused(self.name, "not_collected", rows=self.known_rows, most=self.most)
         with asked(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:
@@ -82,10 +82,12 @@ class SparkTable(InputPart):
                 first = self.frame.limit(HEAD).toArrow()
         else:
             first = self.whole.slice(0, HEAD)
-        return Frame(name=self.name, columns=self.columns, table=first, only=self.only).head
+        return Frame(
+            name=self.name, columns=self.columns, table=first, selected_rows=self.selected_rows
+        ).head
 
     @property
-    def cluster(self) -> Any | None:
+    def cluster_session(self) -> Any | None:
         return self.frame.sparkSession if self.rows > self.most else None
 
     def explain(self, selection: Selection) -> None:
@@ -97,7 +99,9 @@ class SparkTable(InputPart):
         """A selection from its collected rows, for another engine than Spark's own."""
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
-        whole = Frame(name=self.name, columns=self.columns, table=self.whole, only=self.only)
+        whole = Frame(
+            name=self.name, columns=self.columns, table=self.whole, selected_rows=self.selected_rows
+        )
         return whole.select(text, numbers, dialect, frame)
 
     def _source(

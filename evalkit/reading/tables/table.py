@@ -33,7 +33,7 @@ class Coded:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], index: Ints) -> "Coded":
-        """The column whose rows have these indices into texts, several of which may be equal.
+        """The column whose row i holds texts[index[i]]. texts: in any order, some may be equal.
 
         >>> Coded.from_texts(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
@@ -52,12 +52,12 @@ class Coded:
         return len(self.code)
 
     def take(self, rows: Bools | Ints | slice) -> "Coded":
-        """The rows, with only the names that they have."""
+        """The column of some rows; a name that none of them has is dropped."""
         code = self.code[rows]
         occurs = np.bincount(code, minlength=len(self.names)) > 0
         if occurs.all():
             return Coded(self.names, code)
-        new_code = np.cumsum(occurs) - 1
+        new_code = np.cumsum(occurs) - 1  # of each name: how many names before it stay
         return Coded(tuple(itertools.compress(self.names, occurs)), new_code[code])
 
     def first(self, *names: str) -> int:
@@ -98,7 +98,10 @@ def rows_of_repeated(column: Any) -> Ints:
 
 
 def one_array(column: Any) -> Any:
-    """Texts as one Arrow array. column: of Arrow or numpy, or a list of Arrow arrays."""
+    """A column of texts as one Arrow array of large strings.
+
+    column: an array of Arrow or numpy, a chunked array, or a list of Arrow arrays.
+    """
     import pyarrow as pa
 
     if not isinstance(column, list | pa.ChunkedArray | pa.Array):
@@ -106,44 +109,57 @@ def one_array(column: Any) -> Any:
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
     kind = pa.large_string()
     texts = pa.chunked_array([chunk.cast(kind) for chunk in chunks], kind)
-    # which copies a single one too
+    # combine_chunks would copy a single chunk
     return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()
 
 
-def encode(column: Any) -> tuple[Ints, Any]:
-    """A code for each row, equal for equal texts, and the distinct texts, of which the code is the
-    index. column: as in `one_array`. An empty cell has a code too, that of a null.
+class EncodedTexts(NamedTuple):
+    """A column of texts by codes.
+
+    code: for each row the index of its text among the distinct ones. texts: the distinct texts, an
+    Arrow array; a null stands for empty cells, if there are any.
     """
+
+    code: Ints
+    texts: Any
+
+
+def encode(column: Any) -> EncodedTexts:
+    """Encode a column of texts, with the distinct texts in any order. column: as in `one_array`."""
     import pyarrow as pa
 
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
     if chunks and all(pa.types.is_dictionary(getattr(chunk, "type", None)) for chunk in chunks):
+        # each chunk is encoded already, but each with a dictionary of its own
         large = pa.chunked_array([_large(chunk) for chunk in chunks])
         encoded = pa.concat_arrays(large.unify_dictionaries().chunks)
     else:
         encoded = one_array(column).dictionary_encode("encode")
     texts = encoded.dictionary
-    indices = encoded.indices.fill_null(len(texts))
+    indices = encoded.indices.fill_null(len(texts))  # the code of empty cells
     code = indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if encoded.indices.null_count:
         texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
     occurs = np.bincount(code, minlength=len(texts)) > 0
     if occurs.all():
-        return code, texts
+        return EncodedTexts(code, texts)
+    # a dictionary may hold texts that no row has
     new_code = np.cumsum(occurs) - 1
-    return new_code[code], texts.filter(pa.array(occurs))
+    return EncodedTexts(new_code[code], texts.filter(pa.array(occurs)))
 
 
-def encode_sorted(column: Any) -> tuple[Ints, Any]:
-    """As `encode`, with the distinct texts in the order of their bytes."""
+def encode_sorted(column: Any) -> EncodedTexts:
+    """Encode a column of texts, with the distinct texts in the order of their bytes. column: as in
+    `one_array`.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     code, texts = encode(column)
     order = pc.sort_indices(texts).to_numpy()
-    sorted_code = np.empty(len(order), np.int64)
+    sorted_code = np.empty(len(order), np.int64)  # code -> its place in the order
     sorted_code[order] = np.arange(len(order))
-    return sorted_code[code], texts.take(pa.array(order))
+    return EncodedTexts(sorted_code[code], texts.take(pa.array(order)))
 
 
 def indices_among(column: Any, texts: Sequence[str]) -> Ints:
@@ -163,15 +179,17 @@ class Ids:
 
     @cached_property
     def code(self) -> Ints:
-        """A number that is the same for equal ids: their rank, or if all differ that of the row."""
+        """A number for each row, equal for equal ids: the rank of its id, or the number of the row
+        if all ids differ, as ranking them takes long.
+        """
         return self.rank if len(rows_of_repeated(self.texts)) else np.arange(len(self))
 
     @cached_property
     def rank(self) -> Ints:
-        """The index of each id among the sorted distinct ones."""
+        """The rank of each row's id among the sorted distinct ids, from 0."""
         import pyarrow.compute as pc
 
-        rank = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)
+        rank = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)  # from 1
         return np.asarray(rank - 1)
 
     def __len__(self) -> int:
@@ -186,10 +204,12 @@ class Ids:
         return Ids(self.texts.take(rows))
 
 
-def coded(column: Any, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-    """A text column of Arrow by codes; plain and empty as in `CheckedTable.coded`."""
+def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
+    """Encode a text column of Arrow. column: as in `one_array`. normalise, empty_text: as in
+    `CheckedTable.coded`.
+    """
     code, texts = encode(column)
-    names = [empty if text is None else plain(text) for text in texts.to_pylist()]
+    names = [empty_text if text is None else normalise(text) for text in texts.to_pylist()]
     return Coded.from_texts(names, code)
 
 
@@ -202,11 +222,12 @@ def _large(block: Any) -> Any:
 
 
 class Pairing(NamedTuple):
-    """The rows of systems side by side: those of an id stand in one line.
+    """The rows of systems paired by their ids.
 
-    rows: numbers of rows, a line for each id that all systems have, a column per system, in the
-    order of the ids. repeated_row: the first row, in this order, whose system had its id before;
-    None if there is none.
+    rows: one row per id that all systems have, in the order of the ids, with a column per system:
+    the number of the system's row with this id. repeated_row: the first row, in the order of ids
+    and systems, whose system has its id more than once; None if there is none. If there is one,
+    `rows` is not to be used.
     """
 
     rows: Ints
@@ -214,10 +235,10 @@ class Pairing(NamedTuple):
 
 
 def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
-    """The rows of systems with equal ids side by side.
+    """Pair the rows of systems: one row per id that all systems have, with a column per system.
 
     code: a number for the id of each row, equal for equal ids. system: the number of the system of
-    each row. systems: how many there are.
+    each row. systems: how many systems there are.
 
     >>> pair_rows(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
     Pairing(rows=array([[1, 2]]), repeated_row=None)
@@ -225,13 +246,16 @@ def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
     order = np.argsort(code * systems + system, kind="stable")
     code = code[order]
     system = system[order]
-    is_same = code[1:] == code[:-1]
-    start = np.flatnonzero(np.append(True, ~is_same)[: len(code)])
-    size = np.diff(start, append=len(code))
-    repeated = np.flatnonzero(is_same & (system[1:] == system[:-1]))
-    first = start[size == systems]
-    rows = order[first[:, None] + np.arange(systems)]
-    return Pairing(rows, int(order[repeated[0] + 1]) if repeated.size else None)
+    is_same_id = code[1:] == code[:-1]  # as the row before
+    begins_group = np.append(True, ~is_same_id)[: len(code)]  # none of an empty table
+    group_start = np.flatnonzero(begins_group)
+    group_size = np.diff(group_start, append=len(code))
+    # without a repeated id, a group of as many rows as there are systems has one of each
+    complete_start = group_start[group_size == systems]
+    rows = order[complete_start[:, None] + np.arange(systems)]
+    repeated = np.flatnonzero(is_same_id & (system[1:] == system[:-1]))
+    repeated_row = int(order[repeated[0] + 1]) if repeated.size else None
+    return Pairing(rows, repeated_row)
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -243,9 +267,10 @@ Column = TypeVar("Column")
 
 @dataclass(frozen=True, eq=False)
 class CheckedPart:
-    """A part whose columns are read and keep their rules, by the role that they are read for.
+    """A part whose columns have been read and checked.
 
-    columns: Arrow arrays of texts, and numpy arrays of doubles.
+    fields: role -> the column and its rules. columns: role -> an Arrow array of texts, or a numpy
+    array of doubles. rows: the number of rows.
     """
 
     part: InputPart
@@ -265,7 +290,9 @@ class CheckedTable:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows. Raises InputError if a file changed during reading."""
+        """What the report states of each part: its name, rows and file. Raises InputError if a
+        file changed during reading.
+        """
         return tuple(block.part.fingerprint(block.rows) for block in self.blocks)
 
     def locate(self, row: int) -> tuple[InputPart, int]:
@@ -287,12 +314,12 @@ class CheckedTable:
         return column
 
     def numbers(self, role: str) -> Floats:
-        """A column of doubles."""
+        """The doubles of a role, of all parts in sequence."""
         columns = [block.columns[role] for block in self.blocks]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
     def chunks(self, role: str) -> list[Any]:
-        """A text column as a list of Arrow arrays."""
+        """The texts of a role as a list of Arrow arrays, those of the parts in sequence."""
         columns = [block.columns[role] for block in self.blocks]
         return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
 
@@ -308,13 +335,15 @@ class CheckedTable:
         code, texts = encode(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
-    def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-        """A text column by codes of its distinct texts.
+    def coded(
+        self, role: str, normalise: Callable[[str], str] = str, empty_text: str = ""
+    ) -> Coded:
+        """The texts of a role, encoded.
 
-        plain: makes one text of those with one meaning, such as 1.0 and 1. empty: the text that
-        stands for an empty cell.
+        normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
+        text that stands for an empty cell.
         """
-        return coded(self.chunks(role), plain, empty)
+        return coded(self.chunks(role), normalise, empty_text)
 
 
 def locate(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
@@ -330,9 +359,11 @@ def locate(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int
 
 
 def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
-    """The columns of several parts, by role. Raises InputError as `read_part` does."""
+    """Read the columns of several parts. fields: those of each part. Raises InputError as
+    `read_part` does.
+    """
     pairs = zip(parts, fields, strict=True)
-    return CheckedTable([read_part(part, of_part) for part, of_part in pairs])
+    return CheckedTable([read_part(part, fields_of_part) for part, fields_of_part in pairs])
 
 
 def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
@@ -357,15 +388,16 @@ def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
 
 
 def read_part(part: InputPart, fields: Fields) -> CheckedPart:
-    """The columns of a part by role, with every value checked.
+    """Read the columns of a part and check every value.
 
-    Raises InputError if there is no row, or a value breaks a rule of its column.
+    fields: role -> the column and its rules. Raises InputError if there is no row, or a value
+    breaks a rule of its column.
     """
-    texts, numbers = columns_by_type(fields)
-    loaded = part.load(texts, numbers)
-    rows = len(next(iter(loaded.values())))
+    columns_of_fields = columns_by_type(fields)
+    loaded = part.load(columns_of_fields.texts, columns_of_fields.numbers)
+    rows = len(next(iter(loaded.values())))  # all columns have the same number
     if not rows:
-        raise part.no_rows()
+        raise part.no_rows_error()
     columns = {role: field.check(loaded[role], part) for role, field in fields.items()}
     return CheckedPart(part, fields, columns, rows)
 
