@@ -428,7 +428,7 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     """Raise InputError for a score that is called a distance, or that rises with the rank."""
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
-        raise refused(part.name, "distances", score=score, fault="is called one")
+        raise refused(part.name, "distances", score=score, fault="it is called a distance")
     samples = {column.name: column for column in SampledTable.of(part, {}).columns}
     if not {score, "rank"} <= samples.keys():
         return
@@ -441,7 +441,7 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     order = np.lexsort((ranks, number))
     steps = np.diff(scores[order])[np.diff(number[order]) == 0]
     if len(steps) > FEW and np.mean(steps > 0) >= RISING:
-        raise refused(part.name, "distances", score=score, fault="rises from rank to rank")
+        raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
 
 
 def _score_columns(
