@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
+        _refuse_bytes(sys.argv[1:] if arguments is None else arguments)
         options = _parser(notebooks or system.bundled_notebooks()).parse_args(arguments)
         return options.run(options)
     except Refused as error:
@@ -71,6 +72,13 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         return requests.say("interrupted, nothing written", INTERRUPTED)
     except Terminated:
         return requests.say("terminated, nothing written", TERMINATED)
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    """Raise Refused for an argument, such as the name of a file, that is not in UTF-8."""
+    for text in arguments:
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise Refused(f"arguments and names of files must be UTF-8, got {text!r}; rename it")
 
 
 def run() -> NoReturn:
@@ -218,7 +226,7 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about
     )
-    about = "set parameters from a TOML file with the same names; -p wins"
+    about = "set parameters from a TOML or YAML file with the same names; -p wins"
     parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=about)
 
 
@@ -237,8 +245,9 @@ class _Help(argparse.Action):
         """
         parser.print_help()
         for notebook in options.notebook or ():
-            print(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
-            print(requests.listing(requests.find(notebook, options.folder_of_notebooks)).help())
+            system.show(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
+            path = requests.find(notebook, options.folder_of_notebooks)
+            system.show(requests.listing(path).help())
         raise SystemExit(DONE)
 
 
@@ -266,7 +275,7 @@ def _report(options: argparse.Namespace) -> int:
         finally:
             system.clean(job.parameters.get("spill"))
     if outcome.status != FAILED:
-        print(outcome.page)
+        system.show(outcome.page)
     for message in outcome.messages:
         requests.say(message, outcome.status)
     return outcome.status
@@ -274,13 +283,13 @@ def _report(options: argparse.Namespace) -> int:
 
 def _parameters(options: argparse.Namespace) -> int:
     listing = requests.listing(requests.find(options.notebook, options.folder_of_notebooks))
-    print(listing.schema() if options.json else listing.lines())
+    system.show(listing.schema() if options.json else listing.lines())
     return DONE
 
 
 def _notebook(options: argparse.Namespace) -> int:
     path = requests.find(options.notebook, options.folder_of_notebooks)
-    print(system.blank(requests.load(path)))
+    system.show(system.blank(requests.load(path)))
     return DONE
 
 

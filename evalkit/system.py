@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 SWITCH = "NPY_DISABLE_CPU_FEATURES"
 # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
@@ -259,12 +259,33 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * filled}{'.' * (20 - filled)}]"
 
 
+# of terminals: what moves the cursor, sets colours and titles, or turns the direction of text
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """A text without control characters, which names in an input may contain; these are escaped.
+
+    >>> printable("a\x1b[31m")
+    'a\\\\x1b[31m'
+    """
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def show(text: object, stream: TextIO | None = None) -> None:
+    """Print a text, by default on stdout; what the terminal cannot show is escaped."""
+    stream = stream or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    shown = printable(str(text)).encode(encoding, "backslashreplace").decode(encoding)
+    print(shown, file=stream, flush=True)
+
+
 def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
     """The functions that show and erase a line here; they do nothing if nobody watches."""
     if sys.stderr.isatty():
 
         def write(text: str) -> None:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.write(f"\r\x1b[K{printable(text)}")
             sys.stderr.flush()
 
         return write, lambda: write("")

@@ -162,7 +162,7 @@ def _outcome(task: Future[Outcome]) -> Outcome:
 
 def _said(name: str, outcome: Outcome) -> Outcome:
     if outcome.page and outcome.status != FAILED:
-        print(outcome.page, flush=True)
+        system.show(outcome.page)
     for message in outcome.messages:
         requests.say(f"{name}: {message}", outcome.status)
     return outcome
@@ -305,7 +305,7 @@ def main(options: Any) -> int:
             index.write(options.folder)
         except Refused as error:
             requests.say(str(error), REFUSED)
-    print(f"\n{table(planned, outcomes)}", file=sys.stderr)
+    system.show(f"\n{table(planned, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -319,9 +319,9 @@ def diff(options: Any) -> int:
     outcomes = run(every, options.workers)
     for outcome in outcomes:
         if outcome.results is not None:
-            print(f"\n{account(outcome.results)}", file=sys.stderr)
+            system.show(f"\n{account(outcome.results)}", sys.stderr)
     if len(every) > 1:
-        print(f"\n{table(every, outcomes)}", file=sys.stderr)
+        system.show(f"\n{table(every, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -368,7 +368,7 @@ def shared(old: Path, new: Path) -> list[str]:
             f"{old} and {new} must share a report with units (NAME{report.UNITS}); they {have}"
         )
     if alone:
-        print(f"evalkit: note: only in one of the folders: {alone}", file=sys.stderr)
+        system.show(f"evalkit: note: only in one of the folders: {alone}", sys.stderr)
     return both
 
 

@@ -44,7 +44,7 @@ def doctor(options: Any) -> int:
     """Print one line per check; return 1 if something that a report needs is missing."""
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
-        print(f"{check.mark:<8} {check.what}: {check.seen}")
+        system.show(f"{check.mark:<8} {check.what}: {check.seen}")
     return requests.FAILED if any(check.mark == MISSING for check in checks) else requests.DONE
 
 
@@ -147,12 +147,13 @@ def inspect(options: Any) -> int:
         about = _table(options.files)
     read = [one for one in found if one.inspection]
     for one in read:
-        print(f"{one.command}  # {one.report}: {_described(one.inspection, options.files)}")
+        line = f"{one.command}  # {one.report}: {_described(one.inspection, options.files)}"
+        system.show(line.replace("\n", "\\n"))
     if options.why or not read:
-        print(about)
+        system.show(about)
         for one in found:
             if not one.inspection:
-                print(f"{one.report}: refused: {one.refusal}")
+                system.show(f"{one.report}: refused: {one.refusal}".replace("\n", "\\n"))
     return requests.DONE if read else requests.REFUSED
 
 

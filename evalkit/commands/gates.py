@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from evalkit import report
+from evalkit import report, system
 from evalkit.arrays import InputError
 from evalkit.commands import requests
 from evalkit.pages import first_screen
@@ -33,7 +33,7 @@ def main(options: Any) -> int:
             raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
         studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
-    print(markdown(judged, options.report))
+    system.show(markdown(judged, options.report))
     if options.json is not None:
         _write(options.json, f"{report.lines(report.plain(judged.record()))}\n")
     if options.junit is not None:

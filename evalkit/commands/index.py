@@ -11,7 +11,7 @@ from urllib.parse import quote
 import nbformat.v4 as notebooks
 import pandas as pd
 
-from evalkit import numbers, report
+from evalkit import numbers, report, system
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
@@ -38,7 +38,7 @@ def main(options: Any) -> int:
     """Write the index of a folder and print where it is. Raises Refused where no report is."""
     if (path := write(options.folder)) is None:
         raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
-    print(path)
+    system.show(path)
     return DONE
 
 

@@ -132,8 +132,8 @@ class Settings:
 
 
 def settings(path: Path | None) -> Settings:
-    """Read a settings file (TOML), whose keys are the parameters. Raise Refused for an unreadable
-    file.
+    """Read a settings file (TOML or YAML), whose keys are the parameters. Raise Refused for an
+    unreadable file.
     """
     if path is None:
         return Settings({})
@@ -143,15 +143,29 @@ def settings(path: Path | None) -> Settings:
         source = path.read_bytes()
         if len(source) > LARGEST:
             raise Refused(f"-f: {path} must have at most {LARGEST:,} bytes, got {len(source):,}")
-        values = tomllib.loads(source.decode("utf-8"))
+        text = source.decode("utf-8")
+        values = _of_yaml(text) if path.suffix in (".yaml", ".yml") else tomllib.loads(text)
     except OSError as error:
         raise Refused(f"-f: cannot read {path}: {error.strerror}") from None
     except RecursionError:
         raise Refused(f"-f: {path} is nested too deep") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Refused(f"-f: {path} is not a TOML file: {error}") from None
+    except ValueError as error:
+        raise Refused(f"-f: {path} is not a TOML or YAML file: {error}") from None
     origin = f"{path.name}, SHA-256 {hashlib.sha256(source).hexdigest()}"
     return Settings({name: _plain(value) for name, value in values.items()}, origin)
+
+
+def _of_yaml(text: str) -> dict[str, Any]:
+    """The parameters of a file of YAML, as papermill has them; ValueError for anything else."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from None
+    if not isinstance(values, dict):
+        raise ValueError("it must name parameters, such as preds: a.csv")
+    return {str(name): value for name, value in values.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
@@ -304,7 +318,7 @@ def closest(options: Any) -> str:
     if first.choice:
         ways = [reading.command for reading in readings if reading.choice]
         raise Refused(f"{files[0]} can be read in several ways: {' or '.join(ways)}")
-    print(f"evalkit: no report was named, this is: {first.command}", file=sys.stderr)
+    system.show(f"evalkit: no report was named, this is: {first.command}", sys.stderr)
     return first.report
 
 
@@ -378,5 +392,5 @@ def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[
 
 def say(message: str, status: int) -> int:
     """Print one line on stderr and return the status."""
-    print(f"evalkit: {' '.join(message.split())}", file=sys.stderr)
+    system.show(f"evalkit: {' '.join(message.split())}", sys.stderr)
     return status

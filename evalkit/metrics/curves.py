@@ -335,6 +335,19 @@ def for_recall(c: Counts, target: float) -> float:
     return float(c.threshold[enough[-1 - np.argmax(lowest_first)]])
 
 
+def for_specificity(c: Counts, target: float) -> float:
+    """The threshold of the largest recall among those with specificity of at least `target`, of
+    equal ones that of the largest specificity; NaN if none has it.
+
+    >>> for_specificity(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 0]), 0.5)
+    0.6
+    """
+    enough = np.flatnonzero(counts.specificity(c) >= target)
+    if not enough.size:
+        return float("nan")
+    return float(c.threshold[np.searchsorted(c.tp, c.tp[enough[-1]])])
+
+
 # All at once --------------------------------------------------------------------------------------
 
 

@@ -271,14 +271,17 @@ def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
     for use in ("successes", "trials"):
         columns = [name for name in part.columns if comparable(name) in USES[use]]
         named |= {use: columns[0]} if columns else {}
-    way = f"for totals use the significance report with columns={written(named)!r}"
+    totals = f"for totals{'' if rows == 'one' else f', added up to one row per {arm},'}"
+    way = f"{totals} use the significance report with columns={written(named)!r}"
     return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
 
 
 def refuse_totals(part: InputPart, proposal: Proposal) -> None:
     """Raise InputError if rows are totals of arms."""
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
-        raise totals_error(part, proposal.columns["arm"], "several totals")
+        arm = proposal.columns["arm"]
+        cells = part.head[arm]
+        raise totals_error(part, arm, "one" if len({*cells}) == len(cells) else "several totals")
 
 
 def read_users(
@@ -400,7 +403,7 @@ def user_fields(
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with numbers and attributes."""
-    for part in [] if numbers else parts:
+    for part in parts:
         refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
     return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
 
@@ -506,6 +509,8 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     there = sorted(set(teams) - {neutral})
     if arms or len(there) == 2:
         return list(arms) or several_arms(arms, there, "team")
+    names = [name for name in there if name.casefold() not in roles_of.NO_NAMES]
+    roles_of.refuse_names(names, "team", "arms")
     listed = ", ".join(there) or "none"
     hint = (
         f"; name the rankers, arms='{','.join(there)}', or what stands for no team, "

@@ -204,7 +204,7 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
         *_probabilities(study),
         *_ties(study),
     ]
-    data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *scores]
+    data = [*rows_read(study.account), *_classes(study), *weights(study), *scores]
     return [
         *data,
         *_threshold(study),

@@ -237,7 +237,7 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     yield kinds.CLASS_SHARES.rated(
         severity, len(rows), "several", rows=counts(rows), majority=majority
     )
-    yield from weights(study.weighted)
+    yield from weights(study)
     if absent := [name for name, n in rows.items() if n == 0]:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
 

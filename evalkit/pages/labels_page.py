@@ -146,7 +146,7 @@ def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
     mean, none = study.measured.per_row
     of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
     yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
-    yield from weights(study.weighted)
+    yield from weights(study)
     if constant := [name for name, share in shares.items() if share in (0.0, 1.0)]:
         yield kinds.CONSTANT_LABELS.warning(len(constant), labels=listed(constant))
 

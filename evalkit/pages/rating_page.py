@@ -163,7 +163,7 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
     ]
     return [
         *data,
-        *shared_findings.weights(study.weighted),
+        *shared_findings.weights(study),
         *few,
         *shared_findings.of_sample(study),
     ]

@@ -17,6 +17,7 @@ from evalkit.reading.inputs.runs import ListAccount
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
 from evalkit.studies.ranking import by_system, hardly_judged, total
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Study
 
 MOST_UNREAD = 10  # columns that a finding lists
@@ -112,10 +113,10 @@ def unmatched(alone: int) -> Iterator[Finding]:
         yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))
 
 
-def weights(weighted: object) -> Iterator[Finding]:
-    """That rows carry weights, if they do."""
-    if weighted:
-        yield kinds.WEIGHTS.note()
+def weights(study: RowStudy) -> Iterator[Finding]:
+    """That rows carry weights, and by which column, if they do."""
+    if study.weighted:
+        yield kinds.WEIGHTS.note(column=study.account.columns["weight"])
 
 
 def few_units(study: Study, n: int, more: str = "") -> Iterator[Finding]:

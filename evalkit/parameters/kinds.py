@@ -451,7 +451,7 @@ def _number(value: Any) -> float:
 
 # Decision rules for scores: `threshold` and `costs` -----------------------------------------------
 
-FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
+FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9, recall>=0.9 or specificity>=0.9"
 LARGEST = 1e100  # exclusive upper bound of a cost
 
 
@@ -509,13 +509,19 @@ class ReachRecall(Reach):
     metric = "recall"
 
 
+class ReachSpecificity(Reach):
+    """The threshold at which specificity reaches a target."""
+
+    metric = "specificity"
+
+
 @dataclass(frozen=True)
 class BestF1:
     """The threshold of the highest F1."""
 
 
 # Costs: the threshold of least cost
-Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall
+Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall | ReachSpecificity
 
 
 def costs(name: str, value: Any) -> Costs | None:
@@ -553,8 +559,9 @@ def threshold(name: str, value: Any) -> Threshold | None:
         return BestF1()
     if rule.startswith("cost:") and (pair := costs(name, rule[5:])):
         return pair
-    if reach := ReachPrecision.read(rule) or ReachRecall.read(rule):
-        return reach
+    for form in (ReachPrecision, ReachRecall, ReachSpecificity):
+        if reach := form.read(rule):
+            return reach
     raise ParameterError(f"{name} must be {FORMS}, got {value!r}")
 
 

@@ -40,6 +40,7 @@ from evalkit.parameters.kinds import (
     Reach,
     ReachPrecision,
     ReachRecall,
+    ReachSpecificity,
     Threshold,
 )
 from evalkit.parameters.reports import ClassificationParameters
@@ -97,6 +98,8 @@ def rule_of(threshold: Threshold) -> Rule:
             return _reaching(threshold, curves.for_precision)
         case ReachRecall():
             return _reaching(threshold, curves.for_recall)
+        case ReachSpecificity():
+            return _reaching(threshold, curves.for_specificity)
     return fixed(threshold)
 
 

@@ -95,6 +95,9 @@ def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
 read = reports.reader(reports.DiffParameters)(study_of)
 
 
+FORMS = "NAME.units.parquet, NAME.json or NAME.html"
+
+
 def located(given: Any) -> Path:
     """The file of units of a report, of which any file is named, or the folder where it is alone.
 
@@ -102,7 +105,7 @@ def located(given: Any) -> Path:
     """
     if not isinstance(given, str | PathLike):
         raise ParameterError(
-            "a report must be a path: NAME.units.parquet, NAME.json or NAME.html, or its folder, "
+            f"a report must be a path: {FORMS}, or its folder, "
             f"got {type(given).__name__}; study.write_units('NAME.units.parquet') writes one"
         )
     path = Path(given).expanduser()
@@ -115,6 +118,10 @@ def located(given: Any) -> Path:
     if len(files) > 1:
         got = ", ".join(file.name for file in files)
         raise InputError(f"{path}: must hold one report, got {got}; name one of them")
+    if not path.exists() and not files[0].is_file():
+        raise InputError(f"{path}: no such file or folder")
+    if path.suffix not in ("", ".json", ".html", ".parquet"):
+        raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
     if not files or not files[0].is_file():
         wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(

@@ -739,7 +739,8 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
-    outcomes.refuse_missing(made.target.values, made.target.rows, actual, where)
+    for name, counted in {actual: made.target, **made.forecasts}.items():
+        outcomes.refuse_missing(counted.values, counted.rows, name, where)
     forecasts = [counted.values for counted in made.forecasts.values()]
     outcomes.refuse_two_classes(made.target.values, forecasts, t.columns, t.pieces[0].part)
     return made

@@ -544,7 +544,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
         got = ", ".join(map(repr, names[:3]))
         raise InputError(
             f"{cell.place}: {labels.column} must hold two labels, got {got}; more classes need "
-            f"p_<class> columns"
+            "p_<class> columns, or a predicted class and kind=multi-class"
         )
     chosen = _positive_label(names, positive, where, labels.column)
     # if no row is negative, the usual positive labels say what a negative one would be; beside a
@@ -567,8 +567,11 @@ def _positive_label(names: Sequence[str], requested: str | None, where: str, col
     if requested is not None:
         # of a single label, it may be that no row is positive
         if canonical(requested) not in names and len(names) == 2:
+            is_cut = canonical(requested) in [name.lstrip("0") for name in names]
+            hint = "; papermill keeps the zeros of a text given by -r" if is_cut else ""
             has = ", ".join(map(repr, names))
-            raise ParameterError(f"positive: {column} has no label {requested!r}, it has {has}")
+            message = f"positive: {column} has no label {requested!r}, it has {has}{hint}"
+            raise ParameterError(message)
         return canonical(requested)
     for pair, positive in POSITIVE_OF.items():
         if {*names} <= pair:
@@ -689,7 +692,7 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 # Actual values and forecasts ----------------------------------------------------------------------
 
 
-MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
+MISSING = (99.0, 999.0, 9999.0, 99999.0)  # which tools write, or their negatives, for no number
 ACTUAL = Role.declared("actual", required=True)
 FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, required=True), WEIGHT)
 
@@ -699,22 +702,26 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     actual = rows.shared_values["actual"]
     forecast = rows.predictions_of("forecast")
     weight = weight_of(rows)
-    refuse_missing(actual, None, rows.columns["actual"], rows.sources[0].name)
+    for name, values in {rows.columns["actual"]: actual, **forecast}.items():
+        refuse_missing(values, None, name, rows.sources[0].name)
     return Outcomes(rows, "forecasts", (), actual, forecast, weight)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
-    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far below
-    all others.
+    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far from
+    all others, or -1 beside shares.
 
-    rows: 1 for each value that is None.
+    values: NaN if empty. rows: 1 for each value that is None.
     """
-    low = float(values.min(initial=0.0))
-    if low in MISSING:
-        at = values == low
-        count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
-        if count > 1 and others.size and others.min() > low / 10:
-            raise roles_of.refused(where, "missing", column=column, low=low, rows=count)
+    for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
+        is_mark = values == mark
+        count = int(np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum())
+        others = values[~is_mark & ~np.isnan(values)]
+        if count < 2 or not others.size:
+            continue
+        is_far = abs(mark) in MISSING and (others / mark).max() < 0.1
+        if is_far or (mark == -1 and are_probabilities(others) and (others % 1).any()):
+            raise roles_of.refused(where, "missing", column=column, mark=mark, rows=count)
 
 
 def refuse_two_classes(

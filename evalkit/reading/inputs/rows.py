@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import ParameterError
+from evalkit.names import usual
+from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.matching.proposal import Proposal, ranking
-from evalkit.reading.matching.samples import SampledTable, without_bookkeeping
+from evalkit.reading.matching.samples import FEW, SampledTable, snake_case, without_bookkeeping
 from evalkit.reading.tables import (
     columns as roles_of,
     formats,
@@ -39,6 +41,8 @@ RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
+RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
+DISTANCES = frozenset(usual("distances")["words"])
 NO_SCORE: Mapping[str | None, str] = {None: ""}
 
 
@@ -294,10 +298,30 @@ class RankingInput:
         proposal = self._proposal(part, mapping)
         if proposal is None:
             scores = _score_columns(part, mapping.columns, self.options.systems)
-            return RunColumns(self._resolve(part, mapping, [] if scores else [ORDER]), scores)
-        predictions = proposal.predictions
-        scores = {system: columns["score"] for system, columns in predictions.items() if system}
-        return RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
+            found = RunColumns(self._resolve(part, mapping, [] if scores else [ORDER]), scores)
+        else:
+            predictions = proposal.predictions
+            scores = {system: columns["score"] for system, columns in predictions.items() if system}
+            found = RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
+        self._refuse_two_roles(part, found.by_role)
+        refuse_distances(part, found.by_role)
+        return found
+
+    def _refuse_two_roles(self, part: InputPart, columns: Mapping[str, str]) -> None:
+        """Raise InputError if a further column of the first rows could be the query, and would part
+        its lists, or could be another grade.
+        """
+        uses = {*columns.values(), *self.options.columns.values(), *self.options.attributes}
+        cells = part.head
+        for role in {"query", "grade"}.difference(self.options.columns) & {*columns}:
+            name = columns[role]
+            others = [one for one in roles_of.SYNONYMS[role] if one in cells and one not in uses]
+            for other in others if name in cells else ():
+                pairs = {*zip(cells[name], cells[other], strict=True)}
+                if len({*cells[name]}) < len(pairs) < len(cells[name]):
+                    ways = [written({role: one}) for one in (other, name)]
+                    named = {"name": name, "other": other, "first": ways[0], "second": ways[1]}
+                    raise refused(part.name, "two_roles", role=role, **named)
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
@@ -350,7 +374,13 @@ class RankingInput:
         for role in LISTED:
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        columns = roles_of.match(part.columns, wanted, chosen, part.name).resolve(wanted)
+        mapping = roles_of.match(part.columns, wanted, chosen, part.name)
+        if mapping.missing_roles(wanted) == [("grade",)]:
+            if not is_of_whole_scores(part):
+                raise refused(part.name, "no_held_out")
+            mapping = roles_of.match(part.columns, wanted, {**chosen, "grade": "score"}, part.name)
+        columns = mapping.resolve(wanted)
+        self._refuse_two_roles(part, columns)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
@@ -396,6 +426,32 @@ def _refuse_attributes(
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
+
+
+def is_of_whole_scores(part: InputPart) -> bool:
+    """True if a column score holds whole numbers, as it does in judgements of BEIR and ranx."""
+    scores = SampledTable.of(part, {}).exact("score")
+    return bool(scores) and scores[0].is_whole
+
+
+def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
+    """Raise InputError for a score that is called a distance, or that rises with the rank."""
+    score = columns.get("score", "")
+    if DISTANCES.intersection(snake_case(score).split("_")):
+        raise refused(part.name, "distances", score=score, fault="it is called a distance")
+    samples = {column.name: column for column in SampledTable.of(part, {}).columns}
+    if not {score, "rank"} <= samples.keys():
+        return
+    lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
+    scores = samples[score].numbers
+    ranks = samples["rank"].numbers
+    if scores is None or ranks is None:
+        return
+    number = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
+    order = np.lexsort((ranks, number))
+    steps = np.diff(scores[order])[np.diff(number[order]) == 0]
+    if len(steps) > FEW and np.mean(steps > 0) >= RISING:
+        raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
 
 
 def _score_columns(

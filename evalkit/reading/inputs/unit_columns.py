@@ -33,9 +33,12 @@ SHOWN = 3  # wrong cells that a message lists
 NAMED = 5  # columns that a message lists
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
+_SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[])? *[<>~≈=$€£*]*"  # of np.float64(0.5), (0.5)
+_UNIT = r"(%|ms|s|sec|min|€|[$]|£|k|m|mn|bn|mio|tsd)"
 LOOKS = (
-    rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} "
-    rf"*%?|[(\[][^()]*[)\]])* *$"
+    rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *)?{_UNIT}? *[)\]]?"
+    rf" *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *"
+    rf"|{'|'.join(CELLS['verdicts'])})$"
 )
 _REPEATS = frozenset(("draw", "split"))
 _NO_VALUE = _REPEATS | {"id", "place", "time_or_weight", "unit"}
@@ -50,7 +53,7 @@ def measure_of(name: str) -> str:
     >>> [measure_of(name) for name in ("test_ndcg@10", "bm25_log_loss", "acc_norm", "bm25")]
     ['ndcg', 'log_loss', 'acc', '']
     """
-    words = re.sub(r"@.*", "", comparable(name)).split("_")
+    words = re.split("[_./:]+", re.sub(r"@.*", "", comparable(name)))
     for length in range(len(words), 0, -1):
         for end in (words[:length], words[-length:]):
             measure = "_".join(end)
@@ -67,9 +70,11 @@ def measures(names: Sequence[str]) -> list[str]:
 
     >>> measures(["val_loss", "b"]), measures(["a_loss", "b_loss"]), measures(["a_map", "a_mrr"])
     (['val_loss'], [], ['a_map', 'a_mrr'])
+    >>> measures(["feedback.correctness", "latency"]), measures(["Toxicity.score", "QA.score"])
+    (['feedback.correctness', 'latency'], ['Toxicity.score', 'QA.score'])
     """
     measured = {name: measure for name in names if (measure := measure_of(name))}
-    stage = r"^(train|test|val|valid|validation|eval)_|@.*"
+    stage = r"^(train|test|val|valid|validation|eval|feedback|scores|metrics|outputs?)[_.]|@.*"
     alone = [name for name in measured if re.sub(stage, "", comparable(name)) == measured[name]]
     if len({*measured.values()}) > 1 or (alone and len(names) > 1):
         return [*measured]
@@ -448,6 +453,8 @@ class UnitTable:
         for part in self.parts:
             for column in ids:
                 part.check(part.select({"id": column.name}, {}, self.engine.dialect))
+            chosen = {column.name: column.name for column in numbers}
+            part.check(part.select({}, chosen, self.engine.dialect))
         fields = {f"number {column.name}": rules.Field(column.name, rule) for column in numbers}
         fields |= {f"text {column.name}": rules.Field(column.name) for column in ids}
         for selection in self.selections:

@@ -485,6 +485,9 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
         if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
             raise refused(where, "leaderboard", column=column.name)
     refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
+    for column in [] if roles.stated else columns.used_as("training"):
+        if column.distinct:
+            raise refused(where, "steps", column=column.name)
 
 
 def refuse_answers(part: InputPart, values: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from evalkit.reading.matching.column_names import NAMES
 from evalkit.reading.matching.samples import (
     AMOUNTS,
     ANSWERS,
+    FEW,
     POSITIVE_OF,
     WORDS,
     ColumnSample,
@@ -34,6 +35,7 @@ CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
 SEPARATED = 0.7  # of the pairs of rows: from here on a score tells two labels apart
 SEVERAL = 10  # values, above which numbers of 0 to 1 are scores
 TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
+DATES = frozenset(("date", "day", "week", "hour", "month"))
 TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 3
@@ -323,6 +325,12 @@ def are_distinct(*columns: ColumnSample) -> bool:
     return len({*rows}) == len(rows)
 
 
+def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
+    """True if each value of a column comes once with each of the other."""
+    pairs = len(first.labels) * len(second.labels)
+    return pairs == len(first.cells) > FEW and are_distinct(first, second)
+
+
 def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
     """True if the middle of a column of numbers lies within the range of the actual ones."""
     if not (len(actual.finite) and len(column.finite)):
@@ -544,6 +552,9 @@ def users(table: SampledTable) -> Proposal:
     roles.take_if_any("user", roles.table.named("user"))
     counts = [column.finite for column in roles.table.columns if column.snake_case_name in TRIALS]
     is_of_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in counts)
+    is_of_totals |= arm is not None and any(
+        is_crossed(column, arm) for column in roles.table.columns if column.words & DATES
+    )
     if is_of_totals and "user" not in roles.columns:
         roles.lacking.append("users behind totals")
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)

@@ -15,6 +15,7 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, SignificanceParameters
 from evalkit.reading.engines import backends, base
+from evalkit.reading.inputs.rows import names_of_systems
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
 from evalkit.reading.matching.column_names import NAMES, uses_of
@@ -68,15 +69,22 @@ def is_ranking(part: InputPart, chosen: Mapping[str, str]) -> bool:
     return bool(ranked) and "value" not in chosen
 
 
+def names_system(part: InputPart, p: SignificanceParameters) -> bool:
+    """True if a parameter or a column may name systems."""
+    usual = any("system" in uses_of(name) for name in part.columns)
+    return bool(p.systems) or "system" in p.columns or usual
+
+
 def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
     """True for a table of repeated trials, such as task_id, trial, reward, that does not name
     systems.
     """
-    uses = [uses_of(name) for name in part.columns]
-    if p.systems or p.columns or any("system" in names for names in uses):
+    if p.columns or names_system(part, p):
         return False
+    uses = [uses_of(name) for name in part.columns]
     values = [names for names in uses if "value" in names]
-    return len(values) == 1 and any("attempt" in names for names in uses)
+    units = [names for names in uses if names & {"unit", "id", "task"}]
+    return len(values) == 1 and bool(units) and any("attempt" in names for names in uses)
 
 
 def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str]:
@@ -136,6 +144,9 @@ class UnitInput:
         """
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
+        elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
+            names = names_of_systems(parts)
+            parts = [*map(sources.of_system, parts, names)]
         table = UnitTable.of(parts, engine)
         found = cls(kind_of(p, table), table, p)
         found.check()

@@ -20,7 +20,7 @@ from evalkit.findings import kinds
 from evalkit.limits import Reading
 from evalkit.metrics.draws import Draws
 from evalkit.metrics.rows import Sums
-from evalkit.reading.inputs import aligned, lists, unit_roles
+from evalkit.reading.inputs import aligned, lists, outcomes, unit_roles
 from evalkit.reading.inputs.unit_columns import UnitColumn
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitRoles
 from evalkit.reading.tables import columns as roles_of, logs, rules, table as tables
@@ -423,6 +423,8 @@ def read_table(
         unit_roles.refuse_files(roles, blocks.rows.largest)
     units = blocks.concatenated((CLUSTER, ID), reading.max_listed)
     values = UnitValues.of_table(units, keys, roles.varying)
+    for (metric, system), sums in values.values.items():
+        outcomes.refuse_missing(sums.numerator, None, f"{metric} of {system}", table.name)
     if roles.ids:
         unit_roles.refuse_summaries(roles, tables.one_array(units[ID]), values.numbers)
     values = replace(

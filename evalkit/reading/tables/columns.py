@@ -10,7 +10,7 @@ import pkgutil
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -27,6 +27,10 @@ def facts(name: str) -> dict[str, Any]:
 
 SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
+# roles whose column is no other's; a name, such as a user, may say more than one thing
+MEASURED = frozenset(
+    ("label", "score", "grade", "actual", "forecast", "predicted", "value", "rank")
+)
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
     "unit",
@@ -130,13 +134,15 @@ class RoleMapping:
 
     candidates: role -> the columns that could have it. missing_columns: columns that a parameter
     names and the table lacks -> the parameter. all_columns: those of the table. where: the name of
-    the table, for errors.
+    the table, for errors. used: role -> the parameter that uses the column of its name otherwise,
+    and the column.
     """
 
     candidates: Mapping[str, Candidates]
     missing_columns: Mapping[str, str]
     all_columns: Sequence[str]
     where: str
+    used: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def ambiguous_columns(self) -> dict[str, tuple[str, ...]]:
@@ -187,6 +193,9 @@ class RoleMapping:
         ambiguous = self.ambiguous_columns
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
+        for role in (role for choice in missing for role in choice if role in self.used):
+            use = f"is the {role} of {self.where}, name another column"
+            raise ParameterError(f"{self.used[role]} {use}")
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)
         if self.missing_columns:
@@ -261,6 +270,7 @@ def match(
     required = required_columns or {}
     missing = {name: parameter for name, parameter in required.items() if name not in names}
     candidates = {}
+    used = {}
     not_chosen = [name for name in names if name not in chosen.values()]
     without_use = [name for name in not_chosen if name not in other_uses]
     for role in roles:
@@ -274,7 +284,10 @@ def match(
             named_as_role = _candidates(role, not_chosen)
         if named_as_role is not None:
             candidates[role] = named_as_role
-    return RoleMapping(candidates, missing, names, where)
+        elif otherwise := _candidates(role, not_chosen):
+            column = otherwise.columns[0]
+            used[role] = f"{required.get(column, 'segments or unit')}: {column!r}"
+    return RoleMapping(candidates, missing, names, where, used)
 
 
 def _candidates(role: str, names: Collection[str]) -> Candidates | None:
@@ -450,3 +463,8 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             raise ParameterError(
                 f"columns: unknown role {role!r}, must be one of {', '.join(roles)}"
             )
+    measured = [name for role, name in chosen.items() if role in MEASURED]
+    for name in measured:
+        roles = [role for role, other in chosen.items() if other == name]
+        if len(roles) > 1:
+            raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(roles)}")

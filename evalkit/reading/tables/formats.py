@@ -199,6 +199,7 @@ TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
 # Grouped thousands, as one and all cells of a column have them.
 GROUPED, POINT = r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)", "%.%"
+BARE = r"[-+]?[1-9]\d{1,2}"  # a cell beside them that has no group to part
 COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
 
 
@@ -256,8 +257,10 @@ class Csv(TextFile):
 
     def check(self, selection: Selection) -> None:
         """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside
-        decimal commas.
+        decimal commas, or beside 645.
         """
+        if self.delimiter != ",":
+            self._refuse_groups([*selection.numbers.values()])
         others = [name for name in self.own if name not in selection.numbers.values()]
         if self.delimiter != ";" or not others:
             return
@@ -285,6 +288,22 @@ class Csv(TextFile):
                 raise roles_of.refused(
                     self.name, "decimal_commas", column=name, got=seen[name], **other
                 )
+
+    def _refuse_groups(self, names: Sequence[str]) -> None:
+        """Raise InputError for columns of numbers whose points all stand before three digits: 645
+        beside 1.070, or, in a file without another point, 1.070 alone beside semicolons.
+        """
+        cells = {name: [cell for cell in texts if cell] for name, texts in self.head.items()}
+        pointed = {name: [cell for cell in texts if "." in cell] for name, texts in cells.items()}
+        is_grouped = re.compile(GROUPED).fullmatch
+        are_grouped = all(is_grouped(cell) for texts in pointed.values() for cell in texts)
+        for name in names:
+            bare = [cell for cell in cells.get(name, ()) if re.fullmatch(BARE, cell)]
+            is_sure = bool(bare) or (are_grouped and self.delimiter == ";")
+            if is_sure and pointed.get(name) and all(map(is_grouped, cells[name])):
+                got = pointed[name][0]
+                whole = got.replace(".", "")
+                raise roles_of.refused(self.name, "groups", column=name, got=got, whole=whole)
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:

@@ -123,7 +123,11 @@ def is_long(texts: Any) -> Bools:
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
 PRESENT = TextRule("not be empty", breaks=is_empty, sql="{x} IS NULL")
 SHORT = LengthRule(
-    f"have at most {LONGEST:,} bytes", breaks=is_long, sql=f"{{bytes}} > {LONGEST}", optional=True
+    f"have at most {LONGEST:,} bytes",
+    "write nested JSON as rows with a plain column for each value",
+    breaks=is_long,
+    sql=f"{{bytes}} > {LONGEST}",
+    optional=True,
 )
 FINITE = ValueRule(
     "be a finite number", breaks=lambda x: ~np.isfinite(x), sql="{x} IS NULL OR NOT ({finite})"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,6 +21,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
+from evalkit.system import printable
 
 # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
 MARK = re.compile(r"_[^.]*")
@@ -65,8 +67,14 @@ def located(path: str | Path) -> Located:
     text = str(path)
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
+    if re.match(r"[a-z]\w+:/", text):
+        raise columns.refused(text, "remote")
     try:
-        return _located(path)
+        found = _located(path)
+        for file in found.files:
+            if file.name != printable(file.name):
+                raise columns.refused(printable(str(file)), "odd_name")
+        return found
     except (
         OSError,
         RuntimeError,
@@ -229,12 +237,25 @@ def _parts_of_item(
         return [data]
     if frames.is_table(data):
         return [frames.part_in_memory(data)]
+    if isinstance(data, Mapping) and _is_of_lists(data):
+        rows = [(query, *row) for query, items in data.items() for row in items.items()]
+        lists = dict(zip(("query", "item", "score"), zip(*rows, strict=True), strict=True))
+        texts = {name: [*map(str, lists[name])] for name in ("query", "item")}
+        return [frames.part_in_memory({**texts, "score": [*lists["score"]]})]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, common_folder)]
     return [spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)]
+
+
+def _is_of_lists(data: Mapping[Any, Any]) -> bool:
+    """True for {query: {item: score}}, as pytrec_eval, ranx and BEIR have runs and judgements."""
+    if not all(isinstance(items, Mapping) for items in data.values()):
+        return False
+    scores = [score for items in data.values() for score in items.values()]
+    return bool(scores) and all(isinstance(score, Real) for score in scores)
 
 
 def of_system(part: InputPart, name: str) -> InputPart:

@@ -1,0 +1,199 @@
+"""Tables that would be read as something else than they are: refused, or read as meant."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evalkit as ek
+from evalkit.__main__ import main
+from evalkit.arrays import InputError, ParameterError
+from evalkit.system import printable
+
+rng = np.random.default_rng(66)
+N = 20
+A, B = rng.random((2, N)).round(3)
+CELLS = {
+    "(0.5)": [f"({value})" for value in B],
+    "1.2k": [f"{value}k" for value in B],
+    "7/10": [f"{i % 10}/10" for i in range(N)],
+    "np.float64(0.5)": [f"np.float64({value})" for value in B],
+    "PASS": ["PASS" if value > 0.5 else "FAIL" for value in B],
+    "correct": ["correct" if value > 0.5 else "incorrect" for value in B],
+}
+
+
+def saved(table, folder, name):
+    """The path of a table in a file of the format of the name."""
+    path = folder / name
+    if path.suffix == ".jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize("form", CELLS)
+def test_a_system_does_not_vanish_with_its_cells(tmp_path, file, form):
+    table = pd.DataFrame({"query": [f"q{i}" for i in range(N)], "a": A, "b": CELLS[form]})
+    with pytest.raises(InputError, match="b must hold numbers, got"):
+        ek.significance(saved(table, tmp_path, file))
+
+
+def test_ids_such_as_bm25_are_no_numbers():
+    table = pd.DataFrame({"query": [f"bm{i}" for i in range(N)], "a": A, "b": B})
+    assert ek.significance(table).systems == ("a", "b")
+
+
+def thousands(values):
+    """Whole numbers as German tables write them."""
+    return [f"{int(value):,}".replace(",", ".") for value in values]
+
+
+@pytest.mark.parametrize(("file", "separator"), [("t.csv", ";"), ("t.tsv", "\t")])
+def test_points_before_three_digits_beside_whole_numbers_are_thousands(tmp_path, file, separator):
+    path = tmp_path / file
+    pairs = zip(thousands(A * 9000), thousands(B * 9000), strict=True)
+    rows = ["actual", "forecast"], *pairs
+    path.write_text("".join(f"{separator.join(row)}\n" for row in rows))
+    for read in (ek.rating, ek.significance):
+        with pytest.raises(InputError, match=r"seems to group thousands by points"):
+            read(path, **({"systems": "actual,forecast"} if read is ek.significance else {}))
+
+
+def test_three_decimals_beside_other_decimals_are_decimals(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{1 + a:.3f};{1 + b:.3f};{a:.2f}\n" for a, b in zip(A, B, strict=True)]
+    path.write_text("actual;forecast;z\n" + "".join(rows))
+    assert ek.rating(path, metrics="mae").estimates["value"].iloc[0] < 1
+
+
+@pytest.mark.parametrize("mark", [-999, -1, 99, 9999])
+def test_marks_of_missing_values_are_no_values(mark):
+    marked = np.where(np.arange(N) % 7 == 0, mark, B)
+    with pytest.raises(InputError, match=rf"value of b must hold values alone, got {mark} in 3"):
+        ek.significance(pd.DataFrame({"query": range(N), "a": A, "b": marked}))
+    with pytest.raises(InputError, match=rf"forecast must hold values alone, got {mark} in 3"):
+        ek.rating(pd.DataFrame({"actual": A, "forecast": marked}))
+
+
+def test_minus_one_beside_whole_numbers_is_a_value():
+    rewards = np.arange(N) % 3 - 1.0
+    table = pd.DataFrame({"query": range(N), "a": A, "b": rewards})
+    assert ek.significance(table).systems == ("a", "b")
+
+
+LISTS = pd.DataFrame(
+    {
+        "query": np.repeat(list("xyxzywxz"), 4),
+        "item": [f"d{i}" for i in range(32)],
+        "score": rng.random(32),
+        "grade": np.arange(32) % 2,
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["query_id", "qid", "user_id"])
+def test_the_id_beside_a_text_of_a_query_must_be_named(name):
+    table = LISTS.assign(**{name: np.repeat(range(8), 4)})
+    with pytest.raises(InputError, match=f"say which: columns='query={name}' or"):
+        ek.ranking(table)
+    chosen = ek.ranking(table, columns=f"query={name}", metrics="reciprocal_rank")
+    assert chosen.estimates["n"].iloc[0] == 8
+
+
+def test_another_grade_must_be_named():
+    with pytest.raises(InputError, match="'grade' and 'relevance' differ"):
+        ek.ranking(LISTS.assign(relevance=rng.integers(0, 4, 32)))
+
+
+def test_a_score_that_rises_with_the_rank_is_a_distance():
+    ranks = LISTS.groupby("query")["score"].rank()
+    with pytest.raises(InputError, match="it rises from rank to rank; give its negative"):
+        ek.ranking(LISTS.assign(rank=ranks))
+    with pytest.raises(InputError, match="it is called a distance"):
+        ek.ranking(LISTS.rename(columns={"score": "l2_dist"}), columns="score=l2_dist")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["feedback.correctness", "feedback.helpfulness"],
+        ["scores.Factuality", "metrics.duration"],
+        ["QA Correctness.score", "Toxicity.score"],
+    ],
+)
+def test_metrics_of_one_system_are_no_systems(names):
+    with pytest.raises(InputError, match="must be a system, got metrics"):
+        ek.significance(pd.DataFrame({"id": range(N), names[0]: A, names[1]: B}))
+
+
+@pytest.mark.parametrize("step", ["epoch", "global_step"])
+def test_steps_of_a_training_are_no_units(step):
+    with pytest.raises(InputError, match=r"steps are no units|columns of a tracker"):
+        ek.significance(pd.DataFrame({step: range(N), "run_a": A, "run_b": B}))
+
+
+@pytest.mark.parametrize("date", ["date", "week"])
+def test_totals_by_day_are_no_users(date):
+    days = {date: [*range(14)] * 2, "variant": ["A"] * 14 + ["B"] * 14, "orders": [2, 3] * 14}
+    with pytest.raises(InputError, match="one row per user, got several totals per variant"):
+        ek.interleaving(users=pd.DataFrame(days), metrics="orders")
+
+
+def test_a_column_has_one_role():
+    table = pd.DataFrame({"y": A > 0.5, "s": B})
+    with pytest.raises(ParameterError, match="'y' can have one role, got label and score"):
+        ek.classification(table, columns="label=y,score=y")
+
+
+def test_the_page_names_the_column_of_weights():
+    table = pd.DataFrame({"actual": A, "forecast": B, "weight": B * 100})
+    assert any("by the column weight;" in text for text in ek.rating(table).findings["message"])
+
+
+RUN = {f"q{i}": {"a": 0.5, "b": 0.9 if i % 2 else 0.1} for i in range(6)}
+QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
+
+
+def test_dicts_of_scores_by_query_and_item_are_lists():
+    other = {query: {"a": np.float32(0.9), "b": 0.1} for query in RUN}
+    study = ek.ranking({"m": RUN, "n": other}, QRELS, metrics="reciprocal_rank")
+    assert dict(study.estimates[["system", "value"]].to_numpy()) == {"m": 0.75, "n": 1.0}
+
+
+def test_a_file_per_run_is_a_system(tmp_path):
+    runs = [
+        saved(pd.DataFrame({"question": range(N), "quality": v}), tmp_path, f"{name}.csv")
+        for name, v in (("a", A), ("b", B))
+    ]
+    study = ek.significance(runs, columns="unit=question,value=quality")
+    assert {*study.systems} == {"a", "b"}
+
+
+def test_remote_paths_are_refused_by_their_reason():
+    for path in ("s3://bucket/x.csv", "https://host/x.csv", "gs://bucket/x.csv"):
+        with pytest.raises(InputError, match="only files on this machine are read"):
+            ek.rating(path)
+
+
+def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys):
+    name = "score_\x1b]0;pwn\x07\x1b[31mred"
+    path = saved(pd.DataFrame({"label": A > 0.5, name: B, "score_b": B}), tmp_path, "t.csv")
+    for command in (["inspect"], ["inspect", "--why"], ["report", "ranking", "-p", "preds"]):
+        main([*command, str(path)])
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert printable(name) in shown.out
+
+
+def test_a_name_that_is_not_in_utf_8_is_refused(capsys):
+    assert main(["report", "rating", "-p", "preds", "caf\udce9.csv"]) == 2
+    assert "must be UTF-8" in capsys.readouterr().err
+
+
+def test_parameters_may_be_in_yaml(tmp_path, capsys):
+    path = saved(pd.DataFrame({"actual": A, "forecast": B}), tmp_path, "t.csv")
+    file = tmp_path / "p.yaml"
+    file.write_text(f"preds: {path}\nmetrics: [mae]\nbaseline: null\n")
+    assert main(["report", "rating", "-f", str(file), "-o", str(tmp_path)]) == 0
