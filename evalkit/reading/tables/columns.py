@@ -28,9 +28,7 @@ def facts(name: str) -> dict[str, Any]:
 SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
 # roles whose column is no other's; a name, such as a user, may say more than one thing
-MEASURED = frozenset(
-    ("label", "score", "grade", "actual", "forecast", "predicted", "value", "rank")
-)
+MEASURED = ("label", "score", "actual", "forecast", "predicted", "value", "rank")
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
     "unit",
