@@ -463,6 +463,7 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             )
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
-        roles = [role for role, other in chosen.items() if other == name]
+        # a grade may stand in another file
+        roles = [role for role, other in chosen.items() if other == name and role != "grade"]
         if len(roles) > 1:
             raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(roles)}")
