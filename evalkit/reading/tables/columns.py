@@ -28,9 +28,7 @@ def facts(name: str) -> dict[str, Any]:
 SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
 # roles whose column is no other's; a name, such as a user, may say more than one thing
-MEASURED = frozenset(
-    ("label", "score", "grade", "actual", "forecast", "predicted", "value", "rank")
-)
+MEASURED = ("label", "score", "actual", "forecast", "predicted", "value", "rank")
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
     "unit",
@@ -465,6 +463,7 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             )
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
-        roles = [role for role, other in chosen.items() if other == name]
+        # a grade may stand in another file
+        roles = [role for role, other in chosen.items() if other == name and role != "grade"]
         if len(roles) > 1:
             raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(roles)}")
