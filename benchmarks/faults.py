@@ -84,8 +84,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/curves.py",
-        "c.tp[enough[-1]]",
-        "c.tp[enough[0]]",
+        "first = np.searchsorted(c.tp, c.tp[enough[-1]])",
+        "first = np.searchsorted(c.tp, c.tp[enough[0]])",
         "the smallest, not the largest, recall with a precision",
     ),
     Fault(
@@ -262,8 +262,8 @@ FAULTS = (
     # Reading
     Fault(
         "reading/inputs/runs.py",
-        "counts = ~ordered.same & (grade >= 0)",
-        "counts = ~ordered.same & (grade > 0)",
+        "counts = ~ordered.equals_previous & (grade >= 0)",
+        "counts = ~ordered.equals_previous & (grade > 0)",
         "judgements of 0 are dropped",
     ),
     Fault(
