@@ -252,8 +252,9 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
         return flags
     scores = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
     texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
-    told_apart = [column for column in texts if all(separates(one, column) for one in scores)]
-    return [*flags, *told_apart] if scores else []
+    if not scores:
+        return []
+    return flags + [text for text in texts if all(separates(score, text) for score in scores)]
 
 
 def separates(score: ColumnSample, label: ColumnSample) -> bool:
