@@ -257,3 +257,12 @@ def test_a_run_that_must_be_told_the_positive_label_ends_as_bad_input(tmp_path):
     ended = evalkit("report", "classification", "-p", "preds", path, folder=tmp_path / "out")
     assert ended.status == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_columns_of_several_classes_are_systems_where_they_are_named():
+    species = np.array(["cat", "dog", "owl"])[np.arange(ROWS) % 3]
+    guessed = np.where(np.arange(ROWS) % 5, species, "cat")
+    table = pd.DataFrame({"species": species, "tree": guessed, "net": np.roll(species, 3)})
+    study = ek.classification(table, columns="label=species", systems="tree,net")
+    accuracy = study.estimates.query("metric == 'accuracy'").set_index("system")["value"]
+    assert accuracy.to_dict() == {"net": 1.0, "tree": (guessed == species).mean()}

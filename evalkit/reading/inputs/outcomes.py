@@ -212,7 +212,17 @@ class OutcomeTable(PredictionTable):
             return True
         if len(scores) > 1 and self.requested_kind != "binary":
             return bool(mapping.missing_columns) or "label" in mapping.columns
+        if self.requested_kind != "binary" and self._systems_are_classes:
+            return False
         return super().names_suffice or "predicted" in self.columns
+
+    @property
+    def _systems_are_classes(self) -> bool:
+        """True if the columns of the systems that the user names hold labels of several classes."""
+        named = [column for column in self.sample.columns if column.name in self.systems]
+        return bool(named) and all(
+            column.holds_labels and len(column.labels) > 2 for column in named
+        )
 
     def propose(self, table: SampledTable) -> Proposal:
         proposal = classification(table, self.requested_kind)

@@ -447,8 +447,11 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
-    """The columns that hold predicted classes: labels, under the name of a prediction."""
+    """The columns that hold predicted classes: labels, under the name of a prediction or of a
+    system that the user names.
+    """
     named = table.named("predicted")
+    named += [column for column in table.columns if column.name in table.systems]
     candidates = [column for column in table.columns if column in named or column.says_prediction]
     return [column for column in candidates if column.labels and column.labels <= label.labels]
 
@@ -457,7 +460,10 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
     """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
     is_flag = label.labels <= {"0", "1"}
     role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
-    predictions = by_affix(role, decisions) or roles.take_prediction(role, decisions)
+    if roles.table.systems and {*roles.table.systems} <= {column.name for column in decisions}:
+        predictions: Predictions = {name: {role: name} for name in roles.table.systems}
+    else:
+        predictions = by_affix(role, decisions) or roles.take_prediction(role, decisions)
     return roles.proposal(predictions, kind)
 
 
