@@ -74,7 +74,7 @@ def study(world: World, inputs: Inputs) -> Any:
     if world.report == "diff":
         return _of_days(world, inputs)
     asked, study_of = READ[world.report]
-    read = study_of(asked.of({**inputs, **world.parameters}), world.limits)
+    read = study_of(asked.from_raw({**inputs, **world.parameters}), world.limits)
     return (read.log or read.users) if world.report == "interleaving" else read
 
 
@@ -85,7 +85,7 @@ def _of_days(world: World, inputs: Inputs) -> Any:
         paths = {day: Path(folder) / f"{day}.units.parquet" for day in inputs}
         for day, path in paths.items():
             study_of(
-                asked.of({"preds": inputs[day], **world.parameters}), world.limits
+                asked.from_raw({"preds": inputs[day], **world.parameters}), world.limits
             ).write_units(path)
         return diff.study_of(reports.DiffParameters.from_raw(paths), world.limits)
 

@@ -316,7 +316,7 @@ def closest(options: Any) -> str:
         refusals = "; ".join(reading.refusal for reading in readings)
         raise Refused(f"no report reads {files[0]}: {refusals}")
     if first.choice:
-        ways = [reading.command for reading in readings if reading.choice]
+        ways = [reading.command for reading in readings if reading.inspection]
         raise Refused(f"{files[0]} can be read in several ways: {' or '.join(ways)}")
     system.show(f"evalkit: no report was named, this is: {first.command}", sys.stderr)
     return first.report

@@ -495,9 +495,7 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     system, and its predictions are no values per unit.
     """
     outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
-    # of what only the cells say that it is an answer, a text may as well be a segment
-    outcomes = [way for way in outcomes if not way.doubt or way.proposal.answer in values]
-    for way in outcomes[:1]:
+    for way in [way for way in outcomes if not way.doubt][:1]:
         found = way.proposal
         names = [name for own in found.predictions.values() for name in own.values()]
         raise refused(

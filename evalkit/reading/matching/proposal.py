@@ -247,7 +247,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     texts of two values that all scores tell apart.
     """
     columns = [column for column in table.columns if not column.is_bookkeeping]
-    flags = [column for column in columns if column.is_flag]
+    flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
     if table.named("score"):
         return flags
     scores = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
