@@ -212,7 +212,7 @@ class OutcomeTable(PredictionTable):
             return True
         if len(scores) > 1 and self.requested_kind != "binary":
             return bool(mapping.missing_columns) or "label" in mapping.columns
-        if self.requested_kind != "binary" and self._systems_are_classes:
+        if self.systems and self.requested_kind != "binary" and self._systems_are_classes:
             return False
         return super().names_suffice or "predicted" in self.columns
 
