@@ -1,5 +1,6 @@
 """What a notebook shows of a piece: figures as PNG, and HTML without SVG, which viewers strip."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,12 +14,12 @@ class Display(NamedTuple):
     metadata: dict[str, Any]
 
 
-class Displayed:
+class Displayed(ABC):
     """What shows itself in a notebook by one output or several."""
 
+    @abstractmethod
     def displays(self) -> list[Display]:
         """The outputs, in order."""
-        raise NotImplementedError
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
