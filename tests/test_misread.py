@@ -71,9 +71,13 @@ def test_three_decimals_beside_other_decimals_are_decimals(tmp_path):
 @pytest.mark.parametrize("mark", [-999, -1, 99, 9999])
 def test_marks_of_missing_values_are_no_values(mark):
     marked = np.where(np.arange(N) % 7 == 0, mark, B)
-    with pytest.raises(InputError, match=rf"value of b must hold values alone, got {mark} in 3"):
+    with pytest.raises(
+        InputError, match=rf"value of b must not mark missing values by numbers, got {mark} in 3"
+    ):
         ek.significance(pd.DataFrame({"query": range(N), "a": A, "b": marked}))
-    with pytest.raises(InputError, match=rf"forecast must hold values alone, got {mark} in 3"):
+    with pytest.raises(
+        InputError, match=rf"forecast must not mark missing values by numbers, got {mark} in 3"
+    ):
         ek.rating(pd.DataFrame({"actual": A, "forecast": marked}))
 
 
@@ -109,7 +113,7 @@ def test_another_grade_must_be_named():
 
 def test_a_score_that_rises_with_the_rank_is_a_distance():
     ranks = LISTS.groupby("query")["score"].rank()
-    with pytest.raises(InputError, match="it rises from rank to rank; give its negative"):
+    with pytest.raises(InputError, match="it rises from rank to rank; negate it"):
         ek.ranking(LISTS.assign(rank=ranks))
     with pytest.raises(InputError, match="it is called a distance"):
         ek.ranking(LISTS.rename(columns={"score": "l2_dist"}), columns="score=l2_dist")
