@@ -134,7 +134,7 @@ def test_metrics_of_one_system_are_no_systems(names):
 
 @pytest.mark.parametrize("step", ["epoch", "global_step"])
 def test_steps_of_a_training_are_no_units(step):
-    with pytest.raises(InputError, match=r"steps are no units|columns of a tracker"):
+    with pytest.raises(InputError, match=r"of a training run, not a unit|columns of a tracker"):
         ek.significance(pd.DataFrame({step: range(N), "run_a": A, "run_b": B}))
 
 
