@@ -215,6 +215,23 @@ def first_command(table, folder):
     return reading.command.removeprefix("evalkit report ").replace(f" -p preds {path}", "")
 
 
+@pytest.mark.parametrize("model", ["naive", "AR9", "SeasonalNaive", "AutoARIMA", "Holt-Winters"])
+def test_beside_a_model_of_a_series_the_other_column_may_be_the_actual_one(model, tmp_path):
+    table = pd.DataFrame({"SUNSPOTS": LEVEL, model: FAR})
+    assert first_command(table, tmp_path) == "rating -p columns actual=SUNSPOTS"
+
+
+def test_each_column_that_models_of_a_series_could_forecast_has_a_command():
+    ways = ways_of(load=LEVEL, demand=NEAR, naive=FAR)
+    assert [way.choice.columns for way in ways] == [{"actual": "load"}, {"actual": "demand"}]
+
+
+def test_values_of_models_that_forecast_no_other_column_are_values_per_unit(tmp_path):
+    errors = np.random.default_rng(7).random((3, ROWS))
+    table = pd.DataFrame(dict(zip(("ours", "naive", "ets"), errors, strict=True)))
+    assert first_command(table, tmp_path) == "significance"
+
+
 TWO = {"logit": SCORE, "forest": np.sqrt(SCORE)}  # scores of two systems
 
 

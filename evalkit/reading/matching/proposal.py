@@ -286,6 +286,20 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     return near[:MOST_GUESSES]
 
 
+def actual_guesses(table: SampledTable) -> list[ColumnSample]:
+    """The columns that could be what others forecast, if only the names of those say so: they are
+    models of a series, such as naive and AR9, which could have values per unit too.
+    """
+    forecasts = [column for column in table.numeric if column.names_forecaster]
+    return [
+        column
+        for column in table.numeric
+        if forecasts
+        and column not in forecasts
+        and all(is_forecast(column, forecast) for forecast in forecasts)
+    ]
+
+
 # Predictions --------------------------------------------------------------------------------------
 
 
@@ -472,7 +486,7 @@ def rating(table: SampledTable) -> Proposal:
     roles = Roles("rating", table)
     roles.take_shared()
     answer_is_named = bool(roles.table.named("actual"))
-    actual = roles.take("actual", actual_candidates(roles.table))
+    actual = roles.take("actual", actual_candidates(roles.table), actual_guesses(roles.table))
     if actual is None:
         return roles.proposal({})
     if actual.labels <= {"0", "1"}:

@@ -36,6 +36,7 @@ ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
 # words that values per unit have no use for
 PREDICTED = frozenset(usual("predictions")["plain"])
+FORECASTERS = frozenset(usual("systems")["forecasters"])
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
@@ -135,6 +136,11 @@ class ColumnSample:
         """True if a word of the name says that it holds predictions; f1_score is a metric."""
         is_metric = self.snake_case_name in METRICS - WORDS
         return bool(self.words & WORDS) and not is_metric
+
+    @property
+    def names_forecaster(self) -> bool:
+        """True if a word of the name is a model that forecasts a series, such as AR9."""
+        return any(word.rstrip("0123456789") in FORECASTERS for word in self.words)
 
     @property
     def is_of_predictions(self) -> bool:
