@@ -9,7 +9,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 ROUNDING = 1e-12  # of two sums: a difference so small against them is none
-ALONE = 2**19  # multiplications up to which BLAS stays on one thread
+# multiplications up to which BLAS stays on one thread; OpenBLAS starts another at twice as many
+ALONE = 2**18
 LARGEST = 1e75  # most of a measured value: its fourth power is still a finite double
 
 
