@@ -29,11 +29,8 @@ from evalkit import __version__, system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
-# what a shell reports for a command ended by Ctrl-C, and by `kill`
-INTERRUPTED, TERMINATED = (
-    130,
-    143,
-)
+INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
+TERMINATED = 143  # and by `kill`
 STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
 KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
 # new objects before garbage is looked for: Python's 700 go through every import many times
@@ -89,6 +86,8 @@ def run() -> NoReturn:
     """
     gc.set_threshold(COLLECTED)
     os.environ.update(system.remedy(os.environ))
+    # one report makes thousands of products so small that threads of BLAS only wait for each other
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
     if status in (INTERRUPTED, TERMINATED):
         sys.stdout.flush()
