@@ -17,6 +17,9 @@ report: $(REPORTS)
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 	@echo $* >> reports/.stale
 
+# The workers take all processors, so that threads of BLAS would only wait for each other.
+test test-spark test-page test-wheel night: export OPENBLAS_NUM_THREADS = 1
+
 # A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page --ignore tests/spark tests evalkit
