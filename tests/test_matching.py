@@ -71,7 +71,7 @@ def test_the_closest_report_uses_these_columns_and_no_other(report, used, unused
 
 def test_two_labels_are_unclear_and_both_are_named():
     ways = ways_of(label_a=LABEL, label_b=1 - LABEL, score=SCORE)
-    assert ways[0].doubt == "columns 'label_a' and 'label_b' could both be the label"
+    assert ways[0].ambiguity == "columns 'label_a' and 'label_b' could both be the label"
     assert [way.choice.parameters for way in ways] == [
         {"columns": "label=label_a"},
         {"columns": "label=label_b"},

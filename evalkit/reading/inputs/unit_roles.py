@@ -495,7 +495,7 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     system, and its predictions are no values per unit.
     """
     outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
-    for way in [way for way in outcomes if not way.doubt][:1]:
+    for way in [way for way in outcomes if not way.needs_choice][:1]:
         found = way.proposal
         names = [name for own in found.predictions.values() for name in own.values()]
         raise refused(

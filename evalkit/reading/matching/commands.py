@@ -38,18 +38,22 @@ def call(report: str, parameters: Mapping[str, str]) -> str:
 
 
 def advised_problem(part: InputPart, report: str, problem: str) -> str:
-    """A problem of missing columns with the commands that read the part: by the report that was
-    asked for if something is unclear, else by the closest one; "" if none reads it.
+    """A problem of missing columns with the commands that read the part; "" if none does.
+
+    If the report that was asked for could read it in several ways, there is a command for each of
+    them; else one of the closest report that reads it as it is.
     """
     found = ways(part)
-    unclear = [way for way in found if way.doubt and way.proposal.report == report]
-    complete = [way for way in found if not way.doubt][:1]
-    calls = " or ".join(invocation(part, way) for way in unclear or complete)
-    if unclear:
-        return f"{part.name}: {unclear[0].doubt}; {calls}"
-    if complete:
-        return f"{problem}; the {complete[0].proposal.report} report reads it: {calls}"
-    return ""
+    ambiguous = [way for way in found if way.needs_choice and way.proposal.report == report]
+    if ambiguous:
+        calls = " or ".join(invocation(part, way) for way in ambiguous)
+        return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
+    clear = [way for way in found if not way.needs_choice]
+    if not clear:
+        return ""
+    closest = clear[0]
+    call_or_command = invocation(part, closest)
+    return f"{problem}; the {closest.proposal.report} report reads it: {call_or_command}"
 
 
 def invocation(part: InputPart, way: Way) -> str:

@@ -40,7 +40,8 @@ TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 3
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
-Predictions = Mapping[str | None, Mapping[str, str]]
+ONLY_SYSTEM = None  # the name of a system that is alone in a part: it is called after its column
+Predictions = Mapping[str | None, Mapping[str, str]]  # system -> role -> its column
 
 
 class Choice(NamedTuple):
@@ -63,8 +64,8 @@ class Choice(NamedTuple):
 class Proposal:
     """How a report could read a part.
 
-    columns: role -> column. predictions: system -> role -> its column; a single system has no name.
-    unclear: role -> the columns that fit equally well. lacking: the roles for which no column fits.
+    columns: role -> column. unclear: role -> the columns that fit equally well. lacking: the roles
+    for which no column fits.
     kind: of the outcomes, for classes. positive: the class whose column is the score. metrics:
     columns of what users did, the deciding one first.
     """
@@ -89,33 +90,34 @@ class Proposal:
         return self.columns.get("label") or self.columns.get("actual", "")
 
     @property
-    def doubt(self) -> str:
-        """Which columns could have a role, as a refusal says it; "" if each role has one."""
-        doubts = []
+    def ambiguity(self) -> str:
+        """Which columns could have the unclear roles, as a refusal says it; "" if all are clear."""
+        sentences = []
         for role, columns in self.unclear.items():
             names = " and ".join(map(repr, columns))
             if role == "systems":
-                doubts.append(f"{names} could be the forecasts, but no name says so")
+                sentences.append(f"{names} could be the forecasts, but no name says so")
             elif len(columns) == 1:
-                doubts.append(f"{names} could be the {role}, but its name does not say so")
+                sentences.append(f"{names} could be the {role}, but its name does not say so")
             else:
-                doubts.append(f"columns {names} could {quantifier(columns)} be the {role}")
-        return "; ".join(doubts)
+                sentences.append(f"columns {names} could {quantifier(columns)} be the {role}")
+        return "; ".join(sentences)
 
     @property
     def choices(self) -> list[Choice]:
-        """What a command must say, for each command that reads the part: nothing if nothing is
-        unclear, else one of the columns that fit; none if a role lacks a column.
+        """What the commands that read the part must say: one choice per command, an empty one if
+        every role is clear. There is no choice, and no command, if a role lacks a column.
         """
         if self.lacking:
             return []
-        if "systems" in self.unclear:
+        if not self.unclear:
+            return [Choice()]
+        if "systems" in self.unclear:  # one command names all the columns that could be forecasts
             return [Choice(systems=self.unclear["systems"])]
-        first = {role: columns[0] for role, columns in self.unclear.items()}
-        role = next(iter(first), "")
-        return [Choice({**first, role: column}) for column in self.unclear.get(role, ())] or [
-            Choice()
-        ]
+        # a command per column of the first unclear role; further roles get their first column
+        first_columns = {role: columns[0] for role, columns in self.unclear.items()}
+        role, columns = next(iter(self.unclear.items()))
+        return [Choice({**first_columns, role: column}) for column in columns]
 
 
 @dataclass
@@ -157,14 +159,14 @@ class Roles:
     ) -> Predictions:
         """The predictions of a system without a name, as `take` finds their column."""
         column = self.take(role, candidates, guesses)
-        return {} if column is None else {None: {role: column.name}}
+        return {} if column is None else {ONLY_SYSTEM: {role: column.name}}
 
     def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
         """Give a role that no report needs to the only candidate, or note that several fit."""
         if candidates:
             self.take(role, candidates)
 
-    def take_shared(self) -> None:
+    def take_id_system_and_weight(self) -> None:
         """The columns that name rows and their systems, and weigh the rows."""
         self.take_if_any("system", self.table.named("system"))
         names_systems = "system" in self.columns or "id" in self.table.chosen
@@ -189,8 +191,8 @@ def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str)
     """The predictions of the systems that the user names; ParameterError if there is none of a
     name.
     """
-    if not systems or None in predictions or not predictions:
-        return predictions
+    if not systems or ONLY_SYSTEM in predictions or not predictions:
+        return predictions  # a single system has no name to choose it by
     unknown = [name for name in systems if name not in predictions]
     if unknown:
         names = written([*map(str, predictions)])
@@ -243,29 +245,29 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that could hold labels beside scores, if nothing says that one does: flags, and
-    texts of two values that all scores tell apart.
+    """The columns that could be the label of scores, if no name says which column is: flags, and
+    texts of two values that every score tells apart.
     """
     columns = [column for column in table.columns if not column.is_bookkeeping]
     flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
     if table.named("score"):
         return flags
     scores = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
-    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
     if not scores:
         return []
+    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
     return flags + [text for text in texts if all(separates(score, text) for score in scores)]
 
 
 def separates(score: ColumnSample, label: ColumnSample) -> bool:
-    """True if scores tell two labels apart: a row of one is higher in `SEPARATED` of the pairs."""
+    """True if scores tell two labels apart: an AUC of `SEPARATED` in either direction."""
     if score.numbers is None or None in label.cells:
         return False
     is_first = np.array([canonical(cell) for cell in label.texts]) == min(label.labels)
     first = score.numbers[is_first]
     second = np.sort(score.numbers[~is_first])
-    share_higher = np.searchsorted(second, first).mean() / len(second)
-    return bool(abs(share_higher - 0.5) >= SEPARATED - 0.5)
+    auc = np.searchsorted(second, first).mean() / len(second)
+    return bool(max(auc, 1 - auc) >= SEPARATED)
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
@@ -287,16 +289,17 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
 
 
 def actual_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that could be what others forecast, if only the names of those say so: they are
-    models of a series, such as naive and AR9, which could have values per unit too.
+    """The columns that all columns named after a model of a series, such as naive and AR9, could
+    forecast.
+
+    They are guesses because the columns of such models could also hold values per unit.
     """
     forecasts = [column for column in table.numeric if column.names_forecaster]
+    if not forecasts:
+        return []
+    others = [column for column in table.numeric if column not in forecasts]
     return [
-        column
-        for column in table.numeric
-        if forecasts
-        and column not in forecasts
-        and all(is_forecast(column, forecast) for forecast in forecasts)
+        column for column in others if all(is_forecast(column, forecast) for forecast in forecasts)
     ]
 
 
@@ -398,16 +401,16 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
 
 
 def predictions_of(
-    roles: Roles, role: str, fitting: Sequence[ColumnSample], *, answer_is_named: bool
+    roles: Roles, role: str, fitting: Sequence[ColumnSample], *, any_name: bool
 ) -> Predictions:
-    """The predictions of the systems that names tell apart, or of column.
+    """The column of predictions of each system, where names tell systems apart; else the only one.
 
-    fitting: columns that may be predictions by their cells; all of them are where the answer is
-    named and no name says prediction.
+    fitting: the columns that may be predictions by their cells. any_name: they are, whatever their
+    names, if no name of a column says that it holds predictions.
     """
     table = roles.table
     if role in table.chosen:
-        return {None: {role: table.chosen[role]}}
+        return {ONLY_SYSTEM: {role: table.chosen[role]}}
     if table.systems and {*table.systems} <= {column.name for column in table.columns}:
         return {name: {role: name} for name in table.systems}
     named = [
@@ -418,7 +421,7 @@ def predictions_of(
     if is_wide and (systems := by_affix(role, worded)):
         return systems
     candidates = named or worded
-    if not candidates and answer_is_named:
+    if not candidates and any_name:
         candidates = [*fitting]
         if len(candidates) > 1 and is_wide:
             return predictions_by_system(role, [column.name for column in candidates])
@@ -433,22 +436,14 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     wants it.
     """
     roles = Roles("classification", table)
-    roles.take_shared()
-    answer_is_named = bool(roles.table.named("label"))
+    roles.take_id_system_and_weight()
+    label_is_named = bool(roles.table.named("label"))  # while the label is still in the table
     label = roles.take("label", label_candidates(roles.table), label_guesses(roles.table))
     if label is None:
         return roles.proposal({})
     decisions = decision_candidates(roles.table, label)
-    classes = class_columns(roles.table, label)
-    positive = [column for column in classes if column.lower() in POSITIVE]
-    if len(classes) == 2 and positive and kind != "multi-class":
-        scores: Predictions = {None: {"score": classes[positive[0]]}}
-        return replace(roles.proposal(scores, "binary"), positive=positive[0])
-    if classes:
-        columns = {f"p {name}": column for name, column in classes.items()}
-        if len(decisions) == 1:
-            columns = {"predicted": decisions[0].name, **columns}
-        return roles.proposal({None: columns}, "multi-class")
+    if class_to_column := class_columns(roles.table, label):
+        return with_class_columns(roles, class_to_column, decisions, kind)
     unfit = score_of_negative_class(roles.table, label)
     roles.table = roles.table.without([*decisions, *unfit])
     shares = [column for column in roles.table.numeric if column.is_share]
@@ -456,8 +451,27 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     if decisions and not probabilities:
         return decided(roles, label, decisions)
-    predictions = predictions_of(roles, "score", probabilities, answer_is_named=answer_is_named)
+    predictions = predictions_of(roles, "score", probabilities, any_name=label_is_named)
     return roles.proposal(predictions, "binary")
+
+
+def with_class_columns(
+    roles: Roles,
+    class_to_column: Mapping[str, str],
+    decisions: Sequence[ColumnSample],
+    kind: str | None,
+) -> Proposal:
+    """The proposal for a column of probabilities per class: of two classes one of which is named as
+    positive, its column is the score. kind: of the outcomes, as the user wants it.
+    """
+    positive = [name for name in class_to_column if name.lower() in POSITIVE]
+    if len(class_to_column) == 2 and positive and kind != "multi-class":
+        score: Predictions = {ONLY_SYSTEM: {"score": class_to_column[positive[0]]}}
+        return replace(roles.proposal(score, "binary"), positive=positive[0])
+    columns = {f"p {name}": column for name, column in class_to_column.items()}
+    if len(decisions) == 1:
+        columns = {"predicted": decisions[0].name, **columns}
+    return roles.proposal({ONLY_SYSTEM: columns}, "multi-class")
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
@@ -484,8 +498,8 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
 def rating(table: SampledTable) -> Proposal:
     """The actual values and the forecasts."""
     roles = Roles("rating", table)
-    roles.take_shared()
-    answer_is_named = bool(roles.table.named("actual"))
+    roles.take_id_system_and_weight()
+    actual_is_named = bool(roles.table.named("actual"))  # while it is still in the table
     actual = roles.take("actual", actual_candidates(roles.table), actual_guesses(roles.table))
     if actual is None:
         return roles.proposal({})
@@ -496,7 +510,7 @@ def rating(table: SampledTable) -> Proposal:
     says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
-    predictions = predictions_of(roles, "forecast", fitting, answer_is_named=answer_is_named)
+    predictions = predictions_of(roles, "forecast", fitting, any_name=actual_is_named)
     columns = {column for forecasts in predictions.values() for column in forecasts.values()}
     is_guess = {column.name for column in fitting} == columns and not says_prediction
     if is_guess and len(near) > len(fitting) and not roles.table.systems:
@@ -512,7 +526,7 @@ def validation(table: SampledTable) -> Proposal:
         roles.take_if_any(role, roles.table.exact(role))
     chosen = dict(table.chosen)
     if "label" in chosen:
-        chosen["actual"] = chosen["label"]
+        chosen["actual"] = chosen["label"]  # as the rating report calls what is predicted
     rest = replace(roles.table, chosen=chosen)
     outcomes = classification(rest)
     predictions = outcomes.predictions
@@ -523,8 +537,8 @@ def validation(table: SampledTable) -> Proposal:
     columns = {**roles.columns, **outcomes.columns}
     if "actual" in columns:
         columns["label"] = columns.pop("actual")
-    for role in ("weight", "forecast"):
-        columns.pop(role, None)
+    columns.pop("weight", None)  # which this report does not take
+    columns.pop("forecast", None)  # which it takes as the score
     return Proposal(
         "validation",
         columns,
@@ -559,10 +573,11 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
         )
     roles.table = roles.table.without(rank)
     scores = [] if rank else roles.table.numeric
-    predictions = predictions_of(roles, "score", scores, answer_is_named=True)
-    if not predictions and "score" in roles.lacking and len(rank) == 1:
-        roles.lacking.remove("score")
-        predictions = {None: {"rank": rank[0].name}}
+    # the query and the item say that this is a ranked list, so that scores need no name
+    predictions = predictions_of(roles, "score", scores, any_name=True)
+    if "score" in roles.lacking and len(rank) == 1:
+        roles.lacking.remove("score")  # the rank alone orders the items
+        predictions = {ONLY_SYSTEM: {"rank": rank[0].name}}
     return roles.proposal(predictions)
 
 
@@ -600,30 +615,36 @@ REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
 class Way(NamedTuple):
     """A way to read a part: a complete proposal, and what a command must say for it.
 
-    doubt: why it must say so, "" if nothing must be said.
+    ambiguity: why it must say so, as a refusal says it; "" if nothing must be said.
     """
 
     proposal: Proposal
     choice: Choice
-    doubt: str
+    ambiguity: str
 
     @property
-    def is_rating_as_it_is(self) -> bool:
-        """True for forecasts that are read without a choice."""
-        return self.proposal.report == "rating" and not self.doubt
+    def needs_choice(self) -> bool:
+        """True if the part is read in this way only by a command that says which columns."""
+        return bool(self.ambiguity)
+
+    @property
+    def forecasts_ratings(self) -> bool:
+        """True if the actual values are ratings, by their name, and their forecasts are clear."""
+        actual = self.proposal.columns.get("actual", "")
+        return not self.needs_choice and snake_case(actual) in RATINGS
 
 
 def ways(part: InputPart) -> list[Way]:
-    """The ways to read a part, the closest report first; those that need a choice last."""
+    """The ways to read a part: the closest report first, and those that need a choice last."""
     table = SampledTable.of(part, {})
     found = []
     for propose in REPORTS.values():
         first = propose(table)
         for choice in first.choices:
             chosen = propose(SampledTable.of(part, choice.columns, choice.systems))
-            found.append(Way(chosen, choice, first.doubt))
-    complete = [way for way in found if way.proposal.is_complete]
-    actual = [way.proposal.columns["actual"] for way in complete if way.is_rating_as_it_is]
-    if any(snake_case(name) in RATINGS for name in actual) and not table.named("rank"):
-        complete.sort(key=lambda way: way.proposal.report == "ranking")
-    return sorted(complete, key=lambda way: bool(way.doubt))
+            if chosen.is_complete:
+                found.append(Way(chosen, choice, first.ambiguity))
+    # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
+    if any(way.forecasts_ratings for way in found) and not table.named("rank"):
+        found.sort(key=lambda way: way.proposal.report == "ranking")
+    return sorted(found, key=lambda way: way.needs_choice)
