@@ -28,8 +28,9 @@ from evalkit.reading.inputs.aligned import (
     PredictionTable,
 )
 from evalkit.reading.matching import column_names
+from evalkit.reading.matching.column_names import snake_case
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, snake_case
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -195,7 +196,9 @@ class OutcomeTable(PredictionTable):
         # y_true has the role of the label, unless p_true makes a label called "true" of it
         if label_columns - {*roles.values()}:
             return "multi-label"
-        if "score" in roles or self.columns_of_systems(part, "score"):
+        if "score" in roles or column_names.columns_of_systems(
+            part.columns, "score", self.systems, part.name
+        ):
             return "binary"
         return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
 
@@ -260,9 +263,11 @@ class OutcomeTable(PredictionTable):
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
-        columns = self.shared_role_columns((ID, SYSTEM, LABEL, WEIGHT), roles)
+        columns = aligned.shared_columns(
+            (ID, SYSTEM, LABEL, WEIGHT), roles, self.attributes, self.metric_columns
+        )
         if "predicted" in roles:
-            columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
+            columns.append(PREDICTED.column(roles["predicted"], 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         return ColumnLayout((*columns,))
 
@@ -271,7 +276,9 @@ class OutcomeTable(PredictionTable):
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
         _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
-        columns = self.shared_role_columns((ID, SYSTEM, WEIGHT), roles)
+        columns = aligned.shared_columns(
+            (ID, SYSTEM, WEIGHT), roles, self.attributes, self.metric_columns
+        )
         labels = [name[2:] for name in scores]
         columns += [
             RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels

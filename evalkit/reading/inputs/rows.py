@@ -14,8 +14,9 @@ from evalkit.arrays import ParameterError
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, attributes
+from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, ranking
-from evalkit.reading.matching.samples import FEW, SampledTable, snake_case, without_bookkeeping
+from evalkit.reading.matching.samples import FEW, SampledTable
 from evalkit.reading.tables import (
     columns as roles_of,
     formats,
@@ -469,8 +470,7 @@ def _score_columns(
     # a single column of scores makes the table long, unless the user names columns as systems
     if "score" in roles and ("system" in roles or not are_columns):
         return {}
-    names = without_bookkeeping(part.columns, systems)
-    return roles_of.columns_of_systems(names, "score_", systems, part.name)
+    return columns_of_systems(part.columns, "score", systems, part.name)
 
 
 def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:

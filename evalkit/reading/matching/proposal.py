@@ -14,9 +14,8 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
-from evalkit.reading.matching.column_names import NAMES
+from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case
 from evalkit.reading.matching.samples import (
-    AMOUNTS,
     ANSWERS,
     FEW,
     POSITIVE_OF,
@@ -24,7 +23,6 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
-    snake_case,
 )
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import InputPart

@@ -240,9 +240,11 @@ class Role:
         """A role of `roles.toml`, with the rules of its content there."""
         return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, normalise)
 
-    def field(self, column: str) -> "Field":
-        """A column of this role."""
-        return Field(column, self.rules, self.normalise)
+    def column(self, name: str, system: int | None = None) -> "RoleColumn":
+        """The column of this name in this role. system: the number of the system that it belongs
+        to; None if all systems share it.
+        """
+        return RoleColumn(self.name, Field(name, self.rules, self.normalise), system)
 
 
 @dataclass(frozen=True)
