@@ -494,7 +494,7 @@ def _fields(
         raise InputError(f"{error}; {users}") from None
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
-    return fields | {f"attribute {name}": Field(name, rules.LABELS) for name in attributes}
+    return fields | {f"attribute {name}": Field(name, rules.NAME_OR_EMPTY) for name in attributes}
 
 
 def named(fields: Fields) -> dict[str, str]:

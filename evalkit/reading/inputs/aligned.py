@@ -32,7 +32,7 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
+from evalkit.reading.tables.rules import NAME_OR_EMPTY, NUMBER, Field, Precision, Role, RoleColumn
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
 
 
@@ -303,7 +303,7 @@ def read(
     shared values that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    layout = layouts[0]
+    layout = layouts[0]  # all parts have the same roles
     id = None
     if "id" in layout.fields:
         id = Ids(table.one_array(rows.chunks("id")))
@@ -533,7 +533,7 @@ def shared_columns(
     shared = [role for role in roles if role.name in columns and not role.per_system]
     return [
         *(role.column(columns[role.name]) for role in shared),
-        *(RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in attributes),
+        *(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)) for name in attributes),
         *(RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in metric_columns),
     ]
 

@@ -191,7 +191,7 @@ class ListOptions:
         """
         fields = {}
         for name in self.attributes:
-            content = rules.NAME if name == self.unit else rules.LABELS
+            content = rules.NAME if name == self.unit else rules.NAME_OR_EMPTY
             fields[f"{ATTRIBUTE_ROLE}{name}"] = Field(name, content)
         return fields
 

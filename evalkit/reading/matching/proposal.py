@@ -24,7 +24,7 @@ from evalkit.reading.matching.samples import (
     SampledTable,
     differing,
 )
-from evalkit.reading.tables.frames import canonical
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
@@ -259,7 +259,7 @@ def separates(score: ColumnSample, label: ColumnSample) -> bool:
     """True if scores tell two labels apart: a row of one is higher in `SEPARATED` of the pairs."""
     if score.numbers is None or None in label.cells:
         return False
-    is_first = np.array([canonical(cell) for cell in label.texts]) == min(label.labels)
+    is_first = np.array([canonical_label(cell) for cell in label.texts]) == min(label.labels)
     first = score.numbers[is_first]
     second = np.sort(score.numbers[~is_first])
     share_higher = np.searchsorted(second, first).mean() / len(second)

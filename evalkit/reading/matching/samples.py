@@ -11,7 +11,7 @@ from evalkit.arrays import Floats
 from evalkit.names import usual
 from evalkit.reading.matching.column_names import METRICS, is_bookkeeping, snake_case, uses_of
 from evalkit.reading.tables.columns import facts
-from evalkit.reading.tables.frames import canonical
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
 MOST_CLASSES = 50
@@ -72,7 +72,7 @@ class ColumnSample:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The distinct texts, each in one form."""
-        return frozenset(map(canonical, {*self.texts}))
+        return frozenset(map(canonical_label, {*self.texts}))
 
     @cached_property
     def numbers(self) -> Floats | None:
