@@ -470,27 +470,46 @@ class PredictionTable:
         have a column; a further one is read if every system has it. Raises one InputError for all
         columns that are missing or could have the same role.
         """
-        mapping = self.mappings[part]
-        predicted, *further = [role for role in roles if role.per_system]
-        required = [role.name for role in roles if role.required]
-        wide_columns = dict[str, str]()  # system -> its column of predictions
-        if mapping.missing_roles([predicted.name]):
+        predicted = next(role for role in roles if role.per_system)
+        wide_columns = dict[str, str]()
+        if self.mappings[part].missing_roles([predicted.name]):
             wide_columns = columns_of_systems(part.columns, predicted.name, self.systems, part.name)
         if wide_columns:
-            required.remove(predicted.name)
-        columns = mapping.resolve(required, [role.name for role in roles], predicted.name)
-        if wide_columns:
-            columns.pop("system", None)  # the names of the columns already say the system
-            of_systems = {predicted: [*wide_columns.values()]}
-            for role in further:
-                of_systems[role] = [f"{role.name}_{system}" for system in wide_columns]
-        else:
-            self._refuse_long_and_wide(part, predicted.name, columns)
-            present = [role for role in (predicted, *further) if role.name in columns]
-            of_systems = {role: [columns[role.name]] for role in present}
+            return self._wide_layout(part, roles, predicted, wide_columns)
+        return self._long_layout(part, roles, predicted)
+
+    def _long_layout(self, part: InputPart, roles: Sequence[Role], predicted: Role) -> ColumnLayout:
+        """The columns of a table with one column of predictions. predicted: the role of it."""
+        required = [role.name for role in roles if role.required]
+        names = [role.name for role in roles]
+        columns = self.mappings[part].resolve(required, names, predicted.name)
+        self._refuse_long_and_wide(part, predicted.name, columns)
         layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
-        for role, names in of_systems.items():
-            if {*names} <= {*part.columns}:
+        for role in roles:
+            if role.per_system and role.name in columns:
+                layout.append(role.column(columns[role.name], 0))
+        return ColumnLayout((*layout,))
+
+    def _wide_layout(
+        self,
+        part: InputPart,
+        roles: Sequence[Role],
+        predicted: Role,
+        wide_columns: Mapping[str, str],
+    ) -> ColumnLayout:
+        """The columns of a table with one column of predictions per system.
+
+        predicted: the role of these columns. wide_columns: system -> its column.
+        """
+        required = [role.name for role in roles if role.required and role is not predicted]
+        columns = self.mappings[part].resolve(required, [role.name for role in roles])
+        columns.pop("system", None)  # the names of the columns already say the system
+        layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
+        layout += [predicted.column(name, i) for i, name in enumerate(wide_columns.values())]
+        for role in roles:
+            names = [f"{role.name}_{system}" for system in wide_columns]
+            # of a further role, every system must have a column
+            if role.per_system and role is not predicted and {*names} <= {*part.columns}:
                 layout += [role.column(name, i) for i, name in enumerate(names)]
         return ColumnLayout((*layout,), (*wide_columns,))
 

@@ -117,8 +117,8 @@ class RoleMapping:
     columns: role -> its column. ambiguous_columns: role -> the columns that could all have it, as
     each has a usual name of the role and none has the role's own name. missing_columns: columns
     that a parameter names and the table lacks -> the parameter. all_columns: those of the table.
-    where: the name of the table, for errors. otherwise_used: role -> a parameter and the column
-    that it uses, as errors write them, if no other column has a name of the role.
+    where: the name of the table, for errors. other_uses: columns with another use, and so without a
+    role -> the parameter that uses each.
     """
 
     columns: Mapping[str, str]
@@ -126,7 +126,7 @@ class RoleMapping:
     missing_columns: Mapping[str, str]
     all_columns: Sequence[str]
     where: str
-    otherwise_used: Mapping[str, str] = field(default_factory=dict)
+    other_uses: Mapping[str, str] = field(default_factory=dict)
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
         """The needed roles that no column could have, each as a tuple of alternatives.
@@ -158,9 +158,9 @@ class RoleMapping:
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
         for role in itertools.chain.from_iterable(missing):
-            if role in self.otherwise_used:
-                use = f"is the {role} of {self.where}, name another column"
-                raise ParameterError(f"{self.otherwise_used[role]} {use}")
+            for column in _columns_called(role, self.other_uses)[:1]:
+                use = f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}"
+                raise ParameterError(f"{use}, name another column")
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)
         if self.missing_columns:
@@ -211,7 +211,7 @@ def _other_names(per_system: str, lacking: Sequence[tuple[str, ...]]) -> str:
 
 def match(
     names: Sequence[str],
-    roles: Iterable[str],
+    roles: Collection[str],
     chosen: Mapping[str, str],
     where: str,
     other_uses: Collection[str] = (),
@@ -232,31 +232,25 @@ def match(
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    parameters = dict(required_columns or {})  # column that must exist -> who names it
-    columns = dict[str, str]()
-    ambiguous_columns = dict[str, list[str]]()
-    otherwise_used = dict[str, str]()
+    parameters = dict.fromkeys(other_uses, "segments or unit") | dict(required_columns or {})
     # a column that the user names for a role has no other role
-    free = [name for name in names if name not in chosen.values()]
-    unused = [name for name in free if name not in other_uses]
+    not_chosen = [name for name in names if name not in chosen.values()]
+    unused = [name for name in not_chosen if name not in other_uses]
+    columns = {}
+    ambiguous_columns = {}
     for role in roles:
+        further = not_chosen if role in shared_roles else []
+        candidates = _columns_called(role, unused) or _columns_called(role, further)
         if role in chosen:
-            columns[role] = chosen[role]
+            candidates = [chosen[role]]
             parameters.setdefault(chosen[role], f"columns: {role}")
-            continue
-        candidates = _columns_called(role, unused)
-        used_candidates = [] if candidates else _columns_called(role, free)
-        if role in shared_roles:
-            candidates = candidates or used_candidates
         if len(candidates) == 1:
             columns[role] = candidates[0]
         elif candidates:
             ambiguous_columns[role] = candidates
-        elif used_candidates:
-            parameter = parameters.get(used_candidates[0], "segments or unit")
-            otherwise_used[role] = f"{parameter}: {used_candidates[0]!r}"
     missing = {name: parameter for name, parameter in parameters.items() if name not in names}
-    return RoleMapping(columns, ambiguous_columns, missing, names, where, otherwise_used)
+    uses = {name: parameters[name] for name in not_chosen if name in other_uses}
+    return RoleMapping(columns, ambiguous_columns, missing, names, where, uses)
 
 
 def _columns_called(role: str, names: Collection[str]) -> list[str]:

@@ -197,9 +197,8 @@ def _frame_part(data: Any) -> Frame:
     # renaming drops the metadata, in which a table may state which values of a metric are better
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
     float16_columns = [column.name for column in table.schema if column.type == pa.float16()]
-    for name in float16_columns:  # DuckDB, which may read the table, has no float16
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, table.column(place).cast("float32"))
+    if float16_columns:  # which DuckDB does not have
+        table = _with_float32(table, float16_columns)
     return Frame(
         name=NAME,
         columns=tuple(names),
@@ -207,6 +206,14 @@ def _frame_part(data: Any) -> Frame:
         float16_columns=tuple(float16_columns),
         mixed_columns=converted.mixed_columns,
     )
+
+
+def _with_float32(table: Any, columns: Sequence[str]) -> Any:
+    """The Arrow table with these columns as float32."""
+    for name in columns:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, table.column(place).cast("float32"))
+    return table
 
 
 class _Folder:
