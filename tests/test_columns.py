@@ -10,6 +10,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.inputs import outcomes
+from evalkit.reading.matching import column_names
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.table import MOST, Coded, encode
 from evalkit.studies import rating
@@ -53,17 +54,12 @@ def test_a_column_has_its_role_by_the_surest_of_three_ways():
     mapping = columns.match(
         ["mine", "item", "qid"], ["score", "item", "query"], {"score": "mine"}, "f.csv"
     )
-    whys = {role: candidates.why for role, candidates in mapping.candidates.items()}
-    assert whys == {
-        "score": columns.Why.NAMED,
-        "item": columns.Why.EXACT,
-        "query": columns.Why.USUAL,
-    }
+    assert mapping.columns == {"score": "mine", "item": "item", "query": "qid"}
 
 
-def test_a_usual_name_beside_the_exact_one_is_the_runner_up():
+def test_the_exact_name_is_surer_than_a_usual_one():
     mapping = columns.match(["qid", "query"], ["query"], {}, "f.csv")
-    assert mapping.candidates["query"].columns == ("query", "qid")
+    assert mapping.columns == {"query": "query"}
 
 
 def test_a_twofold_role_shares_a_column_with_another_use():
@@ -213,8 +209,8 @@ def test_a_column_of_a_system_without_a_name_is_refused():
         "x.csv: a column of a system must be called score_NAME, got 'score_'",
     )
     with pytest.raises(InputError, match=message):
-        columns.columns_of_systems(names, "score_", [], "x.csv")
-    assert columns.columns_of_systems(names, "score_", ["a"], "x.csv") == {"a": "score_a"}
+        column_names.columns_of_systems(names, "score", [], "x.csv")
+    assert column_names.columns_of_systems(names, "score", ["a"], "x.csv") == {"a": "score_a"}
 
 
 def test_a_value_at_the_end_of_a_quarter_belongs_to_it():

@@ -218,7 +218,7 @@ NUMERIC = {
 
 def part_with(column):
     """A frame of one column, x."""
-    part = frames.part_in_memory(pa.table({"x": column}))
+    part = frames.part_of(pa.table({"x": column}))
     assert isinstance(part, frames.Frame)
     return part
 

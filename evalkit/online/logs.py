@@ -476,8 +476,8 @@ def _fields(
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    of_users = "team" in needed and bool(
-        roles_of.match(part.columns, ["arm"], {}, part.name).candidates
+    of_users = "team" in needed and not (
+        roles_of.match(part.columns, ["arm"], {}, part.name).missing_roles(["arm"])
     )
     mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
     if needed == ["arm"] and mapping.missing_roles(needed):
@@ -494,7 +494,7 @@ def _fields(
         raise InputError(f"{error}; {users}") from None
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
-    return fields | {f"attribute {name}": Field(name, rules.LABELS) for name in attributes}
+    return fields | {f"attribute {name}": Field(name, rules.NAME_OR_EMPTY) for name in attributes}
 
 
 def named(fields: Fields) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -76,18 +76,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    run = sources.parts(p.preds, p.header, limits.reading)
-    judged, queries, items = (
-        sources.optional_parts(table, p.header, limits.reading)
-        for table in (p.qrels, p.queries, p.items)
-    )
-    catalogue = listed.read_stock(items, p.columns)
-    options = rows.ListOptions.from_parameters(
-        p,
-        columns=listed.other_columns(p.columns),
-        stock=None if catalogue is None else catalogue.item,
-    )
-    ranked = rows.RankingInput(run, judged, queries, options)
+    ranked, catalogue = _inputs(p, limits)
     cuts = p.ks or KS
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks = _asks(shared, cuts, relevant)
@@ -101,6 +90,28 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
 
 
 read = reports.reader(reports.RankingParameters)(study_of)
+
+
+class Inputs(NamedTuple):
+    """The runs, judgements and queries before they are read, and the table of items, if given."""
+
+    ranked: rows.RankingInput
+    catalogue: Stock | None
+
+
+def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
+    """Open all tables of the report, and read that of items."""
+    run = sources.parts(p.preds, p.header, limits.reading)
+    judged = sources.optional_parts(p.qrels, p.header, limits.reading)
+    queries = sources.optional_parts(p.queries, p.header, limits.reading)
+    items = sources.optional_parts(p.items, p.header, limits.reading)
+    catalogue = listed.read_stock(items, p.columns)
+    options = rows.ListOptions.from_parameters(
+        p,
+        columns=listed.other_columns(p.columns),
+        stock=None if catalogue is None else catalogue.item,
+    )
+    return Inputs(rows.RankingInput(run, judged, queries, options), catalogue)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:

@@ -25,6 +25,7 @@ from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Samp
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.matching import commands
 from evalkit.reading.reductions import blocks, schema
@@ -82,9 +83,8 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    parts = sources.parts(p.preds, p.header, limits.reading)
-    given = aligned.PredictionTable(
-        parts,
+    forecasts = aligned.PredictionTable(
+        sources.parts(p.preds, p.header, limits.reading),
         outcomes.FORECASTS,
         p.columns,
         p.systems,
@@ -92,18 +92,36 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         settings.columns,
         p.unit,
     )
-    if not given.fits_in_memory(limits.reading):
+    if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
-        groups = (settings.segments, p.unit)
-        with backends.needed(given.parts, budget) as engine:
-            if engine:
-                pieces = blocks.pieces_of(engine, given.parts, given.layouts)
-                table = blocks.blocks_of(engine, pieces, given.systems, *groups, said=("forecast",))
-                settings.checked(table.systems)
-                return _of_blocks(table.grouped(*groups), settings, p)
-    data = outcomes.forecasts_of(given.rows())
-    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, parts[0])
+        with backends.needed(forecasts.parts, budget) as engine:
+            if engine is not None:  # None: the rows are counted now, and fit into memory
+                return _read_in_blocks(engine, forecasts, settings, p)
+    return _read_in_memory(forecasts, settings, p)
+
+
+def _read_in_memory(
+    forecasts: aligned.PredictionTable, settings: study.Settings, p: reports.RatingParameters
+) -> "Rating":
+    """The study of a table that fits into memory."""
+    data = outcomes.forecasts_of(forecasts.rows())
+    part = forecasts.parts[0]
+    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, part)
     return _of_rows(data, settings.checked(data.rows.systems), p)
+
+
+def _read_in_blocks(
+    engine: Engine,
+    forecasts: aligned.PredictionTable,
+    settings: study.Settings,
+    p: reports.RatingParameters,
+) -> "Rating":
+    """The study of a table that does not fit into memory."""
+    groups = (settings.segments, p.unit)
+    pieces = blocks.pieces_of(engine, forecasts.parts, forecasts.layouts)
+    table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, said=("forecast",))
+    settings.checked(table.systems)
+    return _of_blocks(table.grouped(*groups), settings, p)
 
 
 read = reports.reader(reports.RatingParameters)(study_of)

@@ -8,7 +8,7 @@ forecast, probabilities). Rows that some system lacks are counted.
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -18,8 +18,10 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
+from evalkit.parameters.kinds import written
+from evalkit.reading.matching.column_names import columns_of_systems, names_with_system
 from evalkit.reading.matching.proposal import Proposal, rating
-from evalkit.reading.matching.samples import SampledTable, without_bookkeeping
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import (
     columns as roles_of,
     duck,
@@ -30,7 +32,7 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import LABELS, NUMBER, Field, Precision, Role, RoleColumn
+from evalkit.reading.tables.rules import NAME_OR_EMPTY, NUMBER, Field, Precision, Role, RoleColumn
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
 
 
@@ -301,7 +303,7 @@ def read(
     shared values that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
-    layout = layouts[0]
+    layout = layouts[0]  # all parts have the same roles
     id = None
     if "id" in layout.fields:
         id = Ids(table.one_array(rows.chunks("id")))
@@ -397,7 +399,7 @@ class PredictionTable:
         predicted = next(role.name for role in self.roles if role.per_system)
         shared = {role.name for role in self.roles if role.required and not role.per_system}
         has_predictions = predicted in mapping.columns or bool(
-            self.columns_of_systems(part, predicted)
+            columns_of_systems(part.columns, predicted, self.systems, part.name)
         )
         return bool(mapping.missing_columns) or (
             has_predictions and shared <= mapping.columns.keys()
@@ -439,24 +441,22 @@ class PredictionTable:
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part as the cells of the first one suggest."""
-        predictions = [
-            RoleColumn(role, self.field_of(role, column), i)
-            for i, columns in enumerate(proposal.predictions.values())
-            for role, column in columns.items()
-        ]
+        declared = {role.name: role for role in self.roles}
+        predictions = []
+        for i, columns_of_system in enumerate(proposal.predictions.values()):
+            for role, column in columns_of_system.items():
+                if role in declared:
+                    predictions.append(declared[role].column(column, i))
+                else:  # the scores of one of several classes
+                    predictions.append(RoleColumn(role, Field(column, NUMBER), i))
         used = [column.field.column for column in predictions]
         shared = {role: name for role, name in proposal.columns.items() if name not in used}
         lacking = {*shared.values(), *used} - {*part.columns}
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
-        columns = (*self.shared_role_columns(self.roles, shared), *predictions)
-        return ColumnLayout(columns, systems, by_content=True)
-
-    def field_of(self, role: str, column: str) -> Field:
-        """A column of predictions with the rules of its role; of classes each has a role."""
-        declared = {known.name: known for known in self.roles}.get(role)
-        return Field(column, NUMBER) if declared is None else declared.field(column)
+        columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
+        return ColumnLayout((*columns, *predictions), systems, by_content=True)
 
     def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""
@@ -470,80 +470,91 @@ class PredictionTable:
         have a column; a further one is read if every system has it. Raises one InputError for all
         columns that are missing or could have the same role.
         """
-        mapping = self.mappings[part]
-        predicted, *further = [role for role in roles if role.per_system]
-        is_long = predicted.name in mapping.candidates
-        # system -> its column; empty for a long table
-        wide_columns = {} if is_long else self.columns_of_systems(part, predicted.name)
-        required = [role.name for role in roles if role.required]
+        predicted = next(role for role in roles if role.per_system)
+        wide_columns = dict[str, str]()
+        if self.mappings[part].missing_roles([predicted.name]):
+            wide_columns = columns_of_systems(part.columns, predicted.name, self.systems, part.name)
         if wide_columns:
-            required.remove(predicted.name)
-        columns = dict(mapping.resolve(required, [role.name for role in roles], predicted.name))
-        if wide_columns:
-            columns.pop("system", None)  # the names of the columns already say the system
-            predictions = _one_per_system(predicted, [*wide_columns.values()])
-        else:
-            self._refuse_long_and_wide(part, predicted.name, columns)
-            predictions = _one_per_system(predicted, [columns[predicted.name]])
-        for role in further:
-            names = [f"{role.name}_{system}" for system in wide_columns]
-            if not wide_columns and role.name in columns:
-                names = [columns[role.name]]
-            if {*names} <= {*part.columns}:
-                predictions += _one_per_system(role, names)
-        return ColumnLayout(
-            (*self.shared_role_columns(roles, columns), *predictions), (*wide_columns,)
-        )
+            return self._wide_layout(part, roles, predicted, wide_columns)
+        return self._long_layout(part, roles, predicted)
 
-    def columns_of_systems(self, part: InputPart, role: str) -> dict[str, str]:
-        """System -> its column of a role, in a wide table such as one with the columns score_a and
-        score_b; empty for a long table. role: such as "score".
+    def _long_layout(self, part: InputPart, roles: Sequence[Role], predicted: Role) -> ColumnLayout:
+        """The columns of a table with one column of predictions. predicted: the role of it."""
+        required = [role.name for role in roles if role.required]
+        names = [role.name for role in roles]
+        columns = self.mappings[part].resolve(required, names, predicted.name)
+        self._refuse_long_and_wide(part, predicted.name, columns)
+        layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
+        for role in roles:
+            if role.per_system and role.name in columns:
+                layout.append(role.column(columns[role.name], 0))
+        return ColumnLayout((*layout,))
+
+    def _wide_layout(
+        self,
+        part: InputPart,
+        roles: Sequence[Role],
+        predicted: Role,
+        wide_columns: Mapping[str, str],
+    ) -> ColumnLayout:
+        """The columns of a table with one column of predictions per system.
+
+        predicted: the role of these columns. wide_columns: system -> its column.
         """
-        names = without_bookkeeping(part.columns, self.systems)
-        return roles_of.columns_of_systems(names, f"{role}_", self.systems, part.name)
+        required = [role.name for role in roles if role.required and role is not predicted]
+        columns = self.mappings[part].resolve(required, [role.name for role in roles])
+        columns.pop("system", None)  # the names of the columns already say the system
+        layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
+        layout += [predicted.column(name, i) for i, name in enumerate(wide_columns.values())]
+        for role in roles:
+            names = [f"{role.name}_{system}" for system in wide_columns]
+            # of a further role, every system must have a column
+            if role.per_system and role is not predicted and {*names} <= {*part.columns}:
+                layout += [role.column(name, i) for i, name in enumerate(names)]
+        return ColumnLayout((*layout,), (*wide_columns,))
 
     def _refuse_long_and_wide(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError for a table that is long and wide at once: one column has the role, and
         others have it for one system each, such as score_a beside score.
 
-        columns: role -> column, as the names of columns say.
+        columns: role -> column. A column that the user names for the role has it in any case.
         """
-        other_uses = {*self.attributes, *self.metric_columns}
-        names = [name for name in part.columns if name not in other_uses]
-        roles_of.one_way(role, names, columns, self.columns, part.name)
-
-    def shared_role_columns(
-        self, roles: Sequence[Role], columns: Mapping[str, str]
-    ) -> list[RoleColumn]:
-        """All columns that systems share: those of roles, of segments and unit, and of metrics.
-
-        roles: those that the table may have. columns: role -> column, of the roles that have one.
-        """
-        groups = [RoleColumn(f"attribute {name}", Field(name, LABELS)) for name in self.attributes]
-        metrics = [
-            RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in self.metric_columns
-        ]
-        return [*shared_columns(roles, columns), *groups, *metrics]
+        if role in self.columns:
+            return
+        used = {*columns.values(), *self.attributes, *self.metric_columns}
+        others = [name for name in names_with_system(part.columns, role) if name not in used]
+        if others:
+            raise roles_of.refused(
+                part.name,
+                "two_ways",
+                role=role,
+                column=columns[role],
+                others=roles_of.listed(map(repr, others)),
+                first=written({role: columns[role]}),
+            )
 
     def rows(self) -> Aligned:
         """All rows, as `read` pairs them. Raises InputError with file, column, row and value."""
         return read(self.parts, self.layouts, self.systems, self.unit)
 
 
-def shared_columns(roles: Sequence[Role], columns: Mapping[str, str]) -> list[RoleColumn]:
-    """The columns of roles that all systems share. columns: role -> column, of the roles that have
-    one.
+def shared_columns(
+    roles: Sequence[Role],
+    columns: Mapping[str, str],
+    attributes: Iterable[str],
+    metric_columns: Iterable[str] = (),
+) -> list[RoleColumn]:
+    """All columns that systems share: those of roles, then of segments and unit, then of metrics.
+
+    roles: those that the table may have. columns: role -> column, of the roles that have one.
+    attributes: the columns of segments and unit. metric_columns: those of numbers that metrics use.
     """
+    shared = [role for role in roles if role.name in columns and not role.per_system]
     return [
-        RoleColumn(role.name, role.field(columns[role.name]))
-        for role in roles
-        if role.name in columns and not role.per_system
+        *(role.column(columns[role.name]) for role in shared),
+        *(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)) for name in attributes),
+        *(RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in metric_columns),
     ]
-
-
-def _one_per_system(role: Role, names: Sequence[str]) -> list[RoleColumn]:
-    """The column of a role for each system. names: the columns, in the order of the systems."""
-    return [RoleColumn(role.name, role.field(name), i) for i, name in enumerate(names)]
 
 
 def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLayout]) -> None:

@@ -27,17 +27,17 @@ from evalkit.reading.inputs.aligned import (
     ColumnLayout,
     PredictionTable,
 )
-from evalkit.reading.matching import column_names
+from evalkit.reading.matching.column_names import columns_of_systems, comparable, snake_case
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable, snake_case
+from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
-from evalkit.reading.tables.frames import canonical
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
 
 ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
-LABEL = Role.declared("label", required=True, normalise=canonical)
-PREDICTED = Role.declared("predicted", normalise=canonical)
+LABEL = Role.declared("label", required=True, normalise=canonical_label)
+PREDICTED = Role.declared("predicted", normalise=canonical_label)
 ROLES = (
     ID,
     SYSTEM,
@@ -47,7 +47,7 @@ ROLES = (
     WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
-DECISIONS = usual("decisions")["columns"]
+WORDS_OF_DECISIONS = usual("decisions")["columns"]  # such as predicted
 # the roles of two classes; their decisions are found beside the scores, if there are any
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
@@ -113,10 +113,10 @@ class Outcomes:
         """The column of a class; nothing if a system has but one."""
         if self.kind != "multi-class":
             return ""
+        name = self.names[place[0]]
+        classes = [column for column in self.rows.layout.columns if column.role.startswith("p ")]
         return next(
-            column.field.column
-            for column in self.rows.layout.columns
-            if column.role.startswith("p ") and canonical(column.role[2:]) == self.names[place[0]]
+            column.field.column for column in classes if canonical_label(column.role[2:]) == name
         )
 
     @property
@@ -190,14 +190,14 @@ class OutcomeTable(PredictionTable):
             return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolve()
-        scores = class_score_columns(part)
-        label_columns = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        class_scores = class_score_columns(part)
+        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         # y_true has the role of the label, unless p_true makes a label called "true" of it
         if label_columns - {*roles.values()}:
             return "multi-label"
-        if "score" in roles or self.columns_of_systems(part, "score"):
+        if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
-        return "multi-class" if len(scores) > 1 or "predicted" in roles else "binary"
+        return "multi-class" if len(class_scores) > 1 or "predicted" in roles else "binary"
 
     @property
     def names_suffice(self) -> bool:
@@ -206,13 +206,15 @@ class OutcomeTable(PredictionTable):
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        scores = class_score_columns(part)
-        label_columns = {f"y_{name[2:]}" for name in scores} & {*part.columns}
+        class_scores = class_score_columns(part)
+        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         if self.requested_kind == "multi-label" or label_columns:
             return True
-        if len(scores) > 1 and self.requested_kind != "binary":
+        may_be_several_classes = self.requested_kind != "binary"
+        if len(class_scores) > 1 and may_be_several_classes:
             return bool(mapping.missing_columns) or "label" in mapping.columns
-        if self.systems and self.requested_kind != "binary" and self._systems_are_classes:
+        # columns of predicted classes are not scores, whatever they are called
+        if self.systems and may_be_several_classes and self._systems_are_classes:
             return False
         return super().names_suffice or "predicted" in self.columns
 
@@ -260,9 +262,11 @@ class OutcomeTable(PredictionTable):
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
-        columns = self.shared_role_columns((ID, SYSTEM, LABEL, WEIGHT), roles)
+        columns = aligned.shared_columns(
+            (ID, SYSTEM, LABEL, WEIGHT), roles, self.attributes, self.metric_columns
+        )
         if "predicted" in roles:
-            columns.append(RoleColumn("predicted", PREDICTED.field(roles["predicted"]), 0))
+            columns.append(PREDICTED.column(roles["predicted"], 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
         return ColumnLayout((*columns,))
 
@@ -271,7 +275,9 @@ class OutcomeTable(PredictionTable):
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
         _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
-        columns = self.shared_role_columns((ID, SYSTEM, WEIGHT), roles)
+        columns = aligned.shared_columns(
+            (ID, SYSTEM, WEIGHT), roles, self.attributes, self.metric_columns
+        )
         labels = [name[2:] for name in scores]
         columns += [
             RoleColumn(f"true {label}", Field(f"y_{label}", rules.FLAGS)) for label in labels
@@ -288,14 +294,15 @@ class OutcomeTable(PredictionTable):
         system has exactly one. Without such columns the layout stays as it is.
         """
         named = self.columns.get("predicted")
-        # a column that the user names must have no empty cell
-        content = rules.NAME if named else rules.LABELS
+        # only a column that the user names must have no empty cell
+        content = rules.NAME if named else rules.NAME_OR_EMPTY
         decisions = []
         for i, system in enumerate(layout.systems or [""]):  # "": the system of a long table
             columns = [named] if named else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            decisions.append(RoleColumn("predicted", Field(columns[0], content, canonical), i))
+            field = Field(columns[0], content, canonical_label)
+            decisions.append(RoleColumn("predicted", field, i))
         return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
@@ -323,16 +330,16 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
     columns: all columns of the table. layout: those that have a role. A name ends with that of the
     system, such as predicted_a; for a single system it may be predicted alone.
     """
-    names = {f"{name}_{column_names.comparable(system)}" for name in DECISIONS}
+    names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
-        names |= {*DECISIONS}  # which need not name the only system
+        names |= {*WORDS_OF_DECISIONS}  # which need not name the only system
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and column_names.comparable(name) in names]
+    return [name for name in columns if name not in used and comparable(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns whose name says that they hold decisions, such as `predicted`."""
-    return tuple(name for name in columns if column_names.comparable(name) in DECISIONS)
+    return tuple(name for name in columns if comparable(name) in WORDS_OF_DECISIONS)
 
 
 def check_positive(kind: str) -> None:
@@ -412,17 +419,19 @@ def _binary(
     is_positive = np.array(labels.names) == pair.positive  # for each distinct label
     actual = is_positive[labels.code].astype(np.int64)
     score = rows.predictions_of("score")
-    for name, values in score.items():
-        if values.min() >= 0.5 and values.max() <= 1:  # as the confidence in a predicted class
-            predicted = rows.columns.get("predicted", "")
-            refuse_confidence(name, [*rows.unused_columns, predicted], part.name)
-    names = (pair.negative, pair.positive)
-    outcomes = Outcomes(rows, "binary", names, actual, score, weight_of(rows))
+    predicted_column = rows.columns.get("predicted", "")
+    for system, values in score.items():
+        # scores that never fall below 0.5 may be the confidence in a predicted class
+        if values.min() >= 0.5 and values.max() <= 1:
+            names = [*rows.unused_columns, predicted_column]
+            refuse_column_of_predicted_classes(names, system, part.name)
+    classes = (pair.negative, pair.positive)
+    outcomes = Outcomes(rows, "binary", classes, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
         return replace(outcomes, unused_decisions=named_as_decisions(rows.unused_columns))
-    if decision_column:
-        _refuse_other_decisions(outcomes, decision_column)
-    return _decided_outcomes(outcomes)
+    if decision_column:  # the user wants it, so that no text in it is left aside
+        _refuse_decisions_for_no_label(outcomes, decision_column)
+    return _with_decisions_if_readable(outcomes)
 
 
 class LabelCell(NamedTuple):
@@ -463,54 +472,59 @@ def _label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTex
     return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
 
 
-def _refuse_other_decisions(outcomes: Outcomes, column: str) -> None:
+def _refuse_decisions_for_no_label(outcomes: Outcomes, column: str) -> None:
     """Raise InputError for the first decision that is neither of the two labels. column: the one
     that the user names for decisions.
     """
     rows, labels = outcomes.rows, outcomes.names
     for name, decisions in rows.predictions_of("predicted").items():
         unknown = [text for text in decisions.names if text not in labels]
-        if unknown and _decided(decisions, labels) is None:
+        if unknown and _is_decided_positive(decisions, labels) is None:
             row = decisions.first(*unknown)
             got = decisions.names[decisions.code[row]]
             must = f"must be {labels[0]!r} or {labels[1]!r}, got {got!r}"
             raise InputError(f"{rows.place(row, name)}: {column} {must}")
 
 
-def _decided_outcomes(outcomes: Outcomes) -> Outcomes:
-    """The outcomes with the decisions that the table holds beside the scores, if every system has
-    some; else without them, and with the names of the columns that could not be used.
+def _with_decisions_if_readable(outcomes: Outcomes) -> Outcomes:
+    """The outcomes with the decisions that the table holds beside the scores, if those of every
+    system can be read; else without them, and with the names of the columns that hold them.
     """
     rows = outcomes.rows
     columns = rows.predictions_of("predicted")
-    decisions = {name: _decided(column, outcomes.names) for name, column in columns.items()}
-    known = {name: decision for name, decision in decisions.items() if decision is not None}
-    if len(known) == len(columns):
-        return replace(outcomes, decision=known)
+    decision = {}
+    for name, column in columns.items():
+        is_positive = _is_decided_positive(column, outcomes.names)
+        if is_positive is not None:
+            decision[name] = is_positive
+    if len(decision) == len(columns):
+        return replace(outcomes, decision=decision)
     unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
     if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
 
-def _decided(coded: Coded, labels: tuple[str, ...]) -> Bools | None:
-    """True where the positive one of two labels is decided; None if these are no decisions.
+def _is_decided_positive(decisions: Coded, labels: tuple[str, ...]) -> Bools | None:
+    """A mask of the rows with a decision for the positive one of two labels; None if the texts are
+    no such decisions.
 
-    labels: the negative and the positive one; 0 and 1, false and true will do for any.
+    labels: the negative and the positive one. Decisions may also be 0 and 1, or false and true.
     """
-    names = {*coded.names}
-    known = {frozenset(labels): labels[1], **POSITIVE_OF}
-    positive = next((name for pair, name in known.items() if names <= pair), None)
-    if positive is None:
-        return None
-    return np.asarray((np.array(coded.names) == positive)[coded.code])
+    texts = {*decisions.names}
+    positive_of_pair = {frozenset(labels): labels[1], **POSITIVE_OF}
+    for pair, positive in positive_of_pair.items():
+        if texts <= pair:
+            is_positive = np.array(decisions.names) == positive  # for each distinct text
+            return np.asarray(is_positive[decisions.code])
+    return None
 
 
-def refuse_confidence(system: str, columns: Sequence[str], where: str) -> None:
-    """Raise InputError if a column holds predicted classes: the scores of the system, which all lie
-    between 0.5 and 1, are then the confidence in these classes, not scores of the positive one.
+def refuse_column_of_predicted_classes(columns: Sequence[str], system: str, where: str) -> None:
+    """Raise InputError if one of these columns holds predicted classes, by its name: scores that
+    all lie between 0.5 and 1 are then the confidence in these classes, not in the positive one.
 
-    columns: the names of those that may hold predicted classes.
+    columns: their names. system: whose scores these are. where: the table, for the error.
     """
     decisions = named_as_decisions(columns)
     if decisions:
@@ -575,14 +589,15 @@ def _positive_label(names: Sequence[str], requested: str | None, where: str, col
     the positive one.
     """
     if requested is not None:
+        label = canonical_label(requested)
         # of a single label, it may be that no row is positive
-        if canonical(requested) not in names and len(names) == 2:
-            is_cut = canonical(requested) in [name.lstrip("0") for name in names]
-            hint = "; papermill keeps the zeros of a text given by -r" if is_cut else ""
+        if label not in names and len(names) == 2:
             has = ", ".join(map(repr, names))
-            message = f"positive: {column} has no label {requested!r}, it has {has}{hint}"
+            message = f"positive: {column} has no label {requested!r}, it has {has}"
+            if label in [name.lstrip("0") for name in names]:  # 7 of the label 007
+                message += "; papermill keeps the zeros of a text given by -r"
             raise ParameterError(message)
-        return canonical(requested)
+        return label
     for pair, positive in POSITIVE_OF.items():
         if {*names} <= pair:
             return positive
@@ -618,9 +633,9 @@ def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
     """The roles of columns of scores by class. Raises InputError if two are of one class, such as
     p_1 and p_1.0.
     """
-    of = {canonical(role[2:]): role for role in roles}
+    of = {canonical_label(role[2:]): role for role in roles}
     for role in roles:
-        name = canonical(role[2:])
+        name = canonical_label(role[2:])
         if (other := of[name]) != role:
             got = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
             raise InputError(f"{where}: {got}; drop or rename one of them")
@@ -649,7 +664,7 @@ def classes_of(
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first_cell(unknown)
-        has = ", ".join(f"p_{canonical(role[2:])}" for role in [*scores.values()][:5])
+        has = ", ".join(f"p_{canonical_label(role[2:])}" for role in [*scores.values()][:5])
         raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, attributes
+from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, ranking
-from evalkit.reading.matching.samples import FEW, SampledTable, snake_case, without_bookkeeping
+from evalkit.reading.matching.samples import FEW, SampledTable
 from evalkit.reading.tables import (
     columns as roles_of,
     formats,
@@ -190,7 +191,7 @@ class ListOptions:
         """
         fields = {}
         for name in self.attributes:
-            content = rules.NAME if name == self.unit else rules.LABELS
+            content = rules.NAME if name == self.unit else rules.NAME_OR_EMPTY
             fields[f"{ATTRIBUTE_ROLE}{name}"] = Field(name, content)
         return fields
 
@@ -442,16 +443,24 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     samples = {column.name: column for column in SampledTable.of(part, {}).columns}
     if not {score, "rank"} <= samples.keys():
         return
-    lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
     scores = samples[score].numbers
     ranks = samples["rank"].numbers
     if scores is None or ranks is None:
         return
-    number = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
-    order = np.lexsort((ranks, number))
-    steps = np.diff(scores[order])[np.diff(number[order]) == 0]
-    if len(steps) > FEW and np.mean(steps > 0) >= RISING:
+    lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
+    number_of_list = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
+    if _rises_with_rank(scores, ranks, number_of_list):
         raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
+
+
+def _rises_with_rank(scores: Floats, ranks: Floats, number_of_list: Ints) -> bool:
+    """True if scores rise at nearly all steps from one rank of a list to the next, as distances do;
+    False for a few steps, which may rise by chance.
+    """
+    order = np.lexsort((ranks, number_of_list))
+    is_step = np.diff(number_of_list[order]) == 0  # to a row of the same list
+    steps = np.diff(scores[order])[is_step]
+    return len(steps) > FEW and bool(np.mean(steps > 0) >= RISING)
 
 
 def _score_columns(
@@ -469,8 +478,7 @@ def _score_columns(
     # a single column of scores makes the table long, unless the user names columns as systems
     if "score" in roles and ("system" in roles or not are_columns):
         return {}
-    names = without_bookkeeping(part.columns, systems)
-    return roles_of.columns_of_systems(names, "score_", systems, part.name)
+    return columns_of_systems(part.columns, "score", systems, part.name)
 
 
 def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:

@@ -155,14 +155,9 @@ def combine_shards(
     the parts with their rows. top: the best grade of the scale. Raises
     InputError for what only all shards show: no judgement, or a system without a judged query.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    query_ids = pa.chunked_array([shard.query for shard in shards])
-    if not len(query_ids):
+    query, order = _sorted_queries(shards)
+    if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
-    order = pc.sort_indices(query_ids).to_numpy()
-    query = np.array(query_ids.take(order).to_pylist(), dtype=object)
     accounts = {
         name: sum((shard.accounts[name] for shard in shards), NOTHING)
         for name in shards[0].accounts
@@ -182,6 +177,18 @@ def combine_shards(
         top_grade=top,
         values=_concatenated_values(shards, asks, order),
     )
+
+
+def _sorted_queries(shards: Sequence[Measured]) -> tuple[np.ndarray, Ints]:
+    """The ids of the judged queries of all shards in order, and the place of each among them before
+    they are sorted.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    query_ids = pa.chunked_array([shard.query for shard in shards])
+    order = pc.sort_indices(query_ids).to_numpy()
+    return np.array(query_ids.take(order).to_pylist(), dtype=object), order
 
 
 def _concatenated_attributes(
@@ -558,6 +565,15 @@ class Build:
         is_early = (place - self._offsets[lists]) * EARLY < np.diff(self._offsets)[lists]
         return OwnDocuments(lists, is_early)
 
+    def _own_documents_of(self, codes: Ints) -> OwnDocuments:
+        """The lists of judged queries that return the query itself, of a system. codes: its place
+        among the systems; none if it has no row.
+        """
+        lists, is_early = self._own_documents
+        queries = len(self._queries.names)
+        is_counted = np.isin(lists // queries, codes) & self._is_judged[lists % queries]
+        return OwnDocuments(lists[is_counted], is_early[is_counted])
+
     @cached_property
     def _respelled(self) -> Ints:
         """The lists among whose first rows is an unjudged item that differs from a judged one of
@@ -670,9 +686,7 @@ class Build:
         codes = np.flatnonzero(self._systems.names == name)
         rows = lists.length
         ranks = listing.rank_gaps(judged)
-        returned = self._own_documents
-        is_of_system = np.isin(returned.lists // queries, codes)
-        is_counted = is_of_system & self._is_judged[returned.lists % queries]
+        own_is_early = self._own_documents_of(codes).is_early
         return ListAccount(
             rows=len(lists.grade),
             used=len(judged.grade),
@@ -683,8 +697,8 @@ class Build:
             unjudged=int(np.isnan(judged.grade).sum()),
             late=ranks.late,
             gaps=ranks.gaps,
-            own=int(is_counted.sum()),
-            own_early=int((is_counted & returned.is_early).sum()),
+            own=len(own_is_early),
+            own_early=int(own_is_early.sum()),
             respelled=int(np.isin(self._respelled // queries, codes).sum()),
         )
 

@@ -1,13 +1,15 @@
-"""The uses of a column that its name suggests: an id, a unit, a system, a value, a draw, …"""
+"""What the name of a column suggests: an id, a unit, a system, a value, a draw, bookkeeping, …"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
+from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.names import usual
-from evalkit.reading.tables.columns import facts
+from evalkit.parameters.kinds import written
+from evalkit.reading.tables.columns import facts, refused
 
 NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
@@ -15,6 +17,12 @@ USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["co
 SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
 METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
+AMOUNTS = frozenset(usual("bookkeeping")["amounts"])
+BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
+# the uses of columns that hold neither answers nor predictions
+USES_OF_BOOKKEEPING = frozenset(
+    ("id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task")
+)
 _ID = re.compile(
     r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"
 )
@@ -69,3 +77,66 @@ def is_like(name: str, patterns: Sequence[str]) -> bool:
 def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """One regular expression for all of the patterns: names are compared often."""
     return re.compile("|".join(map(translate, patterns)))
+
+
+def snake_case(name: str) -> str:
+    """A name in the form in which usual names are compared: in small letters, all words joined by
+    underscores, without the type that some tools write behind a colon.
+
+    >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
+    ['user_id', 'gold_label', 'pred_class', 'item_id']
+    """
+    untyped = re.sub(r":(token|float)(_seq)?$", "", name)
+    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
+    return re.sub(r"\W+", "_", comparable(split)).strip("_")
+
+
+def is_bookkeeping(name: str) -> bool:
+    """True if the name of a column says that it holds neither answers nor predictions, but ids,
+    bounds, quantiles, dates or the like.
+
+    >>> [is_bookkeeping(name) for name in ("AutoETS-lo-90", "p10", "user_id", "horizon", "forest")]
+    [True, True, True, True, False]
+    """
+    return bool(uses_of(name) & USES_OF_BOOKKEEPING) or is_like(snake_case(name), BOOKKEEPING)
+
+
+# Wide tables --------------------------------------------------------------------------------------
+
+
+def columns_of_systems(
+    names: Sequence[str], role: str, systems: Sequence[str], where: str
+) -> dict[str, str]:
+    """System -> its column of a role, in a wide table: the columns that the user names as systems,
+    else those that are called ROLE_SYSTEM and are no bookkeeping, such as score_lower. Empty for a
+    table without such columns.
+
+    names: the columns of the table. role: such as "score". systems: those that the user names, by
+    whole names of columns or without "score_"; empty for all. where: the name of the table, for
+    errors. Raises ParameterError for a system that does not exist, InputError for a column score_,
+    which names no system.
+
+    >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score", [], "x.csv")
+    {'a': 'score_a', 'b': 'score_b'}
+    """
+    if systems and {*systems} <= {*names}:
+        return {name: name for name in systems}
+    prefix = f"{role}_"
+    columns = {name.removeprefix(prefix): name for name in names_with_system(names, role)}
+    if systems and columns:  # the user may name one that looks like bookkeeping
+        unknown = [name for name in systems if name not in columns]
+        if unknown:
+            has = written([*columns])
+            raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {has}")
+        return {name: columns[name] for name in systems}
+    columns = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
+    if prefix in names and columns:
+        raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
+    return columns
+
+
+def names_with_system(names: Iterable[str], role: str) -> list[str]:
+    """The names ROLE_SYSTEM among those of columns: not score_id, which is the id of a score."""
+    prefix = f"{role}_"
+    ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
+    return [name for name in names if name.startswith(prefix) and name not in ids]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TypeVar
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
 from evalkit.reading.matching.proposal import Way, ways
@@ -65,26 +65,29 @@ def invocation(part: InputPart, way: Way) -> str:
 
 
 def advising(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Decorate a function of parameters so that its InputErrors name files, and those of a missing
-    column end with a command that works, if there is one.
+    """Decorate a function of parameters so that the error for a missing column ends with a command
+    that works, if there is one, and each InputError names the files that it is about.
     """
 
     @wraps(make)
-    @sources.naming_files
-    def with_advice(p: Parameters, *others: object) -> Made:
+    def make_or_advise(p: Parameters, *others: object) -> Made:
         try:
             return make(p, *others)
-        except MissingColumn as error:
-            for part in first_parts(p):
-                if advised := advised_problem(part, p.report_name(), error.brief):
-                    raise InputError(advised) from None
+        except ParameterError:  # which is about no file
             raise
+        except InputError as error:
+            refusal = _with_command(error, p) if isinstance(error, MissingColumn) else error
+            raise sources.with_files(refusal, p.tables) from None
 
-    return with_advice
+    return make_or_advise
 
 
-def first_parts(p: Parameters) -> Iterator[InputPart]:
-    """The first part of the input that was refused, if it can be opened again."""
-    for table in p.tables[:1]:
-        if not isinstance(table, Iterator):
-            yield sources.parts(table)[0]
+def _with_command(error: MissingColumn, p: Parameters) -> InputError:
+    """The error for a missing column, with a command that reads the first table of the input; the
+    error as it is if there is no such command.
+    """
+    if not p.tables or isinstance(p.tables[0], Iterator):  # whose batches are read up
+        return error
+    part = sources.parts(p.tables[0])[0]
+    problem = advised_problem(part, p.report_name(), error.brief)
+    return InputError(problem) if problem else error

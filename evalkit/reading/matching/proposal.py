@@ -14,9 +14,8 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
-from evalkit.reading.matching.column_names import NAMES
+from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case
 from evalkit.reading.matching.samples import (
-    AMOUNTS,
     ANSWERS,
     FEW,
     POSITIVE_OF,
@@ -24,9 +23,8 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
-    snake_case,
 )
-from evalkit.reading.tables.frames import canonical
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
@@ -263,7 +261,7 @@ def separates(score: ColumnSample, label: ColumnSample) -> bool:
     """True if scores tell two labels apart: an AUC of `SEPARATED` in either direction."""
     if score.numbers is None or None in label.cells:
         return False
-    is_first = np.array([canonical(cell) for cell in label.texts]) == min(label.labels)
+    is_first = np.array([canonical_label(cell) for cell in label.texts]) == min(label.labels)
     first = score.numbers[is_first]
     second = np.sort(score.numbers[~is_first])
     auc = np.searchsorted(second, first).mean() / len(second)

@@ -9,9 +9,9 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.names import usual
-from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
+from evalkit.reading.matching.column_names import METRICS, is_bookkeeping, snake_case, uses_of
 from evalkit.reading.tables.columns import facts
-from evalkit.reading.tables.frames import canonical
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
 MOST_CLASSES = 50
@@ -19,8 +19,6 @@ FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
-AMOUNTS = frozenset(usual("bookkeeping")["amounts"])
-BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
@@ -41,19 +39,6 @@ PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
 NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
-NO_PREDICTIONS = {"id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task"}
-
-
-def snake_case(name: str) -> str:
-    """A name in the form in which usual names are compared: in small letters, all words joined by
-    underscores, without the type that some tools write behind a colon.
-
-    >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
-    ['user_id', 'gold_label', 'pred_class', 'item_id']
-    """
-    untyped = re.sub(r":(token|float)(_seq)?$", "", name)
-    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
-    return re.sub(r"\W+", "_", comparable(split)).strip("_")
 
 
 def _number(text: str) -> float:
@@ -88,7 +73,7 @@ class ColumnSample:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The distinct texts, each in one form."""
-        return frozenset(map(canonical, {*self.texts}))
+        return frozenset(map(canonical_label, {*self.texts}))
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -177,16 +162,6 @@ class ColumnSample:
         return len(pairs) == len({*self.cells}) == len({*other.cells})
 
 
-def is_bookkeeping(name: str) -> bool:
-    """True if a name says that a column is neither an answer nor a prediction, but an id, a bound,
-    a quantile, a date or the like.
-
-    >>> [is_bookkeeping(name) for name in ("AutoETS-lo-90", "p10", "user_id", "horizon", "forest")]
-    [True, True, True, True, False]
-    """
-    return bool(uses_of(name) & NO_PREDICTIONS) or is_like(snake_case(name), BOOKKEEPING)
-
-
 def _ranks(column: ColumnSample) -> bool:
     return column.is_whole and bool(column.finite.min() >= 1)
 
@@ -199,15 +174,6 @@ def _repeats(column: ColumnSample) -> bool:
 def _grades(column: ColumnSample) -> bool:
     """Grades may be empty, which are unjudged items."""
     return column.numbers is not None and len(column.labels) <= MOST_CLASSES
-
-
-def without_bookkeeping(names: Sequence[str], systems: Sequence[str] = ()) -> list[str]:
-    """The names of columns that may hold predictions: those that are no bookkeeping.
-
-    systems: those that the user names; if there are any, all names stay, as the user may mean one
-    that looks like bookkeeping.
-    """
-    return [name for name in names if systems or not is_bookkeeping(name)]
 
 
 # What the cells of a role must be

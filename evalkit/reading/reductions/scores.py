@@ -232,7 +232,7 @@ def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
     ends = {name: found.ends(name, "score") for name in t.systems}
     for name, (low, high) in ends.items():
         if low >= 0.5 and high <= 1:
-            outcomes.refuse_confidence(name, t.others, found.where)
+            outcomes.refuse_column_of_predicted_classes(t.others, name, found.where)
     labels = _labels(found)
     positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
     hits = sorted(

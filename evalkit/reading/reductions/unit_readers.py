@@ -121,8 +121,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     )
     return ColumnLayout(
         (
-            *(RoleColumn(f"attribute {name}", rules.Field(name, rules.LABELS)) for name in units),
-            *aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns),
+            *aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns, units),
             RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
         )
     )

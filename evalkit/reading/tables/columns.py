@@ -11,9 +11,8 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import written
@@ -111,65 +110,32 @@ class MissingColumn(InputError):
         self.brief = f"{where}: {brief}"
 
 
-class Why(StrEnum):
-    """What a column has its role by, the surest first."""
-
-    NAMED = "named by the user"
-    EXACT = "the name of the role"
-    USUAL = "a usual name of the role"
-
-
-class Candidates(NamedTuple):
-    """The columns that could have a role, the surest first, and what they have it by."""
-
-    columns: tuple[str, ...]
-    why: Why
-
-
 @dataclass(frozen=True)
 class RoleMapping:
     """The columns of a table by role.
 
-    candidates: role -> the columns that could have it. missing_columns: columns that a parameter
-    names and the table lacks -> the parameter. all_columns: those of the table. where: the name of
-    the table, for errors. used: role -> the parameter that uses the column of its name otherwise,
-    and the column.
+    columns: role -> its column. ambiguous_columns: role -> the columns that could all have it, as
+    each has a usual name of the role and none has the role's own name. missing_columns: columns
+    that a parameter names and the table lacks -> the parameter. all_columns: those of the table.
+    where: the name of the table, for errors. other_uses: columns with another use, and so without a
+    role -> the parameter that uses each.
     """
 
-    candidates: Mapping[str, Candidates]
+    columns: Mapping[str, str]
+    ambiguous_columns: Mapping[str, Sequence[str]]
     missing_columns: Mapping[str, str]
     all_columns: Sequence[str]
     where: str
-    used: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def ambiguous_columns(self) -> dict[str, tuple[str, ...]]:
-        """Role -> its candidates, of the roles that several columns could have: each of these has a
-        usual name of the role, and none has the role's own name.
-        """
-        return {
-            role: columns
-            for role, (columns, why) in self.candidates.items()
-            # of a column that is named by the user or as the role there is no doubt
-            if why is Why.USUAL and len(columns) > 1
-        }
-
-    @cached_property
-    def columns(self) -> dict[str, str]:
-        """Role -> its column, without the roles that several columns could have."""
-        return {
-            role: columns[0]
-            for role, (columns, _) in self.candidates.items()
-            if role not in self.ambiguous_columns
-        }
+    other_uses: Mapping[str, str] = field(default_factory=dict)
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """The needed roles for which there is no candidate column, each as a tuple of alternatives.
+        """The needed roles that no column could have, each as a tuple of alternatives.
 
         needed: roles; of a tuple of roles it is enough that one has a column.
         """
+        roles_with_columns = {*self.columns, *self.ambiguous_columns}
         choices = [(role,) if isinstance(role, str) else role for role in needed]
-        return [choice for choice in choices if self.candidates.keys().isdisjoint(choice)]
+        return [choice for choice in choices if roles_with_columns.isdisjoint(choice)]
 
     def resolve(
         self,
@@ -177,28 +143,29 @@ class RoleMapping:
         roles: Iterable[str] | None = None,
         per_system_role: str = "",
     ) -> dict[str, str]:
-        """Role -> column, after a check that every needed role has a column and that no role has
-        two candidate columns.
+        """Role -> column, after a check that every needed role has a column and that no role could
+        have several.
 
         needed: roles that must have a column; of a tuple of roles one must. roles: those that must
-        not have two candidates, None for all. per_system_role: the role for which the error
-        suggests one column per system, if it has no column.
+        not be ambiguous, None for all. per_system_role: the role for which the error suggests one
+        column per system, if it has no column.
 
-        Raises one error for all roles: InputError if a role has two candidate columns or a needed
-        role has none, ParameterError if no column is missing but one that a parameter names.
+        Raises one error for all roles: InputError if a role is ambiguous or a needed role has no
+        column, ParameterError if no column is missing but one that a parameter names.
         """
         missing = self.missing_roles(needed)
         ambiguous = self.ambiguous_columns
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
-        for role in (role for choice in missing for role in choice if role in self.used):
-            use = f"is the {role} of {self.where}, name another column"
-            raise ParameterError(f"{self.used[role]} {use}")
+        for role in itertools.chain.from_iterable(missing):
+            for column in _columns_called(role, self.other_uses)[:1]:
+                use = f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}"
+                raise ParameterError(f"{use}, name another column")
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)
         if self.missing_columns:
             raise _missing_columns_error(self.missing_columns, self.all_columns, self.where)
-        return self.columns
+        return dict(self.columns)
 
     def _error(
         self,
@@ -244,7 +211,7 @@ def _other_names(per_system: str, lacking: Sequence[tuple[str, ...]]) -> str:
 
 def match(
     names: Sequence[str],
-    roles: Iterable[str],
+    roles: Collection[str],
     chosen: Mapping[str, str],
     where: str,
     other_uses: Collection[str] = (),
@@ -265,36 +232,32 @@ def match(
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    required = required_columns or {}
-    missing = {name: parameter for name, parameter in required.items() if name not in names}
-    candidates = {}
-    used = {}
+    parameters = dict.fromkeys(other_uses, "segments or unit") | dict(required_columns or {})
+    # a column that the user names for a role has no other role
     not_chosen = [name for name in names if name not in chosen.values()]
-    without_use = [name for name in not_chosen if name not in other_uses]
+    unused = [name for name in not_chosen if name not in other_uses]
+    columns = {}
+    ambiguous_columns = {}
     for role in roles:
+        further = not_chosen if role in shared_roles else []
+        candidates = _columns_called(role, unused) or _columns_called(role, further)
         if role in chosen:
-            candidates[role] = Candidates((chosen[role],), Why.NAMED)
-            if chosen[role] not in names:
-                missing.setdefault(chosen[role], f"columns: {role}")
-            continue
-        named_as_role = _candidates(role, without_use)
-        if named_as_role is None and role in shared_roles:
-            named_as_role = _candidates(role, not_chosen)
-        if named_as_role is not None:
-            candidates[role] = named_as_role
-        elif otherwise := _candidates(role, not_chosen):
-            column = otherwise.columns[0]
-            used[role] = f"{required.get(column, 'segments or unit')}: {column!r}"
-    return RoleMapping(candidates, missing, names, where, used)
+            candidates = [chosen[role]]
+            parameters.setdefault(chosen[role], f"columns: {role}")
+        if len(candidates) == 1:
+            columns[role] = candidates[0]
+        elif candidates:
+            ambiguous_columns[role] = candidates
+    missing = {name: parameter for name, parameter in parameters.items() if name not in names}
+    uses = {name: parameters[name] for name in not_chosen if name in other_uses}
+    return RoleMapping(columns, ambiguous_columns, missing, names, where, uses)
 
 
-def _candidates(role: str, names: Collection[str]) -> Candidates | None:
-    """The columns whose name is that of the role or a usual one of it; None if there is none."""
-    # the role's own name is the first of its synonyms
-    usual = tuple(name for name in SYNONYMS.get(role, (role,)) if name in names)
-    if not usual:
-        return None
-    return Candidates(usual, Why.EXACT if usual[0] == role else Why.USUAL)
+def _columns_called(role: str, names: Collection[str]) -> list[str]:
+    """The column with the name of the role; without one, all columns with a usual name of it."""
+    if role in names:
+        return [role]
+    return [name for name in SYNONYMS.get(role, ()) if name in names]
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
@@ -335,60 +298,6 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     return [name for name in names if name in matches]
 
 
-def columns_of_systems(
-    names: Iterable[str], prefix: str, systems: Sequence[str], where: str
-) -> dict[str, str]:
-    """System -> its column in a wide table: the columns that the user names as systems, else those
-    whose names begin with the prefix.
-
-    names: the columns of the table that may be of a system. prefix: such as "score_". systems: the
-    systems that the user names, by whole names of columns or without the prefix; empty for all.
-    where: the name of the table, for errors. Raises ParameterError for a system that does not
-    exist, InputError for a column that is called as the prefix alone and so names no system.
-
-    >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
-    {'a': 'score_a', 'b': 'score_b'}
-    """
-    names = list(names)
-    if systems and all(name in names for name in systems):  # whole names of columns
-        return {name: name for name in systems}
-    columns = {name.removeprefix(prefix): name for name in system_columns(names, prefix)}
-    unknown = [name for name in systems if columns and name not in columns]
-    if unknown:
-        raise ParameterError(
-            f"systems: {where} has no system {unknown[0]!r}, it has {written([*columns])}"
-        )
-    if prefix in names and columns and not systems:
-        raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
-    if not systems or not columns:
-        return columns
-    return {name: columns[name] for name in systems}
-
-
-def system_columns(names: Iterable[str], prefix: str) -> list[str]:
-    """The names that begin with a prefix and go on with the name of a system: not score_id, which
-    is the id of a score.
-    """
-    ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
-    return [name for name in names if name.startswith(prefix) and name not in ids]
-
-
-def one_way(
-    role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str
-) -> None:
-    """Raise InputError if one column has the role, and others have it for one system each: score_a
-    beside score.
-
-    The column that `chosen` names has it in any case.
-    """
-    if role not in roles or role in chosen:
-        return
-    free = [name for name in system_columns(names, f"{role}_") if name not in roles.values()]
-    if free:
-        first, others = written({role: roles[role]}), listed(map(repr, free))
-        raise refused(where, "two_ways", role=role, column=roles[role], others=others, first=first)
-
-
 def unlike(where: str, first: str, lacking: Sequence[str]) -> InputError:
     """The error for a part that lacks columns of the first one."""
     names = listed(map(repr, lacking))
@@ -401,7 +310,7 @@ def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> Inpu
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     MissingColumn("a.csv: no column for the label (...) and for the fold (fold); it has ...")
     """
-    return RoleMapping({}, {}, names, where)._error([(role,) for role in lacking], {})
+    return RoleMapping({}, {}, {}, names, where)._error([(role,) for role in lacking], {})
 
 
 def _usual(role: str) -> str:

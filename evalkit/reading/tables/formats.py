@@ -25,7 +25,7 @@ from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
-from evalkit.reading.tables.parts import IDS, INDEX, ByRole, File, Frames, Selection, stamp
+from evalkit.reading.tables.parts import IDS, PANDAS_INDEX, ByRole, File, Frames, Selection, stamp
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -92,7 +92,7 @@ class Parquet(File):
                 names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)[
                     "column_name"
                 ].to_pylist()
-        columns = tuple(filterfalse(INDEX.fullmatch, names))
+        columns = tuple(filterfalse(PANDAS_INDEX.fullmatch, names))
         return cls(name=where, columns=columns, path=path, stamp=stamp(path))
 
     @property

@@ -23,26 +23,35 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parts import IDS, INDEX, ByRole, Frames, InputPart, Selection, stamp
+from evalkit.reading.tables.parts import (
+    IDS,
+    PANDAS_INDEX,
+    ByRole,
+    Frames,
+    InputPart,
+    Selection,
+    stamp,
+)
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
 SMALL = 100_000  # rows of a pandas frame up to which starting threads takes longer than they save
-# Arrow's types whose texts Arrow and DuckDB write alike, and those that it casts to doubles
-PLAIN = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
-NUMERIC = re.compile(r"u?int\d+|halffloat|float|double|bool")
+# Arrow's types of which Arrow writes the same texts as DuckDB, and those that it casts to doubles
+SAME_TEXT_TYPES = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
+CASTABLE_TYPES = re.compile(r"u?int\d+|halffloat|float|double|bool")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame(InputPart):
     """A data frame as an Arrow table.
 
-    half_precision_columns: those that were float16 and are stored as float32, because DuckDB has no
-    float16. mixed_columns: those that held both texts and numbers, and are stored as texts.
+    float16_columns: those that the frame had as float16; the table has them as float32, because
+    DuckDB has no float16. mixed_columns: those that held both texts and numbers; the table has them
+    as texts.
     """
 
     table: Any
-    half_precision_columns: tuple[str, ...] = ()
+    float16_columns: tuple[str, ...] = ()
     mixed_columns: Collection[str] = ()
     unnamed: ClassVar[bool] = True
     without_rows: ClassVar[str] = "the frame has columns and no rows"
@@ -56,7 +65,8 @@ class Frame(InputPart):
     def stored_types(self) -> Mapping[str, str]:
         """Column -> Arrow's name of its type, as the frame had it."""
         types = {column.name: str(column.type) for column in self.table.schema}
-        return types | dict.fromkeys(self.half_precision_columns, "halffloat")
+        # Arrow calls float16 halffloat
+        return types | dict.fromkeys(self.float16_columns, "halffloat")
 
     @property
     def directions(self) -> Mapping[str, str]:
@@ -80,17 +90,24 @@ class Frame(InputPart):
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns by role: Arrow casts them to texts and to doubles, which is quicker than a
-        query. If Arrow writes a type differently from DuckDB, or only some rows are wanted, a
-        query reads them.
+        """The columns by role: text -> an Arrow array of texts, numbers -> one of doubles.
+
+        Arrow casts the columns, which is quicker than a query. A query reads them only if Arrow
+        would write a column differently from DuckDB, or if only some rows are wanted.
         """
         types = self.stored_types
-        is_plain = all(PLAIN.fullmatch(types.get(name, "")) for name in text.values())
-        is_numeric = all(NUMERIC.fullmatch(types.get(name, "")) for name in numbers.values())
-        if self.mixed_columns or self.selected_rows or not (is_plain and is_numeric):
+        text_types = [types.get(name, "") for name in text.values()]
+        number_types = [types.get(name, "") for name in numbers.values()]
+        is_quick = all(map(SAME_TEXT_TYPES.fullmatch, text_types)) and all(
+            map(CASTABLE_TYPES.fullmatch, number_types)
+        )
+        if self.mixed_columns or self.selected_rows or not is_quick:
             return super().load(text, numbers)
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
-        return columns | {role: _as_doubles(self.table[name]) for role, name in numbers.items()}
+        for role, name in numbers.items():
+            # true and false become 1 and 0; whole numbers that no double holds are rounded
+            columns[role] = _one_array(self.table[name].cast("float64", safe=False))
+        return columns
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
@@ -112,53 +129,51 @@ def _as_texts(column: Any) -> Any:
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
 
 
-def _as_doubles(column: Any) -> Any:
-    """A column of an Arrow table as one array of doubles; true and false become 1 and 0."""
-    return _one_array(column.cast("float64", safe=False))
-
-
 def _one_array(column: Any) -> Any:
     """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def is_table(data: Any) -> bool:
-    """True for one table in memory: a frame, batches of rows, a dict of columns, or arrays. False
-    for a path, for a dict of tables, and for Spark's frame, whose Arrow interface would collect
-    all rows.
+def part_of(data: Any) -> InputPart | None:
+    """The part that holds a table in memory; None for anything else, such as a path, a dict of
+    tables, or a frame of Spark.
+
+    data: a frame, a dict of columns, arrays of labels and predictions, an iterator of batches, or
+    an Arrow reader; the batches of the last two are written to a temporary file first. Raises
+    InputError for columns that differ in length, and for a frame that Arrow cannot read.
     """
     if isinstance(data, Mapping):
-        return all(map(is_column, data.values()))
-    if isinstance(data, Arrays | Iterator):
-        return True
-    return hasattr(data, INTERFACE) and not is_spark_frame(data)
+        is_of_columns = all(map(is_column, data.values()))
+        return part_of_columns(data) if is_of_columns else None
+    if isinstance(data, Arrays):
+        return _frame_part(_table_of_arrays(data))
+    if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
+        return _batches_part(data)
+    # the Arrow interface of a Spark frame would collect all of its rows
+    if hasattr(data, INTERFACE) and not is_spark_frame(data):
+        return _frame_part(data)
+    return None
+
+
+def part_of_columns(columns: Mapping[str, Any]) -> Frame:
+    """The part that holds columns by name, each a list or an array. Raises InputError if they
+    differ in length, or one is not one value per row.
+    """
+    return _frame_part(_table_of_columns(columns))
+
+
+def no_table_error(data: Any) -> InputError:
+    """The error for an input that is neither a path nor a table."""
+    kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
+    arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
+    return InputError(
+        f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
+    )
 
 
 def is_spark_frame(data: Any) -> bool:
     """True for a data frame of Spark, told by its module: importing Spark takes seconds."""
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
-
-
-def part_in_memory(data: Any) -> InputPart:
-    """The part that holds an input in memory.
-
-    data: a frame, a dict of columns, arrays of labels and predictions, an iterator of batches, or
-    an Arrow reader; the batches of the last two are written to a temporary file first. Raises
-    InputError for anything else, and for columns that differ in length or are no columns.
-    """
-    if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
-        return _batches_part(data)
-    if isinstance(data, Arrays):
-        data = _table_of_arrays(data)
-    elif isinstance(data, Mapping):
-        data = _table_of_columns(data)
-    if hasattr(data, INTERFACE):
-        return _frame_part(data)
-    kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
-    arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
-    raise InputError(
-        f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
-    )
 
 
 def _frame_part(data: Any) -> Frame:
@@ -177,24 +192,24 @@ def _frame_part(data: Any) -> Frame:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
     table = converted.table
-    table = table.drop_columns(list(filter(INDEX.fullmatch, table.column_names)))
+    table = table.drop_columns(list(filter(PANDAS_INDEX.fullmatch, table.column_names)))
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     # renaming drops the metadata, in which a table may state which values of a metric are better
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
-    half_precision_columns = [column.name for column in table.schema if column.type == pa.float16()]
-    if half_precision_columns:
-        table = _in_single_precision(table, half_precision_columns)
+    float16_columns = [column.name for column in table.schema if column.type == pa.float16()]
+    if float16_columns:  # which DuckDB does not have
+        table = _with_float32(table, float16_columns)
     return Frame(
         name=NAME,
         columns=tuple(names),
         table=table,
-        half_precision_columns=tuple(half_precision_columns),
+        float16_columns=tuple(float16_columns),
         mixed_columns=converted.mixed_columns,
     )
 
 
-def _in_single_precision(table: Any, columns: Sequence[str]) -> Any:
-    """The Arrow table with these columns as float32, because DuckDB has no float16."""
+def _with_float32(table: Any, columns: Sequence[str]) -> Any:
+    """The Arrow table with these columns as float32."""
     for name in columns:
         place = table.column_names.index(name)
         table = table.set_column(place, name, table.column(place).cast("float32"))
@@ -298,7 +313,7 @@ def _batches_part(data: Any) -> Batches:
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
-    names = itertools.filterfalse(INDEX.fullmatch, schema.names)
+    names = itertools.filterfalse(PANDAS_INDEX.fullmatch, schema.names)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:
@@ -345,12 +360,12 @@ def is_column(values: Any) -> bool:
     return hasattr(values, "__len__") and getattr(values, "ndim", 1) == 1 and not _is_table(values)
 
 
-def canonical(label: str) -> str:
+def canonical_label(label: str) -> str:
     """A label in one spelling, so that 1.0 and 1, or TRUE and true, are the same label. A number
     with a leading zero stays as it is, since it may be a code.
 
-    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1"), canonical("01")
-    ('1', 'true', 'spam', '-1', '01')
+    >>> [canonical_label(label) for label in ("1.0", "TRUE", "spam", "-1", "01")]
+    ['1', 'true', 'spam', '-1', '01']
     """
     if label.lower() in ("true", "false"):
         return label.lower()
@@ -497,14 +512,14 @@ class Classes:
         """The number of the positive class's column; where it is no class, which the reader says,
         the second's.
         """
-        columns = [*map(canonical, heads)]
-        classes = [*map(canonical, self.names)]
+        columns = [*map(canonical_label, heads)]
+        classes = [*map(canonical_label, self.names)]
         if {*columns} != {*classes}:
             must, got = ", ".join(self.names), ", ".join(heads)
             raise InputError(
                 f"score must have the columns {must}, got {got}; name several systems by a dict"
             )
-        positive = classes[1] if self.positive is None else canonical(self.positive)
+        positive = classes[1] if self.positive is None else canonical_label(self.positive)
         return columns.index(positive if positive in columns else classes[1])
 
 

@@ -249,7 +249,7 @@ class InputPart(ABC):
         return InputError(f"{self.name}: {self.without_rows}")
 
 
-INDEX = re.compile(r"__index_level_\d+__")  # a column that is the index of a pandas frame
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column that is the index of a pandas frame
 
 
 def names(parts: Sequence[InputPart]) -> str:

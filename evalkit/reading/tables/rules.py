@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from evalkit.arrays import LARGEST, Bools, Floats, InputError
+from evalkit.arrays import LARGEST, Bools, InputError
 from evalkit.numbers import cut, exact
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.columns import facts
@@ -64,12 +64,12 @@ class ValueRule(ColumnRule):
     """A rule for the values of a column. breaks: numbers, or Arrow text -> True if invalid.
 
     sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {real}
-    that it is not NaN, {bytes} its length. optional: True if a cell may be empty.
+    that it is not NaN, {bytes} its length. allows_empty: True if a cell may be empty.
     """
 
     breaks: Callable[[Any], Bools]
     sql: str
-    optional: bool = False
+    allows_empty: bool = False
 
     def wrong(self, role: str, dialect: duck.Dialect) -> str:
         """The SQL condition that a value of a role is invalid."""
@@ -127,7 +127,7 @@ SHORT = LengthRule(
     "write nested JSON as rows with a plain column for each value",
     breaks=is_long,
     sql=f"{{bytes}} > {LONGEST}",
-    optional=True,
+    allows_empty=True,
 )
 FINITE = ValueRule(
     "be a finite number", breaks=lambda x: ~np.isfinite(x), sql="{x} IS NULL OR NOT ({finite})"
@@ -136,10 +136,10 @@ FINITE_OR_EMPTY = ValueRule(
     "be a finite number or empty",
     breaks=lambda x: ~np.isfinite(x),
     sql="NOT ({finite})",
-    optional=True,
+    allows_empty=True,
 )
 FINITE_OR_NONE = ValueRule(
-    "be finite or empty", breaks=np.isinf, sql="NOT ({finite}) AND ({real})", optional=True
+    "be finite or empty", breaks=np.isinf, sql="NOT ({finite}) AND ({real})", allows_empty=True
 )
 MEASURABLE = ValueRule(
     f"lie within ±{LARGEST:g}",
@@ -162,7 +162,7 @@ PASS_OR_FAIL = ValueRule(
     "pass@k and pass^k count the draws that pass",
     breaks=lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
     sql="{x} <> 0 AND {x} <> 1 AND ({real})",
-    optional=True,
+    allows_empty=True,
 )
 PROBABILITY = ValueRule(
     "be a probability between 0 and 1",
@@ -186,7 +186,7 @@ NO_TINY_WEIGHT = ValueRule(
 Rules = tuple[ValueRule, ...]
 TEXT: Rules = (PRESENT,)
 NAME: Rules = (PRESENT, SHORT)  # of a system, a class or a group
-LABELS: Rules = (SHORT,)
+NAME_OR_EMPTY: Rules = (SHORT,)
 ANY: Rules = ()
 NUMBER: Rules = (FINITE,)
 MEASURED: Rules = (FINITE, MEASURABLE)
@@ -201,7 +201,7 @@ WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 CONTENT: Mapping[str, Rules] = {  # what roles.toml calls them
     "text": TEXT,
     "name": NAME,
-    "name or empty": LABELS,
+    "name or empty": NAME_OR_EMPTY,
     "number": NUMBER,
     "measured": MEASURED,
     "rank": RANKS,
@@ -240,9 +240,11 @@ class Role:
         """A role of `roles.toml`, with the rules of its content there."""
         return cls(name, CONTENT[facts("roles")[name]["content"]], per_system, required, normalise)
 
-    def field(self, column: str) -> "Field":
-        """A column of this role."""
-        return Field(column, self.rules, self.normalise)
+    def column(self, name: str, system: int | None = None) -> "RoleColumn":
+        """The column of this name in this role. system: the number of the system that it belongs
+        to; None if all systems share it.
+        """
+        return RoleColumn(self.name, Field(name, self.rules, self.normalise), system)
 
 
 @dataclass(frozen=True)
@@ -269,10 +271,11 @@ class Field:
         Raises InputError for the first value that breaks a rule; BrokenRule if the part is not
         known.
         """
-        checked = doubles(values) if self.is_number else values
+        # an array of doubles without an empty cell is not copied
+        checked = values.to_numpy(zero_copy_only=False) if self.is_number else values
         for rule in self.rules:
             is_broken = rule.breaks(checked)
-            if rule.optional:
+            if rule.allows_empty:
                 is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
                 if part is None:
@@ -319,14 +322,6 @@ def columns_by_type(fields: Fields) -> ColumnsByType:
     texts = {role: field.column for role, field in fields.items() if not field.is_number}
     numbers = {role: field.column for role, field in fields.items() if field.is_number}
     return ColumnsByType(texts, numbers)
-
-
-def doubles(values: Any) -> Floats:
-    """An Arrow array of doubles as numpy, with NaN for empty cells."""
-    if not values.null_count:
-        return np.asarray(values)
-    numbers: Floats = values.to_numpy(zero_copy_only=False)
-    return numbers
 
 
 # Precision ----------------------------------------------------------------------------------------

@@ -9,16 +9,14 @@ suffix, or from its content if there is no known one; a new format is one line i
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import wraps
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from evalkit import limits, system
-from evalkit.arrays import InputError, ParameterError
-from evalkit.parameters.reports import Parameters
+from evalkit.arrays import InputError
 from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
 from evalkit.system import printable
@@ -162,7 +160,6 @@ def _glob(pattern: Path) -> tuple[list[Path], Path]:
 # What an input names ------------------------------------------------------------------------------
 
 
-Made = TypeVar("Made")
 SHOWN = 3  # files that a message names
 MANY = 200  # files whose headers are read before the report is started
 SYSTEM = "system"  # the column of a mapping's names
@@ -178,8 +175,9 @@ def parts(
     header: "none" if text tables have no header. reading: how many rows may be collected from
     Spark. Raises InputError for a path without a file, an empty list, and what cannot be read.
     """
-    if frames.is_table(data):
-        return [frames.part_in_memory(data)]
+    in_memory = frames.part_of(data)
+    if in_memory is not None:
+        return [in_memory]
     items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
@@ -235,19 +233,20 @@ def _parts_of_item(
     """
     if isinstance(data, InputPart):
         return [data]
-    if frames.is_table(data):
-        return [frames.part_in_memory(data)]
     if isinstance(data, Mapping) and _is_of_lists(data):
         rows = [(query, *row) for query, items in data.items() for row in items.items()]
         lists = dict(zip(("query", "item", "score"), zip(*rows, strict=True), strict=True))
         texts = {name: [*map(str, lists[name])] for name in ("query", "item")}
-        return [frames.part_in_memory({**texts, "score": [*lists["score"]]})]
+        return [frames.part_of_columns({**texts, "score": [*lists["score"]]})]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, common_folder)]
-    return [spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)]
+    part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
+    if part is None:
+        raise frames.no_table_error(data)
+    return [part]
 
 
 def _is_of_lists(data: Mapping[Any, Any]) -> bool:
@@ -267,25 +266,10 @@ def of_system(part: InputPart, name: str) -> InputPart:
 # Errors of an input as a whole --------------------------------------------------------------------
 
 
-def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Decorate a function of parameters so that each InputError names the files it is about: those
-    of the whole input, if its message names none. A ParameterError is about no file.
+def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
+    """The error with the names of the first files of the input before it, unless it names one
+    itself. tables: the input, such as paths and frames.
     """
-
-    @wraps(make)
-    def make_naming_files(p: Parameters, *others: Any) -> Made:
-        try:
-            return make(p, *others)
-        except ParameterError:
-            raise
-        except InputError as error:
-            raise _with_files(error, p.tables) from None
-
-    return make_naming_files
-
-
-def _with_files(error: InputError, tables: Iterable[Any]) -> InputError:
-    """The error with the names of all files of the input before it, unless it names one itself."""
     try:
         names = [name for table in tables for name in _names(table)]
     except InputError:  # a path that cannot be found, which the error names
