@@ -12,14 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from evalkit import limits, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
+from evalkit.reading.tables import columns, documents, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
 from evalkit.system import printable
 
@@ -237,25 +236,14 @@ def _parts_of_item(
         return [data]
     if frames.is_table(data):
         return [frames.part_in_memory(data)]
-    if isinstance(data, Mapping) and _is_of_lists(data):
-        rows = [(query, *row) for query, items in data.items() for row in items.items()]
-        lists = dict(zip(("query", "item", "score"), zip(*rows, strict=True), strict=True))
-        texts = {name: [*map(str, lists[name])] for name in ("query", "item")}
-        return [frames.part_in_memory({**texts, "score": [*lists["score"]]})]
+    if isinstance(data, Mapping) and documents.is_of_lists(data):
+        return [frames.part_in_memory(documents.as_columns(data))]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, common_folder)]
     return [spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)]
-
-
-def _is_of_lists(data: Mapping[Any, Any]) -> bool:
-    """True for {query: {item: score}}, as pytrec_eval, ranx and BEIR have runs and judgements."""
-    if not all(isinstance(items, Mapping) for items in data.values()):
-        return False
-    scores = [score for items in data.values() for score in items.values()]
-    return bool(scores) and all(isinstance(score, Real) for score in scores)
 
 
 def of_system(part: InputPart, name: str) -> InputPart:
