@@ -259,3 +259,51 @@ def test_a_column_that_could_judge_must_be_named():
     for name, cells in (("minutes", [0, 3, 5]), ("esci_label", list("EES"))):
         with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
             ek.ranking(SHOWN, BOUGHT.assign(**{name: cells}))
+
+
+VERDICTS = ["A"] * 4 + ["B"] * 2 + ["tie"] * 2
+PROMPTS = [f"p{i}" for i in range(8)]
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_verdicts_are_shares_of_wins(tmp_path, file):
+    table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
+    for preds in (table, saved(table, tmp_path, file)):
+        study = ek.significance(preds)
+        rates = study.estimates.set_index("system")["value"]
+        assert dict(rates) == {"A": 0.625, "B": 0.375}
+        assert study.comparisons["p"].iloc[0] == pytest.approx(0.6875)  # sign test of 4 to 2
+        assert "EK132" in set(study.findings["code"])
+
+
+def test_verdicts_between_models_on_either_side_are_of_the_models():
+    sides = [["new", "old"], ["old", "new"]] * 4
+    table = pd.DataFrame(sides, columns=["model_a", "model_b"])
+    verdicts = ["model_a", "model_b", "tie (bothbad)", "new"] * 2
+    rates = ek.significance(table.assign(winner=verdicts)).estimates.set_index("system")["value"]
+    assert dict(rates) == {"new": 0.875, "old": 0.125}
+
+
+def test_verdicts_between_more_than_two_models_are_refused():
+    table = pd.DataFrame({"model_a": list("xxyy"), "model_b": list("yzzz"), "winner": "model_a"})
+    with pytest.raises(InputError, match="must name the same two models in each row, got 3"):
+        ek.significance(table)
+
+
+def test_a_cell_that_is_no_verdict_is_refused():
+    table = pd.DataFrame({"model_a": "x", "model_b": "y", "winner": [*VERDICTS, "error"]})
+    with pytest.raises(InputError, match=r"two systems \('x', 'y'\) or a tie .* 'error' \(row 9\)"):
+        ek.significance(table)
+
+
+@pytest.mark.parametrize("cells", [["pass", "fail"], ["win", "loss"], ["yes", "no"]])
+def test_judgements_of_one_system_are_no_verdicts(cells):
+    with pytest.raises(InputError):
+        ek.significance(pd.DataFrame({"prompt_id": PROMPTS, "verdict": cells * 4}))
+
+
+def test_other_reports_answer_verdicts_by_the_command_that_reads_them():
+    table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
+    for read in (ek.rating, ek.classification, ek.ranking):
+        with pytest.raises(InputError, match=r"evalkit\.significance\(preds=data\)"):
+            read(table)

@@ -8,7 +8,8 @@ from typing import TypeVar
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.matching.proposal import Way, ways
+from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
+from evalkit.reading.matching.verdict_columns import layout_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
@@ -47,6 +48,9 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     calls = " or ".join(invocation(part, way) for way in unclear or complete)
     if unclear:
         return f"{part.name}: {unclear[0].doubt}; {calls}"
+    if not complete and layout_of(part):
+        complete = [Way(Proposal("significance"), Choice(), "")]
+        calls = invocation(part, complete[0])
     if complete:
         return f"{problem}; the {complete[0].proposal.report} report reads it: {calls}"
     return ""
