@@ -1,5 +1,7 @@
 """Tables that would be read as something else than they are: refused, or read as meant."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -201,3 +203,107 @@ def test_parameters_may_be_in_yaml(tmp_path, capsys):
     file = tmp_path / "p.yaml"
     file.write_text(f"preds: {path}\nmetrics: [mae]\nbaseline: null\n")
     assert main(["report", "rating", "-f", str(file), "-o", str(tmp_path)]) == 0
+
+
+def saved_json(content, folder, name):
+    """The path of a JSON document."""
+    path = folder / name
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_json_files_of_scores_by_query_and_item_are_lists(tmp_path):
+    qrels = saved_json(QRELS, tmp_path, "qrels.json")
+    runs = [saved_json(RUN, tmp_path, "m.json"), saved_json(QRELS, tmp_path, "n.json")]
+    study = ek.ranking(runs, qrels, metrics="reciprocal_rank")
+    assert dict(study.estimates[["system", "value"]].to_numpy()) == {"m": 0.75, "n": 1.0}
+
+
+def test_a_key_twice_in_json_is_refused(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text('{"q1": {"a": 1, "a": 2}}')
+    with pytest.raises(InputError, match="a key must appear once, got 'a' again"):
+        ek.ranking(path, QRELS)
+
+
+def test_metrics_by_query_are_answered_by_the_report_that_reads_them(tmp_path):
+    values = {query: {"map": i / 8, "ndcg": i / 9} for i, query in enumerate(RUN)}
+    paths = [saved_json(values, tmp_path, f"{name}.json") for name in "mn"]
+    way = "unit=query,metric=item,value=score"
+    with pytest.raises(InputError, match=f"per system to report significance, with .*{way}"):
+        ek.ranking(paths)
+    assert ek.significance(paths, columns=way).systems == ("m", "n")
+
+
+def test_chunks_of_one_item_are_refused_with_the_way():
+    twice = pd.concat([LISTS, LISTS.head(1)])
+    with pytest.raises(InputError, match="chunks of one item, keep the row with its best score"):
+        ek.ranking(twice)
+
+
+SHOWN = pd.DataFrame({"user_id": list("uuuvv"), "item_id": list("abcab"), "rank": [1, 2, 3, 1, 2]})
+BOUGHT = pd.DataFrame({"user": list("uuv"), "item": list("acb")})
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize("names", [("user", "item"), ("userId", "movieId"), ("query", "doc_id")])
+def test_judgements_without_grades_are_relevant_items(tmp_path, file, names):
+    table = BOUGHT.set_axis(names, axis=1)
+    for qrels in (table, saved(table, tmp_path, file)):
+        study = ek.ranking(SHOWN, qrels, metrics="precision@2,recall@3")
+        assert list(study.estimates["value"]) == [0.5, 1.0]
+        assert "EK152" in set(study.findings["code"])
+
+
+def test_a_column_that_could_judge_must_be_named():
+    for name, cells in (("minutes", [0, 3, 5]), ("esci_label", list("EES"))):
+        with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
+            ek.ranking(SHOWN, BOUGHT.assign(**{name: cells}))
+
+
+VERDICTS = ["A"] * 4 + ["B"] * 2 + ["tie"] * 2
+PROMPTS = [f"p{i}" for i in range(8)]
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_verdicts_are_shares_of_wins(tmp_path, file):
+    table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
+    for preds in (table, saved(table, tmp_path, file)):
+        study = ek.significance(preds)
+        rates = study.estimates.set_index("system")["value"]
+        assert dict(rates) == {"A": 0.625, "B": 0.375}
+        assert study.comparisons["p"].iloc[0] == pytest.approx(0.6875)  # sign test of 4 to 2
+        assert "EK132" in set(study.findings["code"])
+
+
+def test_verdicts_between_models_on_either_side_are_of_the_models():
+    sides = [["new", "old"], ["old", "new"]] * 4
+    table = pd.DataFrame(sides, columns=["model_a", "model_b"])
+    verdicts = ["model_a", "model_b", "tie (bothbad)", "new"] * 2
+    rates = ek.significance(table.assign(winner=verdicts)).estimates.set_index("system")["value"]
+    assert dict(rates) == {"new": 0.875, "old": 0.125}
+
+
+def test_verdicts_between_more_than_two_models_are_refused():
+    table = pd.DataFrame({"model_a": list("xxyy"), "model_b": list("yzzz"), "winner": "model_a"})
+    with pytest.raises(InputError, match="must name the same two models in each row, got 3"):
+        ek.significance(table)
+
+
+def test_a_cell_that_is_no_verdict_is_refused():
+    table = pd.DataFrame({"model_a": "x", "model_b": "y", "winner": [*VERDICTS, "error"]})
+    with pytest.raises(InputError, match=r"two systems \('x', 'y'\) or a tie .* 'error' \(row 9\)"):
+        ek.significance(table)
+
+
+@pytest.mark.parametrize("cells", [["pass", "fail"], ["win", "loss"], ["yes", "no"]])
+def test_judgements_of_one_system_are_no_verdicts(cells):
+    with pytest.raises(InputError):
+        ek.significance(pd.DataFrame({"prompt_id": PROMPTS, "verdict": cells * 4}))
+
+
+def test_other_reports_answer_verdicts_by_the_command_that_reads_them():
+    table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
+    for read in (ek.rating, ek.classification, ek.ranking):
+        with pytest.raises(InputError, match=r"evalkit\.significance\(preds=data\)"):
+            read(table)

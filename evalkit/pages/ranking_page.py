@@ -389,6 +389,8 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
     k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
         yield kinds.NO_JUDGEMENT_FILE.warning()
+    if study.runs.all_relevant:
+        yield kinds.ALL_RELEVANT.note(study.runs.judgements, n=study.runs.judgements)
     if study.runs.negative:
         yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
     named = listed(f"{name} {value:.0%}" for name, value in shares.items())

@@ -3,7 +3,7 @@ row.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +15,11 @@ from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.matching.column_names import columns_of_systems, snake_case
-from evalkit.reading.matching.proposal import Proposal, ranking
+from evalkit.reading.matching.proposal import Proposal, judgements, ranking
 from evalkit.reading.matching.samples import FEW, SampledTable
 from evalkit.reading.tables import (
     columns as roles_of,
+    documents,
     formats,
     rules,
     sources,
@@ -45,6 +46,7 @@ ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
 DISTANCES = frozenset(usual("distances")["words"])
 NO_SCORE: Mapping[str | None, str] = {None: ""}
+ALL_RELEVANT = "1 in every row"  # the column of grades of judgements that have none
 
 
 RUN, JUDGED, QUERY_TABLE = "run", "judged", "query table"  # the kinds of a `ListPart`
@@ -256,6 +258,15 @@ class RankingInput:
         ]
 
     @property
+    def all_relevant(self) -> bool:
+        """True if judgements have no grades, so that each of them is a relevant item."""
+        return any(
+            piece.fields["grade"].column == ALL_RELEVANT
+            for piece in self.list_parts
+            if "grade" in piece.fields
+        )
+
+    @property
     def grade_roles(self) -> list[str]:
         """The role of the grades, if the runs hold them; else none."""
         return ["grade"] if self.has_grades else []
@@ -363,7 +374,7 @@ class RankingInput:
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
         if not mapping.ambiguous_columns and mapping.missing_roles(needed) == [("grade",)]:
             names = ", ".join(map(repr, part.columns))
-            hint = roles_of.no_header(part.columns, "grade")
+            hint = roles_of.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         return mapping.resolve(needed, per_system_role="score")
 
@@ -376,11 +387,16 @@ class RankingInput:
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
         mapping = roles_of.match(part.columns, wanted, chosen, part.name)
-        if mapping.missing_roles(wanted) == [("grade",)]:
-            if not is_of_whole_scores(part):
-                raise refused(part.name, "no_held_out")
+        if mapping.missing_roles(wanted) == [("grade",)] and is_of_whole_scores(part):
             mapping = roles_of.match(part.columns, wanted, {**chosen, "grade": "score"}, part.name)
-        columns = mapping.resolve(wanted)
+        columns: Mapping[str, str] = mapping.columns
+        if mapping.missing_roles(wanted) and not mapping.missing_columns:
+            columns = judged_columns(part, chosen) or columns
+        if {*LISTED} == {*columns}:
+            part = with_all_relevant(part)
+            columns = {**columns, "grade": ALL_RELEVANT}
+        elif not {*wanted} <= {*columns}:
+            columns = mapping.resolve(wanted)
         self._refuse_two_roles(part, columns)
         fields = {role: Field(columns[role], RULES[role]) for role in wanted}
         return ListPart(JUDGED, part, fields, NO_SCORE)
@@ -427,6 +443,43 @@ def _refuse_attributes(
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
+
+
+def metrics_hint(part: InputPart) -> str:
+    """How {query: {metric: value}} is read, as pytrec_eval gives it; "" if each query has items of
+    its own.
+    """
+    cells = part.head
+    if not {*documents.COLUMNS} <= {*cells}:
+        return ""
+    queries, items = {*cells["query"]}, {*cells["item"]}
+    if len(queries) * len(items) != len({*zip(cells["query"], cells["item"], strict=True)}):
+        return ""
+    roles = dict(zip(("unit", "metric", "value"), documents.COLUMNS, strict=True))
+    way = f"give a file per system to report significance, with columns={written(roles)!r}"
+    return f"; if these are metrics by query, {way}"
+
+
+def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, str]:
+    """Role -> column of judgements, by usual names and cells; no grade where no column could hold
+    one. Empty if a role has no column. Raises InputError if only cells say which column is the
+    grade.
+    """
+    found = judgements(SampledTable.of(part, chosen))
+    if "query" not in found.columns or "item" not in found.columns:
+        return {}
+    sure = {column.name for column in SampledTable.of(part, chosen).named("grade")}
+    unsure = [*found.unclear.get("grade", ()), found.columns.get("grade", "")]
+    if others := [name for name in unsure if name and name not in sure]:
+        way = written({"grade": others[0]})
+        raise refused(part.name, "no_held_out", columns=roles_of.listed(map(repr, others)), way=way)
+    return found.columns if found.is_complete else {}
+
+
+def with_all_relevant(part: InputPart) -> InputPart:
+    """The part with the grade 1 in each row, as if a folder relevant=1 held it."""
+    columns = (*part.columns, ALL_RELEVANT)
+    return replace(part, columns=columns, folder_values={**part.folder_values, ALL_RELEVANT: "1"})
 
 
 def is_of_whole_scores(part: InputPart) -> bool:

@@ -51,6 +51,7 @@ class Runs:
     which count as not judged. rankings: of each system, if in memory; else values: the values asked
     for, by system. retrieved: the items of the first rows of each list; None if there are too many
     to keep. judgements: their number; unlisted: of those of items that the table of items lacks.
+    all_relevant: True if judgements have no grades.
     """
 
     systems: tuple[str, ...]
@@ -67,6 +68,7 @@ class Runs:
     retrieved: Retrieved | None = None
     judgements: int = 0
     unlisted: int = 0
+    all_relevant: bool = False
 
     def take(self, member: Bools) -> "Runs":
         """The queries that `member` selects; the accounts stay those of all rows."""
@@ -170,6 +172,7 @@ def combine_shards(
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.has_grades,
+        all_relevant=ranked.all_relevant,
         negative=sum(shard.negative for shard in shards),
         judgements=sum(shard.judgements for shard in shards),
         unlisted=sum(shard.unlisted for shard in shards),
@@ -447,7 +450,8 @@ class Build:
         hint = ""
         if is_unnamed and self.run.columns:
             hint = "; no column names the system (system, model, run)"
-        raise InputError(f"{error}, got them again{hint}")
+        way = "if they are chunks of one item, keep the row with its best score or rank"
+        raise InputError(f"{error}, got them again{hint}; {way}")
 
     def systems(self) -> list[str]:
         """The names of the requested systems, in order. Raises ParameterError for one that does not

@@ -8,7 +8,8 @@ from typing import TypeVar
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.matching.proposal import Way, ways
+from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
+from evalkit.reading.matching.verdict_columns import layout_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
@@ -49,6 +50,8 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
         calls = " or ".join(invocation(part, way) for way in ambiguous)
         return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
     clear = [way for way in found if not way.needs_choice]
+    if not clear and layout_of(part):
+        clear = [Way(Proposal("significance"), Choice(), "")]
     if not clear:
         return ""
     closest = clear[0]

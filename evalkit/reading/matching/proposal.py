@@ -579,6 +579,25 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     return roles.proposal(predictions)
 
 
+def judgements(table: SampledTable) -> Proposal:
+    """The relevant items of queries: with grades, or, if no other column could hold them, without,
+    as held-out items are.
+    """
+    roles = Roles("ranking", table)
+    query = roles.take("query", roles.table.named("query"))
+    item = roles.take("item", roles.table.named("item"))
+    if query is None or item is None:
+        return roles.proposal({})
+    roles.take_if_any("grade", roles.table.named("grade") or judging(roles.table))
+    return roles.proposal({})
+
+
+def judging(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may judge rows, whatever they are called: numbers, and texts that repeat."""
+    free = [column for column in table.columns if not column.is_bookkeeping]
+    return [column for column in free if column.numbers is not None or column in table.texts]
+
+
 def users(table: SampledTable) -> Proposal:
     """The users of an A/B test and their arms; what they did is no answer to a prediction."""
     roles = Roles("interleaving", table)

@@ -15,6 +15,7 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, SignificanceParameters
 from evalkit.reading.engines import backends, base
+from evalkit.reading.inputs import verdicts
 from evalkit.reading.inputs.rows import names_of_systems
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
@@ -142,6 +143,7 @@ class UnitInput:
         """The parts, and their kind by the first header. Raises for invalid values of this kind of
         input.
         """
+        parts, p = verdicts.with_win_shares(parts, p)
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
@@ -231,7 +233,8 @@ class UnitInput:
         stated = {name: best for part in parts for name, best in part.directions.items()}
         return replace(
             data,
-            findings=(*data.findings, *logs.findings(parts)),
+            columns={**data.columns, **verdicts.columns_of(parts)},
+            findings=(*data.findings, *logs.findings(parts), *verdicts.findings(parts)),
             logged=self.table.logged,
             stated=logs.stated(parts),
             directions={**stated, **data.directions},

@@ -24,7 +24,7 @@ from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns as roles_of, duck, logs, trec
+from evalkit.reading.tables import columns as roles_of, documents, duck, logs, trec
 from evalkit.reading.tables.parts import IDS, PANDAS_INDEX, ByRole, File, Frames, Selection, stamp
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
@@ -509,7 +509,8 @@ def _part(path: Path, header: str | None) -> File:
             f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )
     try:
-        return logs.opened(path, shown(path)) or (opened or _by_content)(path, header)
+        document = logs.opened(path, shown(path)) or documents.opened(path, shown(path))
+        return document or (opened or _by_content)(path, header)
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read, {error}") from None
 

@@ -11,13 +11,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import limits, system
 from evalkit.arrays import InputError
-from evalkit.reading.tables import columns, formats, frames, logs, spark_tables
+from evalkit.reading.tables import columns, documents, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
 from evalkit.system import printable
 
@@ -233,11 +232,8 @@ def _parts_of_item(
     """
     if isinstance(data, InputPart):
         return [data]
-    if isinstance(data, Mapping) and _is_of_lists(data):
-        rows = [(query, *row) for query, items in data.items() for row in items.items()]
-        lists = dict(zip(("query", "item", "score"), zip(*rows, strict=True), strict=True))
-        texts = {name: [*map(str, lists[name])] for name in ("query", "item")}
-        return [frames.part_of_columns({**texts, "score": [*lists["score"]]})]
+    if isinstance(data, Mapping) and documents.is_of_lists(data):
+        return [frames.part_of_columns(documents.as_columns(data))]
     if isinstance(data, Mapping):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
         return [of_system(part, name) for name, every in several.items() for part in every]
@@ -247,14 +243,6 @@ def _parts_of_item(
     if part is None:
         raise frames.no_table_error(data)
     return [part]
-
-
-def _is_of_lists(data: Mapping[Any, Any]) -> bool:
-    """True for {query: {item: score}}, as pytrec_eval, ranx and BEIR have runs and judgements."""
-    if not all(isinstance(items, Mapping) for items in data.values()):
-        return False
-    scores = [score for items in data.values() for score in items.values()]
-    return bool(scores) and all(isinstance(score, Real) for score in scores)
 
 
 def of_system(part: InputPart, name: str) -> InputPart:

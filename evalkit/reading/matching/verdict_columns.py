@@ -1,0 +1,74 @@
+"""The columns of tables of pairwise verdicts, A, B or tie in each row."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evalkit.names import usual
+from evalkit.reading.matching.column_names import USES, comparable
+from evalkit.reading.matching.samples import ColumnSample, SampledTable
+from evalkit.reading.tables.parts import InputPart
+
+_WORDS = usual("verdicts")
+WINNERS, TIES, FIRST, SECOND, OF_ONE = (
+    frozenset(_WORDS[name]) for name in ("winners", "ties", "first", "second", "of_one")
+)
+VERDICTS = WINNERS.union(_WORDS["columns"])
+PLAIN = frozenset(("a", "b"))  # names of sides that could also name something else
+_MODELS = rf"({'|'.join(USES['system'])})_?"
+FIRST_NAMES = re.compile(_MODELS + "(a|1|left|first)")
+SECOND_NAMES = re.compile(_MODELS + "(b|2|right|second)")
+
+
+def plain(text: str) -> str:
+    """A verdict as it is compared: in small letters, without brackets and blanks."""
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
+class Layout(NamedTuple):
+    """The columns of a table of verdicts: the one of verdicts, and those that name the two models
+    of a row, if there are any.
+    """
+
+    verdict: str
+    models: Sequence[str]
+
+
+def layout_of(part: InputPart) -> Layout | None:
+    """The columns of a table of verdicts by their names and first cells; None if it is none, if two
+    columns could hold the verdicts, or if other columns hold values.
+    """
+    if part.layout is not None or part.cluster_session is not None:
+        return None
+    table = SampledTable.of(part, {})
+    models = _model_columns(part)
+    found = [
+        column.name
+        for column in table.columns
+        if column.name not in models and _holds_verdicts(column, of_models=bool(models))
+    ]
+    if len(found) != 1:
+        return None
+    values = [column for column in table.numeric if column.name not in (*found, *models)]
+    return Layout(found[0], models) if models or not values else None
+
+
+def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
+    """True if cells name the better of two systems, by its side or by its name. of_models: other
+    columns name both.
+    """
+    texts = {plain(text) for text in column.texts}
+    winners = texts - TIES
+    name = column.snake_case_name
+    if not winners or column.numbers is not None or winners & OF_ONE:
+        return False
+    if winners <= FIRST | SECOND:
+        return name in VERDICTS or bool(texts & TIES or winners - PLAIN)
+    return name in WINNERS and (of_models or len(winners) <= 2)
+
+
+def _model_columns(part: InputPart) -> list[str]:
+    """The columns that name the first and the second model of each row; empty without both."""
+    first = [name for name in part.columns if FIRST_NAMES.fullmatch(comparable(name))]
+    second = [name for name in part.columns if SECOND_NAMES.fullmatch(comparable(name))]
+    return [first[0], second[0]] if first and second else []

@@ -1,0 +1,91 @@
+"""JSON documents that are one table without rows: {query: {item: score}}, as pytrec_eval, ranx and
+BEIR write runs and judgements.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from evalkit.arrays import InputError
+from evalkit.reading.tables.parts import File, Frames, stamp
+from evalkit.system import plain, unpacked
+
+COLUMNS = ("query", "item", "score")
+HEAD = 1 << 16  # bytes by which a document is known
+BEGINS = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\{\s*"([^"\\]|\\.)*"\s*:\s*[-\d]')
+
+
+def is_of_lists(data: Mapping[Any, Any]) -> bool:
+    """True for {query: {item: score}}; a query may have no item, but not all."""
+    if not all(isinstance(items, Mapping) for items in data.values()):
+        return False
+    scores = [score for items in data.values() for score in items.values()]
+    return bool(scores) and all(isinstance(score, Real) for score in scores)
+
+
+def as_columns(lists: Mapping[Any, Mapping[Any, float]]) -> dict[str, list[Any]]:
+    """The columns query, item and score of {query: {item: score}}; ids are texts."""
+    rows = [
+        (str(query), str(item), score)
+        for query, items in lists.items()
+        for item, score in items.items()
+    ]
+    return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ListDocument(File):
+    """A document of lists, as an Arrow table with a row for each query and item."""
+
+    table: Any
+
+    @property
+    def known_rows(self) -> int:
+        return len(self.table)
+
+    def _source(
+        self, columns: Collection[str], numbers: Collection[str], frame: str
+    ) -> tuple[str, Frames]:
+        return frame, {frame: self.table}
+
+
+def opened(path: Path, where: str) -> ListDocument | None:
+    """The document in a file, None if it holds another one. Raises InputError for an id that
+    comes twice in an object, of which a parser would keep the last.
+    """
+    if plain(path).suffix.lower() != ".json":
+        return None
+    with unpacked(path) as stream:
+        if not BEGINS.match(stream.read(HEAD)):
+            return None
+    try:
+        with unpacked(path) as stream:
+            data = json.loads(stream.read().decode("utf-8-sig"), object_pairs_hook=_distinct)
+    except TwiceError as error:
+        raise InputError(f"{where}: a key must appear once, got {error.args[0]!r} again") from None
+    except ValueError:
+        return None
+    if not is_of_lists(data):
+        return None
+    import pyarrow as pa
+
+    columns = as_columns(data)
+    table = pa.table({**columns, "score": pa.array(columns["score"], pa.float64())})
+    return ListDocument(name=where, columns=COLUMNS, path=path, stamp=stamp(path), table=table)
+
+
+class TwiceError(ValueError):
+    """A key that comes twice in an object."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; raises TwiceError if two have one key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise TwiceError(next(key for key in keys if keys.count(key) > 1))
+    return found
