@@ -23,6 +23,7 @@ BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 USES_OF_BOOKKEEPING = frozenset(
     ("id", "place", "time_or_weight", "draw", "split", "unit", "aside", "task")
 )
+# names that end like an id, are one, or are given by a tool to a column without a name
 _ID = re.compile(
     r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+"
 )

@@ -223,10 +223,9 @@ class SampledTable:
         return [column for column in self.columns if column.name == name]
 
     def named(self, role: str) -> list[ColumnSample]:
-        """The columns whose names are the surest for a role and whose cells fit it.
-
-        Several fit equally. Columns of usual names that say the same of each of the first rows
-        count as one.
+        """The columns whose cells fit a role and whose names are the surest for it: the role's own
+        name, else those that a report declares for it, else a usual one, else for what is
+        predicted a word such as true. Several of them fit equally.
         """
         if role in self.chosen:
             return self.exact(role)
@@ -234,13 +233,14 @@ class SampledTable:
         others = {*self.chosen.values()}
         free = [column for column in self.columns if column.name not in others]
         fitting = [column for column in free if FITS[about.get("fits", "text")](column)]
-        for names in ([role], about["names"], about.get("usual", "").split()):
-            candidates = [column for column in fitting if column.snake_case_name in names]
-            if candidates:
-                first, *rest = candidates
-                if names is about["names"]:
-                    return candidates
-                return [first, *(column for column in rest if not column.is_like(first))]
+        if by_role := [column for column in fitting if column.snake_case_name == role]:
+            return without_copies(by_role)
+        names = about["names"]
+        if by_declared := [column for column in fitting if column.snake_case_name in names]:
+            return by_declared
+        names = about.get("usual", "").split()
+        if by_usual := [column for column in fitting if column.snake_case_name in names]:
+            return without_copies(by_usual)
         if role in ("label", "actual"):
             return [column for column in fitting if column.words & ANSWER_WORDS]
         return []
@@ -258,6 +258,12 @@ class SampledTable:
         return [
             column for column in numbers if not column.is_bookkeeping and column.name not in others
         ]
+
+
+def without_copies(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
+    """The columns without those that say the same as the first one, such as ids beside texts."""
+    first, *rest = columns
+    return [first, *(column for column in rest if not column.is_like(first))]
 
 
 SEPARATOR = re.compile(r"([_\-. :/]+)")
