@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs import outcomes, runs
 from evalkit.reading.matching import column_names
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.table import MOST, Coded, encode
@@ -62,11 +62,10 @@ def test_the_exact_name_is_surer_than_a_usual_one():
     assert mapping.columns == {"query": "query"}
 
 
-def test_a_twofold_role_shares_a_column_with_another_use():
-    mapping = columns.match(
-        ["user_id"], ["query"], {}, "f.csv", ["user_id"], shared_roles=["query"]
-    )
-    assert mapping.columns == {"query": "user_id"}
+def test_a_column_is_the_query_and_the_unit_at_once():
+    frame = pd.DataFrame({"user_id": ["u", "v"], "item": "i", "score": 0.5, "grade": 1})
+    lists = runs.read(frame, unit="user_id")
+    assert (lists.columns["query"], lists.attributes["user_id"].tolist()) == ("user_id", ["u", "v"])
 
 
 @pytest.mark.parametrize("decisions", [[], ["prediction"]])

@@ -235,12 +235,15 @@ def paths(name: str, value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         items = with_text_keys(name, value).items()
+        # text in a dict or a list stays one path, so that only dicts are looked into
         return {
             key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items
         }
     if isinstance(value, list | tuple):
         return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
-    is_list = isinstance(value, str) and (value.startswith("[") or "," in value)
+    if not isinstance(value, str):  # a path, a frame or batches
+        return value
+    is_list = value.startswith("[") or "," in value
     return texts(name, value) if is_list and not _exists(value) else value
 
 

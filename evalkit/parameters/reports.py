@@ -47,7 +47,6 @@ from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
-# what other libraries call an argument
 SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
 
@@ -139,9 +138,10 @@ class Parameters:
             for name, value in raw.items()
             if not _is_default(value, entries[name].default)
         }
-        if cls.arguments().keys().isdisjoint(changed):
-            return cls(**_read_values(entries, changed), given=changed)
-        return cls._of_arrays(changed)
+        has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
+        if has_arrays:
+            return cls._of_arrays(changed)
+        return cls(**_read_values(entries, changed), given=changed)
 
     @classmethod
     def _of_arrays(cls, changed: dict[str, Any]) -> Self:
@@ -281,16 +281,18 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     def decorate(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
         def read(*data: Any, **arguments: Any) -> Made:
-            bound = _bound(report, signature, data, arguments)
-            if any(value is None for value in bound.values()):
-                _refuse_none(report, bound)
-            p: Any = report.from_raw(bound)
+            raw = _arguments_by_parameter(report, signature, data, arguments)
+            if any(value is None for value in raw.values()):
+                _refuse_none(report, raw)
+            p: Any = report.from_raw(raw)
             try:
                 return study_of(p)
-            except SeveralMeanings as refusal:  # the values of each metric help to choose one
+            except SeveralMeanings as refusal:
+                # the metric has several meanings: the value of each helps to choose one
                 valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
                 raise ParameterError(str(valued)) from None
-            except InputError as refusal:  # a run knows the two errors of bad input by their names
+            except InputError as refusal:
+                # who catches errors of input knows the names of these two, not of derived classes
                 kind = ParameterError if isinstance(refusal, ParameterError) else InputError
                 if type(refusal) is kind:
                     raise
@@ -307,7 +309,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     return decorate
 
 
-def _bound(
+def _arguments_by_parameter(
     report: type[Parameters],
     signature: inspect.Signature,
     data: tuple[Any, ...],
@@ -320,6 +322,7 @@ def _bound(
     TypeError for an unknown name, and for too many arguments by position.
     """
     known = signature.parameters
+    # as other libraries call an argument, such as y_prob for y_score
     spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
     # two spellings of one parameter stay, so that one of them is refused as unknown
     if len(spelled) == len(keywords) and spelled.keys() <= known.keys():

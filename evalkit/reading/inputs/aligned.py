@@ -397,13 +397,12 @@ class PredictionTable:
         part = self.parts[0]
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
-        shared = {role.name for role in self.roles if role.required and not role.per_system}
         has_predictions = predicted in mapping.columns or bool(
             columns_of_systems(part.columns, predicted, self.systems, part.name)
         )
-        return bool(mapping.missing_columns) or (
-            has_predictions and shared <= mapping.columns.keys()
-        )
+        truth = {role.name for role in self.roles if role.required and not role.per_system}
+        has_truth = truth <= mapping.columns.keys()
+        return bool(mapping.missing_columns) or (has_predictions and has_truth)
 
     @cached_property
     def proposal(self) -> Proposal | None:

@@ -191,6 +191,7 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         roles = self.mappings[part].resolve()
         class_scores = class_score_columns(part)
+        # of each p_NAME the column y_NAME, if there is one
         label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         # y_true has the role of the label, unless p_true makes a label called "true" of it
         if label_columns - {*roles.values()}:
@@ -207,6 +208,7 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         mapping = self.mappings[part]
         class_scores = class_score_columns(part)
+        # of each p_NAME the column y_NAME, if there is one
         label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         if self.requested_kind == "multi-label" or label_columns:
             return True
@@ -256,7 +258,9 @@ class OutcomeTable(PredictionTable):
         """The columns of a part that are read, which depend on the kind of outcomes."""
         if self.kind == "binary":
             return self.layout_per_system(part, BINARY)
-        return self._label_layout(part) if self.kind == "multi-label" else self._class_layout(part)
+        if self.kind == "multi-label":
+            return self._label_layout(part)
+        return self._class_layout(part)
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several classes: the label, a score of each class, the predicted one."""
@@ -316,6 +320,7 @@ class OutcomeTable(PredictionTable):
             return _multi_class(self.rows(), first)
         if self.kind == "multi-label":
             return _multi_label(self.rows())
+        # of two classes, the decisions that the systems made may stand beside their scores
         layouts = [
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)

@@ -41,6 +41,7 @@ ROLES = (
 )
 RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+SURELY_QUERIES = frozenset(("query", "query_id", "qid"))  # names of columns
 LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
@@ -353,17 +354,16 @@ class RankingInput:
 
     def _mapping(self, part: InputPart) -> RoleMapping:
         """The columns of a run by role; one may be the query and the unit or a segment at once."""
-        chosen = self._chosen_columns(
-            part, [role for role in RULES if self.has_grades or role != "grade"]
-        )
-        # these are the query always
-        other_uses = [
-            name for name in self.attributes_of_runs if name not in ("query", "query_id", "qid")
-        ]
+        roles = [role for role in RULES if self.has_grades or role != "grade"]
+        chosen = self._chosen_columns(part, roles)
         named = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
-        return roles_of.match(
-            part.columns, RULES, chosen, part.name, other_uses, named, shared_roles=["query"]
-        )
+        other_uses = [name for name in named if name not in SURELY_QUERIES]
+        others = [name for name in part.columns if name not in other_uses]
+        if not roles_of.columns_called("query", others):
+            # such as user_id, where the users are both the queries and the units
+            queries = roles_of.SYNONYMS["query"]
+            other_uses = [name for name in other_uses if name not in queries]
+        return roles_of.match(part.columns, RULES, chosen, part.name, other_uses, named)
 
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]

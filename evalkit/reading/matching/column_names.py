@@ -120,7 +120,7 @@ def columns_of_systems(
     >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
-    if systems and {*systems} <= {*names}:
+    if systems and {*systems} <= {*names}:  # whole names of columns
         return {name: name for name in systems}
     prefix = f"{role}_"
     columns = {name.removeprefix(prefix): name for name in names_with_system(names, role)}

@@ -158,7 +158,7 @@ class RoleMapping:
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
         for role in itertools.chain.from_iterable(missing):
-            for column in _columns_called(role, self.other_uses)[:1]:
+            for column in columns_called(role, self.other_uses)[:1]:
                 use = f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}"
                 raise ParameterError(f"{use}, name another column")
         if missing or ambiguous:
@@ -216,7 +216,6 @@ def match(
     where: str,
     other_uses: Collection[str] = (),
     required_columns: Mapping[str, str] | None = None,
-    shared_roles: Collection[str] = (),
 ) -> RoleMapping:
     """Find the columns that could have each role: the one that the user names for it, else the one
     whose name is that of the role, else those with a usual name of the role.
@@ -224,14 +223,14 @@ def match(
     names: all columns of the table. roles: those to find a column for. chosen: role -> the column
     that the user names for it. where: the name of the table, for errors. other_uses: columns that
     have another use, such as a segment, and so no role. required_columns: further columns that must
-    exist -> the parameter that names each. shared_roles: roles that a column with another use may
-    have too, if no other column can.
+    exist -> the parameter that names each.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
+    # column that must exist -> the parameter that names it, for errors
     parameters = dict.fromkeys(other_uses, "segments or unit") | dict(required_columns or {})
     # a column that the user names for a role has no other role
     not_chosen = [name for name in names if name not in chosen.values()]
@@ -239,8 +238,7 @@ def match(
     columns = {}
     ambiguous_columns = {}
     for role in roles:
-        further = not_chosen if role in shared_roles else []
-        candidates = _columns_called(role, unused) or _columns_called(role, further)
+        candidates = columns_called(role, unused)
         if role in chosen:
             candidates = [chosen[role]]
             parameters.setdefault(chosen[role], f"columns: {role}")
@@ -248,12 +246,12 @@ def match(
             columns[role] = candidates[0]
         elif candidates:
             ambiguous_columns[role] = candidates
-    missing = {name: parameter for name, parameter in parameters.items() if name not in names}
+    missing = {name: parameters[name] for name in parameters if name not in names}
     uses = {name: parameters[name] for name in not_chosen if name in other_uses}
     return RoleMapping(columns, ambiguous_columns, missing, names, where, uses)
 
 
-def _columns_called(role: str, names: Collection[str]) -> list[str]:
+def columns_called(role: str, names: Collection[str]) -> list[str]:
     """The column with the name of the role; without one, all columns with a usual name of it."""
     if role in names:
         return [role]

@@ -35,7 +35,7 @@ from evalkit.reading.tables.parts import (
 
 NAME, BATCHES = "data frame", "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
-SMALL = 100_000  # rows of a pandas frame up to which starting threads takes longer than they save
+SMALL = 100_000  # rows
 # Arrow's types of which Arrow writes the same texts as DuckDB, and those that it casts to doubles
 SAME_TEXT_TYPES = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
 CASTABLE_TYPES = re.compile(r"u?int\d+|halffloat|float|double|bool")
@@ -98,10 +98,9 @@ class Frame(InputPart):
         types = self.stored_types
         text_types = [types.get(name, "") for name in text.values()]
         number_types = [types.get(name, "") for name in numbers.values()]
-        is_quick = all(map(SAME_TEXT_TYPES.fullmatch, text_types)) and all(
-            map(CASTABLE_TYPES.fullmatch, number_types)
-        )
-        if self.mixed_columns or self.selected_rows or not is_quick:
+        is_same_text = all(map(SAME_TEXT_TYPES.fullmatch, text_types)) and not self.mixed_columns
+        is_castable = all(map(CASTABLE_TYPES.fullmatch, number_types))
+        if self.selected_rows or not (is_same_text and is_castable):
             return super().load(text, numbers)
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         for role, name in numbers.items():
@@ -291,15 +290,18 @@ def _arrow_table(data: Any) -> ConvertedFrame:
     import pyarrow as pa
 
     mixed: list[str] = []
-    is_small = hasattr(data, "iloc") and len(data) <= SMALL  # iloc: a frame of pandas
+    is_pandas = hasattr(data, "iloc")
+    # to start threads takes longer than they save in a small frame
+    threads = 1 if is_pandas and len(data) <= SMALL else None
     try:
-        table = pa.table(data, nthreads=1 if is_small else None)
+        table = pa.table(data, nthreads=threads)
     except pa.ArrowException:  # which texts and numbers in one column raise
         mixed = _columns_of_texts_and_numbers(data)
         if not mixed:
             raise
         data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
         table = pa.table(data)
+    # DuckDB, which may read the table, does not survive the intervals of pandas
     if "interval" in table.schema.to_string(show_schema_metadata=False):
         table = pa.table(_without_intervals(data))
     return ConvertedFrame(table, mixed)

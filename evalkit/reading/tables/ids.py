@@ -162,7 +162,7 @@ def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: 
 
     def word(start: Ints, left: Ints) -> Keys:
         """The next eight bytes of each text, of which `left` are left; zeros behind its end."""
-        return np.asarray(words[start] & LEADING.take(left, mode="clip"), np.uint64)
+        return np.asarray(words[start] & LEADING.take(left, mode="clip"))
 
     numbers[:] = word(start, np.minimum(length, 4)) << np.uint64(32)
     numbers |= length.astype(np.uint64)

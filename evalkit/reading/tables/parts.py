@@ -175,35 +175,39 @@ class InputPart(ABC):
 
         A part that the dialect's engine cannot read directly is loaded and passed as a frame.
         """
-        columns = dict.fromkeys(
-            [
-                *text.values(),
-                *numbers.values(),
-                *([self.selected_rows.column] if self.selected_rows else []),
-            ]
-        )
-        wanted = [name for name in columns if name not in self.folder_values]
-        where = None
-        if dialect is self.dialect:
-            where = self._source(
-                wanted or self.columns[:1], {*numbers.values()}.difference(text.values()), frame
-            )
-        if where is None:
-            import pyarrow as pa
-
-            whole = pa.table(self.load(text, numbers))
-            roles = ", ".join(map(dialect.quote, whole.column_names))
-            return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
-        source, frames = _with_folders(where[0], self.folder_values), where[1]
+        if dialect is not self.dialect:
+            return self._loaded_selection(text, numbers, dialect, frame)
+        filtered = [self.selected_rows.column] if self.selected_rows else []
+        columns = dict.fromkeys([*text.values(), *numbers.values(), *filtered])
+        in_files = [name for name in columns if name not in self.folder_values]
+        only_numbers = {*numbers.values()}.difference(text.values())
+        part_source = self._source(in_files or self.columns[:1], only_numbers, frame)
+        if part_source is None:
+            return self._loaded_selection(text, numbers, dialect, frame)
+        source, frames = _with_folders(part_source[0], self.folder_values), part_source[1]
         types = self._types(source, frames)
-        query = (
-            f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
-        )
-        if self.selected_rows:
-            column, texts = self.selected_rows
-            cell = f"coalesce({dialect.text(column, types[column])}, '')"
-            query += f" WHERE {cell} IN ({', '.join(map(dialect.literal, sorted(texts)))})"
+        cells = ", ".join(_cells(self.name, types, text, numbers, dialect))
+        query = f"SELECT {cells} FROM {source}{self._condition(types, dialect)}"
         return Selection(self, query, source, types, text, numbers, frames)
+
+    def _loaded_selection(
+        self, text: ByRole, numbers: ByRole, dialect: Dialect, frame: str
+    ) -> "Selection":
+        """The SQL for the columns of a part that no engine reads where it is."""
+        import pyarrow as pa
+
+        loaded = pa.table(self.load(text, numbers))
+        roles = ", ".join(map(dialect.quote, loaded.column_names))
+        query = f"SELECT {roles} FROM {frame}"
+        return Selection(self, query, "", {}, {}, {}, {frame: loaded})
+
+    def _condition(self, types: Mapping[str, str], dialect: Dialect) -> str:
+        """The WHERE clause of the rows that are read; "" if that is every row."""
+        if self.selected_rows is None:
+            return ""
+        column, texts = self.selected_rows
+        cell = f"coalesce({dialect.text(column, types[column])}, '')"
+        return f" WHERE {cell} IN ({', '.join(map(dialect.literal, sorted(texts)))})"
 
     def explain(self, selection: "Selection") -> None:
         """Raise InputError for the first text that is not a number, after a selection failed."""

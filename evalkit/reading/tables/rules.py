@@ -278,12 +278,12 @@ class Field:
             if rule.allows_empty:
                 is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
-                if part is None:
+                if part is None:  # who reads the parts then finds the value in its own
                     raise BrokenRule(f"{self.column} must {rule.text}")
                 index = int(is_broken.argmax())  # of the first value that breaks the rule
                 row = NO_ROW_NUMBER if earlier_rows is None else earlier_rows + index + 1
                 raise rule.error(part.name, self.column, values[index].as_py(), row)
-        if not self.is_number or checked.dtype.kind == "i":
+        if not self.is_number or checked.dtype.kind == "i":  # whole numbers have no −0.0
             return checked
         # −0.0 becomes 0.0: the same number with other bytes; most columns need no copy
         return checked + 0.0 if (checked == 0).any() else checked
