@@ -234,12 +234,15 @@ HISSING = ("s", "x", "z", "ch", "sh")
 
 
 def plural(word: str, n: float) -> str:
-    """The plural of a noun, or the singular if n is 1.
+    """The plural of a noun, or the singular if n is 1. Nouns are names of columns too, which may be
+    plurals.
 
     >>> plural("query", 2), plural("user", 1), plural("day", 3), plural("class", 2)
     ('queries', 'user', 'days', 'classes')
+    >>> plural("params", 3), plural("status", 2)
+    ('params', 'statuses')
     """
-    if n == 1:
+    if n == 1 or (word.endswith("s") and not word.endswith(("ss", "us", "is"))):
         return word
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"

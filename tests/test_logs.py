@@ -7,6 +7,8 @@ import json
 import re
 import shutil
 import zipfile
+from pathlib import Path
+from types import SimpleNamespace
 
 import made_logs
 import numpy as np
@@ -639,3 +641,68 @@ def test_claims_that_cannot_be_made(logs, given, says):
 def test_claims_need_a_column_of_tasks():
     with pytest.raises(ParameterError, match="needs a column task; unit=NAME takes another one"):
         significance.read(TABLE.drop(columns=["task", "subject"]), claim="such tasks")
+
+
+def promptfoo_result(prompt, test, *, passed, **more):
+    """A result as promptfoo writes it."""
+    return {
+        "promptIdx": prompt,
+        "testIdx": test,
+        "testCase": {"vars": {"q": test}, "assert": [{"type": "equals", "value": "x"}]},
+        "provider": {"id": "openai:m", "label": ""},
+        "prompt": {"raw": f"{prompt}: {{{{q}}}}", "label": f"prompt {prompt}"},
+        "vars": {"q": test},
+        "error": None,
+        "success": passed,
+        "score": float(passed),
+        "gradingResult": {"pass": passed},
+        "namedScores": {},
+        "failureReason": int(not passed),
+        **more,
+    }
+
+
+PROMPTFOO = [promptfoo_result(p, t, passed=(t + p) % 3 != 0) for p in range(2) for t in range(8)]
+
+
+def promptfoo(folder, results, name="results.json"):
+    """The file of results."""
+    path = folder / name
+    if path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(result)}\n" for result in results))
+    else:
+        path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}))
+    return path
+
+
+@pytest.mark.parametrize("name", ["results.json", "results.jsonl"])
+def test_prompts_of_promptfoo_are_systems(tmp_path, name):
+    study = read(promptfoo(tmp_path, PROMPTFOO, name))
+    values = study.estimates.set_index("system")["value"]
+    assert dict(values) == {"prompt 0": 5 / 8, "prompt 1": 6 / 8}
+
+
+def test_repetitions_of_promptfoo_are_draws(tmp_path):
+    again = [{**result, "testIdx": result["testIdx"] + 8} for result in PROMPTFOO]
+    assert set(read(promptfoo(tmp_path, PROMPTFOO + again)).estimates["n"]) == {8}
+
+
+def test_results_of_promptfoo_with_an_error_are_left_out(tmp_path):
+    failed = promptfoo_result(
+        1, 8, passed=False, error="timeout", gradingResult=None, failureReason=2
+    )
+    study = read(promptfoo(tmp_path, [*PROMPTFOO, promptfoo_result(0, 8, passed=True), failed]))
+    assert dict(study.estimates.set_index("system")["n"]) == {"prompt 0": 9, "prompt 1": 8}
+    assert any("results with an error" in text for text in study.findings["message"])
+
+
+def test_the_recipe_of_the_docs_reads_results_of_deepeval():
+    page = Path(__file__).parent.parent / "docs" / "inputs.md"
+    recipe = {}
+    exec(re.search(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)[1], recipe)
+    results = [
+        SimpleNamespace(name=f"t{i}", metrics_data=[SimpleNamespace(name="Bias", score=i / 8)])
+        for i in range(8)
+    ]
+    table = pd.DataFrame(recipe["rows"]("a", results) + recipe["rows"]("b", results))
+    assert set(read(table).estimates["system"]) == {"a", "b"}

@@ -307,3 +307,81 @@ def test_other_reports_answer_verdicts_by_the_command_that_reads_them():
     for read in (ek.rating, ek.classification, ek.ranking):
         with pytest.raises(InputError, match=r"evalkit\.significance\(preds=data\)"):
             read(table)
+
+
+SCORED = pd.DataFrame({"label": A > 0.5, "score_ham": B, "score_spam": 1 - B})
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_scores_of_both_classes_are_no_two_systems(tmp_path, file):
+    for preds in (SCORED, saved(SCORED, tmp_path, file)):
+        with pytest.raises(InputError, match=r"sum to 1 in every row.*columns='score=score_spam'"):
+            ek.classification(preds)
+
+
+def test_the_ways_of_scores_of_both_classes_are_read():
+    spam = ek.classification(SCORED, columns="score=score_spam", metrics="roc_auc")
+    assert len(spam.systems) == 1
+    both = ek.classification(SCORED, systems="score_ham,score_spam", metrics="roc_auc")
+    assert len(both.systems) == 2
+
+
+def test_a_run_whose_scores_contradict_its_ranks_is_named(tmp_path):
+    lines = [f"q{q} Q0 d{i} {i + 1} {s} t\n" for q in range(3) for i, s in enumerate((1, 3, 2))]
+    (tmp_path / "a.run").write_text("".join(lines))
+    qrels = {f"q{q}": {"d1": 1} for q in range(3)}
+    findings = ek.ranking(tmp_path / "a.run", qrels).findings.set_index("code")["message"]
+    assert "a.run in 3 of the first 3 lists" in findings["EK153"]
+
+
+def test_equal_ranks_contradict_nothing(tmp_path):
+    lines = [f"q Q0 d{i} 0 {i} t\n" for i in range(3)]
+    (tmp_path / "a.run").write_text("".join(lines))
+    assert "EK153" not in set(ek.ranking(tmp_path / "a.run", {"q": {"d1": 1}}).findings["code"])
+
+
+@pytest.mark.parametrize(("cell", "got"), [(None, "nothing"), ("€ 5", "'€ 5'"), ("-", "'-'")])
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_what_is_wrong_with_a_column_of_users_is_said(tmp_path, file, cell, got):
+    revenue = [str(i * i % 7) for i in range(N)]
+    revenue[3] = cell
+    users = pd.DataFrame({"user": range(N), "arm": ["A", "B"] * (N // 2), "revenue": revenue})
+    for table in (users, saved(users, tmp_path, file)):
+        with pytest.raises(InputError, match=f"row 4: revenue must be a number, got {got}"):
+            ek.interleaving(users=table)
+
+
+def test_segments_may_be_a_series_beside_arrays():
+    segments = pd.Series(["x", "y"] * (N // 2), name="side")
+    given = {"y_true": A > 0.5, "y_score": B, "metrics": "roc_auc"}
+    study = ek.classification(**given, segments=segments)
+    assert {*study.by_segment["slice"]} == {"x", "y"}
+    with pytest.raises(ParameterError, match="add these values to it as 'side'"):
+        ek.classification(SCORED, segments=segments)
+
+
+PREDICTED = pd.DataFrame(
+    {"id": [f"i{i}" for i in range(N)], "y_true": A > 0.5, "forest": A, "logit": B}
+)
+LONG = PREDICTED.melt(["id", "y_true"], var_name="model", value_name="forecast")
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize(
+    ("table", "report"),
+    [
+        (PREDICTED, "classification"),
+        (LONG.assign(y_true=LONG["forecast"] / 2, horizon=1 + LONG.index % 3), "rating"),
+        (LONG.assign(y_pred=["x", "y"] * N, y_true=["x"] * N + ["y"] * N), "classification"),
+    ],
+)
+def test_predictions_are_answered_by_the_report_that_reads_them(tmp_path, file, table, report):
+    with pytest.raises(InputError, match=f"evalkit report {report} "):
+        ek.significance(saved(table, tmp_path, file))
+
+
+def test_labels_of_no_usual_name_beside_probabilities_are_declared():
+    table = PREDICTED.rename(columns={"y_true": "default"})
+    table["default"] = table["default"].astype(int)
+    more = pd.concat([table, table.assign(id=table["id"] + "x", forest=B, logit=A)])
+    assert "EK133" in set(ek.significance(more).findings["code"])

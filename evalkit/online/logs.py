@@ -5,7 +5,8 @@ Both are held, one row a session or a user. An engine reads the tables, larger o
 time; rows of a log come with those of the same user.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -19,9 +20,10 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
+from evalkit.reading.inputs.unit_columns import LOOKS
 from evalkit.reading.matching.column_names import USES, comparable
 from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import InputPart, Selection, Source, names
@@ -351,6 +353,26 @@ def _check_strata(name: str, strata: table.Coded, assigned: experiments.Assignme
         stratum, arm = empty[0]
         got = f"got no {strata.names[stratum]!r} in {assigned.arms[arm]}"
         raise InputError(f"{name} must have users of each value in each arm, {got}")
+
+
+def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
+    """Raise InputError for the first cell without a number in a column of numbers, such as revenue
+    in "5 €", which is why it is no metric.
+    """
+    for column in SampledTable.of(part, {}, used=used).columns:
+        meant = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
+        if column.is_bookkeeping or 2 * len(meant) < max(1, len(column.texts)):
+            continue
+        for row, cell in enumerate(column.cells, start=1):
+            if cell is None:
+                rule = "write 0 for users who did nothing, or remove users of whom nothing is known"
+                raise InputError(
+                    f"{part.place(row)}: {column.name} must be a number, got nothing; {rule}"
+                )
+            if ColumnSample(column.name, [cell]).numbers is None:
+                raise InputError(
+                    f"{part.place(row)}: {column.name} must be a number, got {cell[:80]!r}"
+                )
 
 
 def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list[str]:

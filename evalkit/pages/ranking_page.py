@@ -344,7 +344,13 @@ def _curves(
 
 def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
-    lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
+    lists = [
+        *_short(study),
+        *_against_ranks(study),
+        *gaps(study.runs.accounts),
+        *_renumbered(study),
+        *_ties(study),
+    ]
     data = [
         _rows(study),
         *unshared(study.runs.accounts),
@@ -355,6 +361,16 @@ def every_finding(study: Ranking) -> list[Finding]:
         *lists,
     ]
     return [*data, *few_units(study, diagnostics.most_units(study)), *of_sample(study)]
+
+
+def _against_ranks(study: Ranking) -> Iterator[Finding]:
+    """TREC runs whose scores contradict their ranks."""
+    if checks := study.runs.rank_checks:
+        runs = listed(
+            f"{name} in {check.contradicting:,} of the first {counted(check.lists, 'list')}"
+            for name, check in checks.items()
+        )
+        yield kinds.SCORES_AGAINST_RANKS.warning(len(checks), runs=runs)
 
 
 def _rows(study: Ranking) -> Finding:

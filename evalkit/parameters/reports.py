@@ -141,20 +141,27 @@ class Parameters:
         has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
+        if columns := _columns_of_segments(changed.get("segments")):
+            names = " and ".join(map(repr, columns))
+            raise ParameterError(
+                f"segments: name columns of the table; add these values to it as {names}"
+            )
         return cls(**_read_values(entries, changed), given=changed)
 
     @classmethod
     def _of_arrays(cls, changed: dict[str, Any]) -> Self:
         """The parameters with arrays of labels and predictions in the place of a table. changed:
-        the raw values that are not the default; `unit` may be an array too.
+        the raw values that are not the default; `unit` and `segments` may be arrays too.
         """
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
             raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
-        further = {}
+        further = _columns_of_segments(changed.get("segments"))
+        if further:
+            changed["segments"] = [*further]
         unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
-            further = {"unit": unit}
+            further["unit"] = unit
             changed["unit"] = "unit"
         stated = {name: value for name, value in changed.items() if name not in arrays}
         values = _read_values(cls.declared(), stated)
@@ -254,6 +261,19 @@ class Arrays:
                 f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}"
             )
         return cls(shared | dict(more), own, positive)
+
+
+def _columns_of_segments(values: Any) -> dict[str, Any]:
+    """Name -> values of segments that are given as a series, an array, a frame or a dict of these;
+    empty for names of columns.
+    """
+    if isinstance(values, Mapping):
+        return dict(with_text_keys("segments", values))
+    if columns := [*getattr(values, "columns", ())]:
+        return {str(name): values[name] for name in columns}
+    if hasattr(values, "dtype"):
+        return {str(getattr(values, "name", None) or "segment"): values}
+    return {}
 
 
 def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:

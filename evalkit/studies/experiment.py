@@ -442,6 +442,7 @@ def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tupl
     found = proposal.users(SampledTable.of(data[0], o.columns, used=used))
     logs.refuse_totals(data[0], found)
     if not found.metrics:
+        logs.refuse_odd_numbers(data[0], {*used, *found.columns.values()})
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )

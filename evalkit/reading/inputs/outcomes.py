@@ -29,7 +29,13 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching.column_names import columns_of_systems, comparable, snake_case
 from evalkit.reading.matching.proposal import Proposal, classification
-from evalkit.reading.matching.samples import ANSWER_WORDS, POSITIVE_OF, SampledTable
+from evalkit.reading.matching.samples import (
+    ANSWER_WORDS,
+    FEW,
+    POSITIVE_OF,
+    ColumnSample,
+    SampledTable,
+)
 from evalkit.reading.tables import columns as roles_of, parts, rules
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
@@ -325,8 +331,35 @@ class OutcomeTable(PredictionTable):
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
+        self.refuse_scores_of_both_classes()
         rows = aligned.read(self.parts, layouts, self.systems, self.unit)
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
+
+    def refuse_scores_of_both_classes(self) -> None:
+        """Raise InputError if the scores of two systems sum to 1 in every row, as those of the two
+        classes of one system do, unless the user names the systems.
+        """
+        part = self.parts[0]
+        columns = self.layouts[0].predictions.get("score", [])
+        names = [column.field.column for column in columns]
+        samples = [column for column in SampledTable.of(part, {}).columns if column.name in names]
+        if self.systems or len(names) != 2 or len(samples) != 2:
+            return
+        if len(part.head[names[0]]) > FEW and all_sum_to_one(samples):
+            ways = [written({"score": name}) for name in names]
+            named = {"first": names[0], "second": names[1], "systems": written(names)}
+            raise roles_of.refused(part.name, "both_classes", **named, ways=ways)
+
+
+def all_sum_to_one(columns: Sequence[ColumnSample]) -> bool:
+    """True for shares that sum to 1 in every row, up to rounding."""
+    shares = [column.numbers for column in columns if column.is_share]
+    if len(shares) < len(columns):
+        return False
+    return bool(np.allclose(np.sum(np.array(shares, float), axis=0), 1, rtol=0, atol=ROUNDED))
+
+
+ROUNDED = 1e-3  # by how much the sum of two rounded probabilities may miss 1
 
 
 def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:

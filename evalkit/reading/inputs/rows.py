@@ -259,6 +259,15 @@ class RankingInput:
         ]
 
     @property
+    def rank_checks(self) -> dict[str, trec.RankCheck]:
+        """Run -> its first lists whose scores contradict their ranks, of TREC runs with such
+        lists.
+        """
+        runs = [part for part in self.run if part.layout is trec.RUN]
+        checks = {part.name: trec.check_ranks(part.path) for part in runs}
+        return {name: check for name, check in checks.items() if check.contradicting}
+
+    @property
     def all_relevant(self) -> bool:
         """True if judgements have no grades, so that each of them is a relevant item."""
         return any(

@@ -26,7 +26,7 @@ from evalkit.reading.inputs.rows import (
     ListRows,
     RankingInput,
 )
-from evalkit.reading.tables import columns as roles_of, ids
+from evalkit.reading.tables import columns as roles_of, ids, trec
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
@@ -51,7 +51,8 @@ class Runs:
     which count as not judged. rankings: of each system, if in memory; else values: the values asked
     for, by system. retrieved: the items of the first rows of each list; None if there are too many
     to keep. judgements: their number; unlisted: of those of items that the table of items lacks.
-    all_relevant: True if judgements have no grades.
+    all_relevant: True if judgements have no grades. rank_checks: of TREC runs whose scores
+    contradict their ranks.
     """
 
     systems: tuple[str, ...]
@@ -69,6 +70,7 @@ class Runs:
     judgements: int = 0
     unlisted: int = 0
     all_relevant: bool = False
+    rank_checks: Mapping[str, trec.RankCheck] = field(default_factory=dict)
 
     def take(self, member: Bools) -> "Runs":
         """The queries that `member` selects; the accounts stay those of all rows."""
@@ -173,6 +175,7 @@ def combine_shards(
         sources=tuple(sources),
         pooled_ideal=ranked.has_grades,
         all_relevant=ranked.all_relevant,
+        rank_checks=ranked.rank_checks,
         negative=sum(shard.negative for shard in shards),
         judgements=sum(shard.judgements for shard in shards),
         unlisted=sum(shard.unlisted for shard in shards),

@@ -20,10 +20,10 @@ from evalkit.reading.inputs.unit_columns import (
     UnitTable,
     refuse_bookkeeping,
 )
-from evalkit.reading.matching.column_names import NAMES, USES
+from evalkit.reading.matching.column_names import NAMES, USES, uses_of
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import ways
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.samples import ANSWERS, SampledTable, snake_case
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
@@ -248,7 +248,7 @@ class UnitRoles:
         if "value" not in named:
             refuse_leaderboard(system, free)
         within = [] if "unit" in named else free.units_within(cluster, [system, metric])
-        value = named.get("value") or free.without(*within).value()
+        value = named.get("value") or value_of_long(free.without(*within))
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else within or free.units()
         roles = cls(ids, cluster, [value], free, chosen, system, metric)
@@ -276,6 +276,7 @@ class UnitRoles:
         free = free.without(*ids)
         values = named or free.systems
         if not values:
+            refuse_predictions(columns.table.parts[0])
             raise refused(columns.table.name, "no_system", columns=", ".join(columns.names))
         roles = cls(ids, cluster, values, free, chosen).checked()
         if not named:
@@ -490,22 +491,48 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
             raise refused(where, "steps", column=column.name)
 
 
-def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
-    """Raise InputError for predictions and for what they predict: an answer is no value of a
-    system, and its predictions are no values per unit.
+def value_of_long(free: FreeColumns) -> UnitColumn:
+    """The column of the values of a long table. Raises InputError if there are none or several, and
+    for an answer and its predictions, with the report that reads them.
     """
-    outcomes = [way for way in ways(part) if way.proposal.report in ("classification", "rating")]
-    for way in [way for way in outcomes if not way.needs_choice][:1]:
+    try:
+        value = free.value()
+    except InputError:
+        refuse_predictions(free.table.parts[0], is_long=True)
+        raise
+    if "value" not in value.uses:
+        refuse_predictions(free.table.parts[0], is_long=True)
+    return value
+
+
+def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
+    """Raise InputError for predictions and for what they predict, with the report that reads
+    them. is_long: one column would hold the values of all systems.
+    """
+    for way in ways(part):
         found = way.proposal
+        answer = found.answer or found.columns.get("grade", "")
+        is_judged = found.report == "ranking" and snake_case(answer) in ANSWERS
+        if "system" in uses_of(answer):
+            continue
+        if way.needs_choice or not (is_judged or found.report in ("classification", "rating")):
+            continue
         names = [name for own in found.predictions.values() for name in own.values()]
         raise refused(
             part.name,
             "answers",
-            answer=found.answer,
+            answer=answer,
             predictions=roles_of.listed(map(repr, names), 5),
             way=invocation(part, way),
-            systems=written(names),
+            values=f"columns='value={names[0]}'" if is_long else f"systems={written(names)!r}",
         )
+
+
+def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
+    """Raise InputError for predictions and for what they predict: an answer is no value of a
+    system, and its predictions are no values per unit.
+    """
+    refuse_predictions(part)
     table = SampledTable.of(part, {})
     if any({*values} == {*column.texts} for column in table.columns):
         raise refused(part.name, "matrix", columns=", ".join(values))

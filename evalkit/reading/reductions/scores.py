@@ -228,6 +228,7 @@ def read(
 
 
 def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
+    predicted.refuse_scores_of_both_classes()
     t, label = found.table, found.table.schema.shared["label"]
     ends = {name: found.ends(name, "score") for name in t.systems}
     for name, (low, high) in ends.items():

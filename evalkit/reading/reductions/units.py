@@ -432,9 +432,37 @@ def read_table(
         columns=roles.printed,
         sources=table.sources(),
         texts=_group_texts(roles, units),
-        findings=tuple(_findings(roles, blocks.rows)),
+        findings=(*_findings(roles, blocks.rows), *_labels_beside_shares(values)),
     )
     return _by_task(values, roles)
+
+
+def _labels_beside_shares(values: UnitValues) -> Iterator[kinds.Finding]:
+    """A system whose values are 0 and 1, while those of all others are shares, as labels beside
+    their predicted probabilities are.
+    """
+    for metric in values.metrics:
+        systems = {
+            name: sums.numerator for (of, name), sums in values.values.items() if of == metric
+        }
+        labels = [name for name, column in systems.items() if _is_flag(column)]
+        shares = [name for name, column in systems.items() if _is_share(column)]
+        if len(labels) == 1 and len(shares) == len(systems) - 1 > 0:
+            others = roles_of.listed(shares)
+            yield kinds.LABELS_BESIDE_SHARES.warning(1, label=labels[0], shares=others)
+
+
+FEW_VALUES = 20  # such as partial credit in steps of 0.05
+
+
+def _is_flag(column: Floats) -> bool:
+    return {*np.unique(column[~np.isnan(column)]).tolist()} == {0.0, 1.0}
+
+
+def _is_share(column: Floats) -> bool:
+    known = column[~np.isnan(column)]
+    inside = bool(len(known)) and known.min() >= 0 and known.max() <= 1
+    return inside and len(np.unique(known)) > FEW_VALUES
 
 
 def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> list[Key]:

@@ -484,14 +484,15 @@ def has_header(path: Path) -> bool:
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
     """Files in the order of their names, without the pieces of a table that have no row."""
-    return [_in_folders(path, header, top) for path in _with_rows(paths, header)]
+    paths = _with_rows(paths, header)
+    return [_in_folders(part, path, top) for path in paths for part in _parts_of_file(path, header)]
 
 
-def _in_folders(path: Path, header: str | None, top: Path) -> File:
-    """A file with the columns that its folders below `top` are, which come before its own of that
-    name.
+def _in_folders(part: File, path: Path, top: Path) -> File:
+    """A part of a file with the columns that its folders below `top` are, which come before its own
+    of that name.
     """
-    part, more = _part(path, header), partitions(path, top)
+    more = partitions(path, top)
     if isinstance(part, logs.EvaluationLog):
         return part
     return (
@@ -501,7 +502,8 @@ def _in_folders(path: Path, header: str | None, top: Path) -> File:
     )
 
 
-def _part(path: Path, header: str | None) -> File:
+def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
+    """What a file holds: a table, or the logs of several systems."""
     _no_file(path)
     opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
@@ -509,8 +511,10 @@ def _part(path: Path, header: str | None) -> File:
             f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )
     try:
-        document = logs.opened(path, shown(path)) or documents.opened(path, shown(path))
-        return document or (opened or _by_content)(path, header)
+        if found := logs.opened(path, shown(path)):
+            return found
+        document = documents.opened(path, shown(path))
+        return [document or (opened or _by_content)(path, header)]
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read, {error}") from None
 

@@ -1,8 +1,9 @@
 """Evaluation logs of language models as tables of values: one row per question, epoch and metric.
 
 Inspect's `.eval` and `.json`, lm-evaluation-harness's `samples_*.jsonl` beside `results_*.json`,
-and HELM's `per_instance_stats.json` beside `run_spec.json` and `stats.json`. What a log states of
-itself, such as its mean and standard error, stands beside the rows.
+HELM's `per_instance_stats.json` beside `run_spec.json` and `stats.json`, and promptfoo's results in
+`.json` and `.jsonl`, which hold several systems. What a log states of itself, such as its mean and
+standard error, stands beside the rows.
 """
 
 import io
@@ -257,28 +258,30 @@ UNREADABLE = (
 )
 
 
-def opened(path: Path, where: str) -> EvaluationLog | None:
-    """The log in a file, None where it holds none; raises InputError with one line for a log that
-    cannot be read.
+def opened(path: Path, where: str) -> list[EvaluationLog]:
+    """The logs in a file, one for each system, none where it holds none; raises InputError with one
+    line for a log that cannot be read.
     """
     if (kind := next((kind for kind in KINDS if kind.holds(path)), None)) is None:
-        return None
+        return []
     try:
-        content = kind.read(path)
+        read = kind.read(path)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
         raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
-    columns = (*COLUMNS, *content.groups)
-    return EvaluationLog(
-        name=where,
-        columns=columns,
-        content=content,
-        system=content.model,
-        path=path,
-        stamp=stamp(path),
-    )
+    return [
+        EvaluationLog(
+            name=where,
+            columns=(*COLUMNS, *content.groups),
+            content=content,
+            system=content.model,
+            path=path,
+            stamp=stamp(path),
+        )
+        for content in ([read] if isinstance(read, Content) else read)
+    ]
 
 
 def inside(folder: Path) -> list[Path]:
@@ -618,6 +621,89 @@ def _is_score(name: Mapping[str, Any]) -> bool:
     )
 
 
+# promptfoo ----------------------------------------------------------------------------------------
+
+ERRORED = 2  # the reason of a failure: neither the answer nor an assertion, but an error
+SHORTENED = 60  # characters of a prompt by which a system is called
+
+
+def _promptfoo(path: Path) -> list[Content]:
+    """Each prompt and provider of an evaluation is a system; what passed counts 1."""
+    if plain(path).suffix.lower() == ".jsonl":
+        results = [*_lines(path)]
+    else:
+        results = _loaded(path)["results"]["results"]
+    by_system: dict[Any, list[Mapping[str, Any]]] = {}
+    for result in results:
+        by_system.setdefault(result["promptIdx"], []).append(result)
+    names = _names_of_prompts({key: own[0] for key, own in by_system.items()})
+    metrics = list(dict.fromkeys(name for own in results for name in own.get("namedScores") or {}))
+    if any(own.get("score") != float(own["success"]) for own in results if not _is_error(own)):
+        metrics.insert(0, "score")
+    return [_content_of_prompt(names[key], own, metrics) for key, own in by_system.items()]
+
+
+def _is_error(result: Mapping[str, Any]) -> bool:
+    """True if a result was not graded, because of an error."""
+    return bool(
+        result.get("failureReason") == ERRORED
+        or (result.get("error") and not result.get("gradingResult"))
+    )
+
+
+def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
+    """A name for each system: its provider, its prompt, or both where neither tells them apart.
+
+    first: a result of each.
+    """
+    providers: dict[Any, str] = {}
+    prompts: dict[Any, str] = {}
+    for key, result in first.items():
+        provider = result.get("provider") or ""
+        if isinstance(provider, Mapping):
+            provider = provider.get("label") or provider.get("id")
+        providers[key] = str(provider)
+        prompt = result.get("prompt") or {}
+        label = str(prompt.get("label") or prompt.get("raw") or f"prompt {key}")
+        prompts[key] = label if len(label) <= SHORTENED else f"{label[:SHORTENED]}…"
+    both = {key: f"{providers[key]}, {prompts[key]}" for key in first}
+    for names in (providers, prompts, both):
+        if len({*names.values()}) == len(first):
+            return names
+    return {key: f"{name} ({key})" for key, name in both.items()}
+
+
+def _content_of_prompt(
+    system: str, results: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> Content:
+    """The results of a prompt and provider. Repetitions of a test are draws, as they have its
+    variables and assertions.
+    """
+    rows: list[Row] = []
+    seen: dict[str, list[str]] = {}
+    for result in results:
+        test = result.get("testCase") or {}
+        asked = json.dumps([result.get("vars"), test.get("assert")], sort_keys=True)
+        draws = seen.setdefault(asked, [])
+        draws.append(str(result["testIdx"]))
+        variables = result.get("vars") or {}
+        about = {**variables, "question": draws[0], "epoch": str(len(draws))}
+        graded = not _is_error(result)
+        values = {"success": float(result["success"]), "score": result.get("score")}
+        values |= result.get("namedScores") or {}
+        for name in ("success", *metrics):
+            value = values.get(name) if graded else None
+            rows.append({**about, "metric": name, "value": math.nan if value is None else value})
+    return Content(
+        model=system,
+        task="promptfoo",
+        rows=rows,
+        best=dict.fromkeys(("success", *metrics), "high"),
+        left={"results with an error": sum(map(_is_error, results))},
+        texts={draws[0]: asked for asked, draws in seen.items()},
+    )
+
+
 def _refuse(path: Path, **facts: str) -> Content:
     """Refuse a file of a run that has no samples."""
     raise InputError(roles_of.sentence("only_means", **facts))
@@ -625,11 +711,13 @@ def _refuse(path: Path, **facts: str) -> Content:
 
 @dataclass(frozen=True)
 class LogKind:
-    """A harness: the name of its log, how files of each suffix begin, and what reads one."""
+    """A harness: the name of its log, how files of each suffix begin, and what reads one, which may
+    hold several systems.
+    """
 
     name: str
     begins: Mapping[str, bytes]
-    read: Callable[[Path], Content]
+    read: Callable[[Path], Content | Sequence[Content]]
 
     def holds(self, path: Path) -> bool:
         """Whether a file is such a log."""
@@ -649,6 +737,14 @@ KINDS = (
     LogKind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
     LogKind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
     LogKind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
+    LogKind(
+        "promptfoo",
+        {
+            ".json": rb'(?s)\s*\{(?=.*"promptIdx")\s*"(evalId|results|version)":',
+            ".jsonl": rb'\s*\{(?=[^\n]*"promptIdx":)(?=[^\n]*"testIdx":)',
+        },
+        _promptfoo,
+    ),
     LogKind(
         HELM,
         {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":[^}]*(\}\s*)+,\s*"count":'},

@@ -122,6 +122,31 @@ def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
             yield number, [part.decode("utf-8", errors="replace") for part in parts]
 
 
+class RankCheck(NamedTuple):
+    """The first lists of a run with distinct ranks, and how many of them have a higher score at a
+    lower rank.
+    """
+
+    contradicting: int
+    lists: int
+
+
+def check_ranks(path: Path) -> RankCheck:
+    """Compare ranks and scores in the first lines of a run."""
+    lists: dict[str, dict[int, float]] = {}
+    equal = set[str]()  # queries with equal ranks, which say nothing
+    for query, _, _, rank, score, *_ in first_lines(path):
+        if not (_WHOLE.fullmatch(rank) and _is_number(score)):
+            continue
+        own = lists.setdefault(query, {})
+        if int(rank) in own:
+            equal.add(query)
+        own[int(rank)] = float(score)
+    ranked = [own for query, own in lists.items() if query not in equal]
+    scores = [[own[rank] for rank in sorted(own)] for own in ranked]
+    return RankCheck(sum(own != sorted(own, reverse=True) for own in scores), len(scores))
+
+
 def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
     """The wanted fields of every line as Arrow arrays by name; text, but score and grade as
     doubles.
