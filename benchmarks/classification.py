@@ -23,7 +23,7 @@ from evalkit.metrics.influence import auc_variance
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 COVERS = STATISTICS
 USERS, USERS_TIMED = 50_000, 500
@@ -102,7 +102,8 @@ def resampled(rows: int) -> list[tuple[str, float, str]]:
     rng = np.random.default_rng(9)
     chosen = lookup.find("average_precision", "counts")
     ours = seconds(
-        lambda: inference.estimate(OfRows(chosen, Rows(label, score)), Options(0.95, rng)), runs=1
+        lambda: inference.estimate(RowStatistic(chosen, Rows(label, score)), Options(0.95, rng)),
+        runs=1,
     )
 
     def one_round() -> float:

@@ -55,7 +55,8 @@ from evalkit.parameters.reports import (
 from evalkit.reading.inputs import runs
 from evalkit.statistics import inference, signflip
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.spread import Interval
+from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import classification, interleaving, rating, significance
 
 STORED = Path(__file__).with_suffix(".toml")
@@ -210,7 +211,7 @@ def average_precision(folder: Path) -> Workload:
     chosen = lookup.find("average_precision", "counts")
 
     def ours() -> object:
-        rows = OfRows(chosen, Rows(label, score))
+        rows = RowStatistic(chosen, Rows(label, score))
         return inference.estimate(rows, Options(0.95, np.random.default_rng(9)))
 
     return Workload(ours, lambda: metrics.average_precision_score(label, score))
@@ -419,7 +420,7 @@ def partition_a_pair() -> AbstractContextManager[object]:
     """The drawn ends of each pair are partitioned once more, at several places."""
     plain = signflip.Ranges.limits
 
-    def again(ends: signflip.Ranges, *levels: float) -> dict[float, tuple[float, float]]:
+    def again(ends: signflip.Ranges, *levels: float) -> dict[float, Interval]:
         places = (ends.draws // 40, ends.draws // 20)
         np.partition(ends.low, places)
         np.partition(ends.high, places)

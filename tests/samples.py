@@ -14,7 +14,7 @@ from hypothesis import settings
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 ANY_TIME = settings(deadline=None)  # a loaded machine is no error
 
@@ -121,9 +121,9 @@ def options() -> Options:
 
 def estimate(chosen, rows):
     """The interval of a metric of rows."""
-    return inference.estimate(OfRows(chosen, rows), options())
+    return inference.estimate(RowStatistic(chosen, rows), options())
 
 
 def compare(chosen, first, second):
     """The test of a metric on the same rows of two systems."""
-    return inference.compare(OfRows(chosen, first), OfRows(chosen, second), options())
+    return inference.compare(RowStatistic(chosen, first), RowStatistic(chosen, second), options())

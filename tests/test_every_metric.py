@@ -18,7 +18,7 @@ from evalkit.catalogue.score_kinds import Calibration
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, methods
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 
 def credit(model):
@@ -251,9 +251,9 @@ def test_a_class_without_rows_leaves_averages_over_classes_undefined_and_has_no_
 @pytest.mark.parametrize("pair", ["forest vs gbm", "forest vs logistic", "gbm vs logistic"])
 def test_areas_are_compared_as_by_proc(pair):
     truth = expected("german_credit")["pROC"]["pairs"][pair]
-    first, second = (OfRows(find("roc_auc"), credit(name)) for name in pair.split(" vs "))
+    first, second = (RowStatistic(find("roc_auc"), credit(name)) for name in pair.split(" vs "))
     c = inference.compare(first, second, options())
-    error = np.sqrt(methods.by_stratum(first, second)[0].sum())
+    error = np.sqrt(methods.variance_by_class(first, second).variance.sum())
     value = c.difference.value
     limits = value + error * NormalDist().inv_cdf(0.975) * np.array([-1, 1])
     assert limits == pytest.approx(truth["ci95_diff"], abs=1e-9)

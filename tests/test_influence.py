@@ -25,7 +25,7 @@ from evalkit.metrics.influence import (
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, methods
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 
 def of_rows(bins, c, label, score):
@@ -134,7 +134,9 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
 
 def delong(label, first, second):
     """AUC of the first score − AUC of the second on the same rows."""
-    a, b = (OfRows(find("roc_auc", "counts"), Rows(label, score)) for score in (first, second))
+    a, b = (
+        RowStatistic(find("roc_auc", "counts"), Rows(label, score)) for score in (first, second)
+    )
     return methods.two_areas(a, b, Options(0.95, np.random.default_rng(0)))
 
 
@@ -173,7 +175,7 @@ def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name
     actual, n = g.normal(size=30), 30
     forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
     chosen = find(name, "forecasts")
-    a, b = (OfRows(chosen, Rows(actual, forecast)) for forecast in forecasts)
+    a, b = (RowStatistic(chosen, Rows(actual, forecast)) for forecast in forecasts)
     without = [
         chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))
         - chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[1], i)))

@@ -338,7 +338,7 @@ def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heav
     table["visits"], table["revenue"] = np.repeat(visits, 2), np.repeat(revenue, 2)
     study = interleaving.read(users=table, metrics="revenue/visits", **SMALL).users
     arm = ratio_of(Sums(np.array(revenue, float), np.array(visits, float)))
-    freedom = arm.spread.freedom(arm.freedom)
+    freedom = arm.spread.kurtosis_freedom(arm.freedom)
     far = t.ppf(0.975, freedom) * arm.spread.error / arm.value
     row = study.estimates.iloc[0]
     assert freedom < 5

@@ -26,12 +26,19 @@ from evalkit.statistics import (
     proportions,
     spread,
 )
-from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
+from evalkit.statistics.closed_forms import (
+    WeightedEstimate,
+    lift,
+    lift_of_few,
+    mover_mean,
+    overlap,
+    ranged_t,
+)
 from evalkit.statistics.intervals import hall, newcombe, wilson
 from evalkit.statistics.methods import Options
 from evalkit.statistics.proportions import difference_score
 from evalkit.statistics.significance import paired_bootstrap
-from evalkit.statistics.statistic import Layout, OfRows, OfUnits
+from evalkit.statistics.statistic import Layout, RowStatistic, UnitStatistic
 from evalkit.studies.binary import DEPTHS
 
 
@@ -197,7 +204,8 @@ def by_user(g, users=20):
 def test_two_arms_that_divide_users_tell_one_story(seed):
     hits, rows = by_user(rng(seed), 12)
     first, second = (
-        OfUnits(POOLED, Sums(side, rows), design=Layout.DIVIDED) for side in (hits, rows - hits)
+        UnitStatistic(POOLED, Sums(side, rows), design=Layout.DIVIDED)
+        for side in (hits, rows - hits)
     )
     o = Options(0.95, rng())
     e, c = inference.estimate(first, o), inference.compare(first, second, o)
@@ -207,7 +215,9 @@ def test_two_arms_that_divide_users_tell_one_story(seed):
 
 def test_few_users_have_limits_within_the_range():
     e = inference.estimate(
-        OfUnits(POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED),
+        UnitStatistic(
+            POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED
+        ),
         Options(0.95, rng()),
     )
     assert limits(e) == (0, 1)  # three users cannot reject anything
@@ -215,14 +225,14 @@ def test_few_users_have_limits_within_the_range():
         Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])),
         Sums(np.array([0.0, 1, 0]), np.array([3.0, 5, 2])),
     )
-    c = inference.compare(*(OfUnits(POOLED, side) for side in sides), Options(0.95, rng()))
+    c = inference.compare(*(UnitStatistic(POOLED, side) for side in sides), Options(0.95, rng()))
     assert -1 <= c.difference.low <= c.difference.high <= 1
 
 
 def test_a_heavy_user_costs_degrees_of_freedom():
     rows = np.array([1.0] * 19 + [60.0])
     hits = np.array([1.0, 0.0] * 9 + [1.0, 25.0])
-    e = inference.estimate(OfUnits(POOLED, Sums(hits, rows)), Options(0.95, rng()))
+    e = inference.estimate(UnitStatistic(POOLED, Sums(hits, rows)), Options(0.95, rng()))
     delta = intervals.ratio_delta(hits, rows)
     assert e.high - e.low > 1.4 * (delta.high - delta.low)
     assert 0 <= e.low < e.high <= 1
@@ -235,14 +245,14 @@ def test_weighted_rows_have_kishs_number():
     g = rng(2)
     rows = Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
     loss = chosen(Loss(lambda r, k: np.abs(r.actual - r.score)), -np.inf, np.inf)
-    statistic = OfRows(loss, rows)
-    without = [OfRows(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
+    statistic = RowStatistic(loss, rows)
+    without = [RowStatistic(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
     jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
     delta = spread.standard_error(statistic.effects.rows * 40)
     assert delta < statistic.spread.error < 1.05 * jackknife
     share = rows.weight / rows.weight.sum()
     assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
-    plain = OfRows(loss, replace(rows, weight=None))
+    plain = RowStatistic(loss, replace(rows, weight=None))
     assert plain.spread.error == pytest.approx(
         spread.standard_error(plain.effects.rows * 40), rel=1e-12
     )
@@ -349,8 +359,8 @@ TABLE = lookup.TABLES["counts"]
 def test_mover_is_newcombes_interval_of_a_difference():
     """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]."""
     parts = [
-        Part(1.0, wilson(56, 70), np.zeros(1)),
-        Part(1.0, _turned(wilson(48, 80)), np.zeros(1)),
+        WeightedEstimate(1.0, wilson(56, 70), np.zeros(1)),
+        WeightedEstimate(1.0, _turned(wilson(48, 80)), np.zeros(1)),
     ]
     e = mover_mean(parts, n=150, level=0.95)
     assert (e.value, e.low, e.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
@@ -372,7 +382,7 @@ def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
         np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16]),
     )
     sides = [(32, first - 0.64), (28, 0.44 - second)]
-    parts = [closed_forms.Part(1.0, wilson(hits, 50), moved) for hits, moved in sides]
+    parts = [closed_forms.WeightedEstimate(1.0, wilson(hits, 50), moved) for hits, moved in sides]
     e = closed_forms.mover_mean(parts, n=50, level=0.95)
     assert (e.value - 1, e.low - 1, e.high - 1) == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
 
@@ -381,10 +391,14 @@ def test_mover_follows_the_correlation():
     """Two equal parts are one, two opposite ones nothing."""
     moved = np.array([1.0, -2.0, 1.0])
     e = wilson(6, 10)
-    same = mover_mean([Part(0.5, e, moved), Part(0.5, e, 3 * moved)], n=10, level=0.95)
+    same = mover_mean(
+        [WeightedEstimate(0.5, e, moved), WeightedEstimate(0.5, e, 3 * moved)], n=10, level=0.95
+    )
     assert (same.low, same.high) == pytest.approx((e.low, e.high))
     even = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
-    none = mover_mean([Part(0.5, even, moved), Part(0.5, even, -moved)], n=10, level=0.95)
+    none = mover_mean(
+        [WeightedEstimate(0.5, even, moved), WeightedEstimate(0.5, even, -moved)], n=10, level=0.95
+    )
     assert (none.low, none.high) == pytest.approx((0.5, 0.5))
 
 

@@ -16,7 +16,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfUnits
+from evalkit.statistics.statistic import UnitStatistic
 
 ROWS, MOST = 60_000, 8_000
 
@@ -111,12 +111,14 @@ RATIO = Chosen(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
 
 def estimate(sums, unit=None):
     chosen = MEAN if sums.denominator is None else RATIO
-    return inference.estimate(OfUnits(chosen, sums, unit), Options(0.95, rng()))
+    return inference.estimate(UnitStatistic(chosen, sums, unit), Options(0.95, rng()))
 
 
 def compare(first, second, unit=None, name="query"):
     return inference.compare(
-        OfUnits(MEAN, first, unit), OfUnits(MEAN, second, unit), Options(0.95, rng(), name)
+        UnitStatistic(MEAN, first, unit),
+        UnitStatistic(MEAN, second, unit),
+        Options(0.95, rng(), name),
     )
 
 

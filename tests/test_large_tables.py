@@ -33,7 +33,7 @@ from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
-from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.class_cells import CellCounter
 from evalkit.studies import binary_diagnostics, reliability, units
 
 
@@ -218,7 +218,7 @@ def table(tmp_path_factory):
 def counted(table, most=2**20):
     """The bins by group and system, and the facts, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
-    counting, cuts = Counting(2, table.scale), [0.5] * len(table.table.systems)
+    counting, cuts = CellCounter(2, table.scale), [0.5] * len(table.table.systems)
     by_score = ByScore(counting=counting, terms=Terms.alone((), 0, 0), limits=limits, exact=cuts)
     found = table.table.total(pickle.loads(pickle.dumps(by_score)))
     return {key[:2]: tally.whole for key, tally in found.scores.items()}, found.facts.sums

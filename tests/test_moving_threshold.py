@@ -16,7 +16,7 @@ from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics import intervals
-from evalkit.statistics.class_cells import MovingCut
+from evalkit.statistics.class_cells import MovingDecisions
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.studies import binary_diagnostics, classification, score_curves as moving
 
@@ -134,7 +134,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     moves = moving.moving(study)
     place = len(moves.threshold) // 3
     threshold = moves.threshold[place]
-    cut = MovingCut.of(study.measured.rows["a"], moves.tables["a"])
+    cut = MovingDecisions.of_rows(study.measured.rows["a"], moves.tables["a"])
     weight = table.get("weight", pd.Series(np.ones(600)))
     alarm, miss = (
         (table["a"] >= threshold) & (table["label"] == 0),
@@ -151,7 +151,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     units = size.sum() ** 2 / (size**2).sum()
     variance = (moved**2).sum() * units / (units - 1)
     assert cut.units == pytest.approx(units)
-    assert cut.spread[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
+    assert cut.error_variance[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
     e = ranged_t(mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, 7))
     assert 0 < e.low < e.value == mean < e.high < 7
     assert moving.Varied(moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95).estimates(

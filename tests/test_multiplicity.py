@@ -13,8 +13,15 @@ from samples import rng
 from scipy import stats
 
 from evalkit.arrays import InputError
-from evalkit.statistics import intervals, multiplicity, multiplicity as mult, signflip
-from evalkit.statistics.multiplicity import Pairs, max_t
+from evalkit.statistics import (
+    interim,
+    intervals,
+    max_t,
+    multiplicity,
+    multiplicity as mult,
+    signflip,
+)
+from evalkit.statistics.max_t import ColumnPairs
 from evalkit.studies import ranking
 from evalkit.studies.diagnostics import rank_tiers
 
@@ -37,7 +44,7 @@ def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_column
     once, again = (mult.max_t(d, rng=rng(3), draws=1000) for d in (columns, turned))
     assert once.tolist() == again.tolist()
     assert (
-        multiplicity._order(multiplicity.Pairs.of_columns(columns)).tolist()
+        max_t._unit_order(max_t.ColumnPairs.from_differences(columns)).tolist()
         == np.lexsort(columns.T).tolist()
     )
 
@@ -52,15 +59,19 @@ def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
 
 
 def exceeded(columns, observed, draws):
-    return multiplicity.exceeded(
-        Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws
+    return max_t.count_extreme(
+        ColumnPairs.from_differences(columns),
+        np.ones(len(observed)),
+        observed,
+        rng=rng(1),
+        draws=draws,
     )
 
 
 def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
     columns, m = rng(3).normal(size=(5000, 600)), 600
     # the sums of one block of draws are not compared at once
-    assert m > multiplicity.TOGETHER // 8192
+    assert m > max_t.COMPARED_AT_ONCE // 8192
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
     times, drawn = exceeded(columns, observed, draws=1000)
     sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
@@ -107,9 +118,11 @@ def tables():
 @pytest.mark.parametrize("table", list(tables()))
 def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
     first, second = pairs_of(table)
-    of_pairs = multiplicity.adjusted(Pairs.of(table, first, second), rng=rng(7), draws=20_000)
+    of_pairs = max_t.adjusted(
+        ColumnPairs.from_table(table, first, second), rng=rng(7), draws=20_000
+    )
     differences = table[:, first] - table[:, second]
-    assert of_pairs.tolist() == max_t(differences, rng=rng(7), draws=20_000).tolist()
+    assert of_pairs.tolist() == max_t.max_t(differences, rng=rng(7), draws=20_000).tolist()
     np.testing.assert_allclose(of_pairs, by_definition(differences, 20_000), rtol=1e-12)
 
 
@@ -120,10 +133,10 @@ def test_close_and_equal_systems_have_the_p_of_their_differences():
     table = rng(8).normal(size=(200, 4))
     more = table[:, 1] + 1e-9 * rng(9).normal(size=200), table[:, 2] + 1e6, table[:, 3] * 1e-8
     table = np.column_stack([table, table[:, 0], *more])
-    pairs = Pairs.of(table, *pairs_of(table))
+    pairs = ColumnPairs.from_table(table, *pairs_of(table))
     first, second = pairs.first, pairs.second
-    expected = max_t(table[:, first] - table[:, second], rng=rng(1), draws=5_000)
-    assert multiplicity.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
+    expected = max_t.max_t(table[:, first] - table[:, second], rng=rng(1), draws=5_000)
+    assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
     assert expected[(first == 0) & (second == 4)] == 1
 
 
@@ -135,28 +148,28 @@ def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each
     def added(columns):
         return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
 
-    pairs = Pairs.of(table, first, second, metric=np.repeat([0, 1], 3), added=added)
-    of_pairs = multiplicity.adjusted(pairs, rng=rng(1), draws=5_000)
+    pairs = ColumnPairs.from_table(table, first, second, metric=np.repeat([0, 1], 3), add_up=added)
+    of_pairs = max_t.adjusted(pairs, rng=rng(1), draws=5_000)
     d = added(table[:, first] - table[:, second])
-    assert of_pairs.tolist() == max_t(d, rng=rng(1), draws=5_000).tolist()
+    assert of_pairs.tolist() == max_t.max_t(d, rng=rng(1), draws=5_000).tolist()
     sums = np.sqrt((pairs.values**2).sum(axis=0))
     assert (
-        np.sqrt((d**2).sum(axis=0)) > multiplicity.APART * sums[first]
+        np.sqrt((d**2).sum(axis=0)) > max_t.CLOSE * sums[first]
     ).all()  # none had to be flipped by itself
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
-    monkeypatch.setattr(multiplicity, "MADE", 3_000)
+    monkeypatch.setattr(max_t, "MADE_AT_ONCE", 3_000)
     table, asked = rng(11).normal(size=(1_000, 20)), []
-    pairs = Pairs.of(table, *pairs_of(table))
+    pairs = ColumnPairs.from_table(table, *pairs_of(table))
 
     def differences(places):
         asked.append(len(places))
         return pairs.differences(places)
 
-    watched = Pairs(pairs.values, pairs.first, pairs.second, differences)
-    p = multiplicity.adjusted(watched, rng=rng(1), draws=1_000)
-    assert p.tolist() == multiplicity.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
+    watched = ColumnPairs(pairs.values, pairs.first, pairs.second, differences)
+    p = max_t.adjusted(watched, rng=rng(1), draws=1_000)
+    assert p.tolist() == max_t.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
     assert max(asked) <= 4 < len(pairs) == 190
 
 
@@ -164,7 +177,7 @@ def test_a_value_that_is_not_finite_is_refused():
     table = rng(1).normal(size=(30, 3))
     table[4, 1] = np.inf
     with pytest.raises(InputError, match="differences"):
-        multiplicity.adjusted(Pairs.of(table, *pairs_of(table)), rng=rng())
+        max_t.adjusted(ColumnPairs.from_table(table, *pairs_of(table)), rng=rng())
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
@@ -178,11 +191,11 @@ def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(u
     def progress(what, total):
         yield lambda done: shown.append((done, total))
 
-    monkeypatch.setattr(multiplicity, "progress", progress)
+    monkeypatch.setattr(max_t, "progress", progress)
     table = np.random.default_rng(units).normal([0.6, 0, 0, 0, 0, 0.2], size=(units, 6)).round(1)
     table[:, 2] = table[:, 1]
     first, second = np.triu_indices(6, 1)
-    p = multiplicity.adjusted(Pairs.of(table, first, second), rng=np.random.default_rng(1))
+    p = max_t.adjusted(ColumnPairs.from_table(table, first, second), rng=np.random.default_rng(1))
     each = table[:, first] - table[:, second]
     scaled = each / np.where((size := np.sqrt((each**2).sum(axis=0))) > 0, size, 1)
     sums = np.abs([signflip.enumerated(column) for column in scaled.T])
@@ -253,5 +266,5 @@ def test_looks_planned_in_advance_keep_the_level_and_looks_so_far_do_not():
     """With the number of looks so far at each, five reject 8.9 % in all and ten 10.3 %."""
     for count, so_far in ((2, 0.0675), (5, 0.089), (10, 0.103)):
         rising = np.array([multiplicity.pocock(look)[0] for look in range(1, count + 1)])
-        assert multiplicity._crossing(multiplicity.pocock(count)) == pytest.approx(0.05)
-        assert multiplicity._crossing(rising) == pytest.approx(so_far, abs=0.001)
+        assert interim.crossing_probability(multiplicity.pocock(count)) == pytest.approx(0.05)
+        assert interim.crossing_probability(rising) == pytest.approx(so_far, abs=0.001)

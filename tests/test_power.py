@@ -10,8 +10,8 @@ from scipy import stats
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Sums
-from evalkit.statistics import methods, multiplicity, power
-from evalkit.statistics.statistic import OfUnits
+from evalkit.statistics import methods, multiplicity, power, rank_tests
+from evalkit.statistics.statistic import UnitStatistic
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
@@ -80,20 +80,22 @@ def test_where_the_spread_outgrows_the_difference_nothing_shows():
 def paired(first, second, low=-np.inf, high=np.inf):
     """The difference of two systems on the same units, of a metric with this range."""
     metric = Metric("value", "values", PerUnit(lambda *_: None), "", "", "", "never", low, high)
-    sides = (OfUnits(Chosen(metric), Sums(np.array(values, float))) for values in (first, second))
+    sides = (
+        UnitStatistic(Chosen(metric), Sums(np.array(values, float))) for values in (first, second)
+    )
     return methods.paired(*sides)
 
 
 def test_units_that_are_equal_by_coincidence_do_not_come_to_differ():
     unrelated = paired([0, 0, 1, 1] * 25, [0, 1, 0, 1] * 25)
-    assert unrelated.grows == pytest.approx(0.0)
-    assert unrelated.bends == pytest.approx(-0.5)
+    assert unrelated.growth.linear == pytest.approx(0.0)
+    assert unrelated.growth.square == pytest.approx(-0.5)
 
 
 def test_units_that_are_equal_because_systems_are_alike_come_to_differ():
     first = np.arange(100) % 2
     second = np.where(np.arange(100) < 90, first, 1 - first)
-    assert paired(first, second).grows == pytest.approx(0.8 * 0.9**2)  # correlation, equal units
+    assert paired(first, second).growth.linear == pytest.approx(0.8 * 0.9**2)
 
 
 def test_within_a_range_the_spread_goes_with_the_distances_to_its_ends():
@@ -133,7 +135,7 @@ def test_blocked_tukey_of_two_systems_is_the_paired_t():
 @pytest.mark.parametrize("freedom", [1, 2, 7, 1_000])
 def test_the_studentised_range_of_two_is_a_t_statistic(freedom):
     q = np.array([0.01, 1.0, 3.0, 20.0, 300.0])
-    beyond = multiplicity.studentised_range_beyond(q, 2, freedom)
+    beyond = rank_tests.studentised_range_beyond(q, 2, freedom)
     expected = 2 * stats.t.sf(q / np.sqrt(2), freedom)
     assert beyond == pytest.approx(expected, abs=1e-11)
 
@@ -141,7 +143,7 @@ def test_the_studentised_range_of_two_is_a_t_statistic(freedom):
 @pytest.mark.parametrize(("k", "freedom"), [(3, 2), (3, 10), (10, 9), (20, 100), (50, 500)])
 def test_the_studentised_range_is_scipys(k, freedom):
     q = np.array([0.5, 2.0, 3.9, 7.0])
-    beyond = multiplicity.studentised_range_beyond(q, k, freedom)
+    beyond = rank_tests.studentised_range_beyond(q, k, freedom)
     assert beyond == pytest.approx(stats.studentized_range.sf(q, k, freedom), abs=1e-8)
 
 

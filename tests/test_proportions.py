@@ -151,7 +151,7 @@ def test_units_of_one_value_are_only_counted():
     """The deals of mostly zeros have the sums of deals unit by unit."""
     x = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     mine = np.arange(52) % 3 == 0
-    columns = independent._drawn(x, mine, 9_999, rng())
+    columns = independent._drawn_deals(x, mine, 9_999, rng())
     share = mine.mean()
     expected = share * np.array([mine.sum(), x[mine].sum(), x[mine] @ x[mine], x.sum(), x @ x])
     assert columns.mean(axis=1) == pytest.approx(expected, rel=0.03)
@@ -223,4 +223,5 @@ def test_the_standard_error_of_the_deal_as_observed_is_welchs():
     a, b = np.array([1.0, 4.0, 2.0, 9.0]), np.array([3.0, 5.0, 5.5, 7.0, 1.0, 0.5, 2.0])
     deals = independent._deals(a, b, None, np.random.default_rng(1), 10)
     welch = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
-    assert deals.variance(0.0)[0] == pytest.approx(welch, rel=1e-12)
+    no_difference = independent.Null(0.0, 1.0)
+    assert deals.variance(no_difference)[0] == pytest.approx(welch, rel=1e-12)

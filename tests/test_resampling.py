@@ -23,15 +23,15 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics import bootstrap, significance
 from evalkit.statistics.bootstrap import (
     CODES,
+    _draw_weights,
     _poisson,
-    _weights,
     bca_p_value,
     bca_shares,
     resampled_each,
     resampled_sums,
 )
 from evalkit.statistics.intervals import wilson
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 
 def test_sums_have_the_moments_of_a_bootstrap():
@@ -54,7 +54,7 @@ def test_repeated_rows_give_the_same_law_as_distinct_ones():
 
 def test_many_rows_are_drawn_by_their_exact_multinomial_law():
     n, samples = 2_000, 1_500
-    drawn = _weights(np.random.default_rng(3), np.empty((samples, n)))
+    drawn = _draw_weights(np.random.default_rng(3), np.empty((samples, n)))
     assert (drawn.sum(axis=1) == n).all()
     expected = samples * n * stats.binom.pmf(np.arange(7), n, 1 / n)
     found = np.bincount(drawn.astype(int).ravel(), minlength=20)
@@ -277,7 +277,7 @@ def choosing(rule, *, samples, seed=1):
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows = seen(100_000)
     drawn = choosing(reached, samples=100, seed=2).of_rows(rows)
-    cell = influence.ends(rows.counts, bootstrap.CELLS).threshold
+    cell = influence.ends(rows.counts, bootstrap.COARSE).threshold
     assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
     assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
 
@@ -335,16 +335,16 @@ def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_o
     sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
     whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
     rows = seen(100).at(0.5, redraw=lambda: RechosenCounts(sample, whole))
-    statistic = OfRows(find("precision", "counts"), rows)
+    statistic = RowStatistic(find("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
-    assert statistic.value_elsewhere == pytest.approx(expected, abs=1e-12)
+    assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_value_on_other_rows_is_not_too_good_on_average():
     true = chosen_mcc(seen(300_000)).value
     samples = [chosen_mcc(seen(400, seed)) for seed in range(60)]
     too_good = np.mean([one.value for one in samples]) - true
-    left = np.mean([one.value_elsewhere for one in samples]) - true
+    left = np.mean([one.value_on_new_rows for one in samples]) - true
     assert too_good > 0.02
     assert abs(left) < too_good / 2
 
@@ -353,7 +353,7 @@ def chosen_mcc(rows):
     def redraw():
         return choosing(curves.best_f, samples=200).of_rows(rows)
 
-    return OfRows(find("mcc", "counts"), rows.at(curves.best_f(rows.counts), redraw))
+    return RowStatistic(find("mcc", "counts"), rows.at(curves.best_f(rows.counts), redraw))
 
 
 def test_rows_are_added_up_by_part_class_and_candidate():

@@ -18,7 +18,7 @@ from evalkit.pages import rating_page
 from evalkit.parameters import reports
 from evalkit.statistics import bootstrap, inference, intervals, significance
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import classification, rating
 
 LABELS, ROWS = 12, 60
@@ -54,7 +54,7 @@ def positives(share, count, seed=1):
 
 
 def statistic(name, structure, rows):
-    return OfRows(find(name, structure), rows)
+    return RowStatistic(find(name, structure), rows)
 
 
 def users(count, seed=3):
@@ -94,7 +94,7 @@ def test_two_systems_on_rare_labels_are_compared_by_leaving_out_each_row():
     apart = without_each_row(first) - without_each_row(second)
     error = np.sqrt((ROWS - 1) / ROWS * np.sum((apart - apart.mean()) ** 2))
     a, b = (statistic("macro_f1", "labels", rows) for rows in (first, second))
-    assert a.leave_one_out().spread_apart(b.leave_one_out()).error == pytest.approx(
+    assert a.leave_one_out().null_difference_spread(b.leave_one_out()).error == pytest.approx(
         error, rel=1e-12
     )
     c = inference.compare(a, b, options())
@@ -138,7 +138,7 @@ def test_frequent_or_many_positives_keep_t_on_the_logit_scale(share, count):
 
 def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_limits():
     sides = [statistic("average_precision", "counts", positives(0.1, 30, seed)) for seed in (1, 2)]
-    c = inference.orders_apart(*sides, options())
+    c = inference.compare_independent_orders(*sides, options())
     a, b = (inference.estimate(side, options()) for side in sides)
     expected = intervals.mover(a, b)
     assert [c.difference.low, c.difference.high] == pytest.approx([expected.low, expected.high])
@@ -150,7 +150,7 @@ def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_li
 def test_a_single_positive_has_no_limits_and_is_not_told_apart_from_another_sample():
     rows = [Rows(np.arange(60) < count, np.linspace(0, 1, 60)) for count in (1, 20)]
     sides = [statistic("average_precision", "counts", each) for each in rows]
-    c = inference.orders_apart(*sides, options())
+    c = inference.compare_independent_orders(*sides, options())
     assert np.isnan([c.difference.low, c.difference.high, c.p_value]).all()
     assert significance.verdict(c) == "cannot tell"
 

@@ -49,7 +49,7 @@ def test_exact_p_values_equal_enumeration(differences, tied):
         )
         assert min(1, by_fourier) == pytest.approx(expected, abs=2e-12)
         ranged = ranges(moved, np.ones(moved.size), rng=rng(), draws=0)
-        assert ranged.share(tied=tied) == pytest.approx(p, abs=1e-12)
+        assert ranged.share(tie_weight=tied) == pytest.approx(p, abs=1e-12)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -58,7 +58,11 @@ def test_drawn_and_exact_mid_p_agree_and_mirror(clustered):
     counts = rng(5).integers(1, 4, 60).astype(float) if clustered else None
     c, mirror = (sig.sign_flip(of, counts, rng=rng(1), mid_p=True) for of in (d, -d))
     drawn = ranges(d, np.ones(60) if counts is None else counts, rng=rng(2), draws=200_000)
-    assert c.p_value == mirror.p_value == pytest.approx(drawn.share(tied=signflip.HALF), rel=0.05)
+    assert (
+        c.p_value
+        == mirror.p_value
+        == pytest.approx(drawn.share(tie_weight=signflip.HALF), rel=0.05)
+    )
     assert c.p_value < sig.sign_flip(d, counts, rng=rng(1)).p_value < drawn.share() * 1.05
     assert c.method.endswith("exact by Fourier transform, mid-p")
 

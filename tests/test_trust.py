@@ -26,7 +26,7 @@ from evalkit.statistics import (
     significance as sig,
 )
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import Layout, OfRows
+from evalkit.statistics.statistic import Layout, RowStatistic
 from evalkit.studies import lessons, ranking
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -380,7 +380,7 @@ def of_two_models(g, name):
     label = (g.random(200) < 0.4).astype(np.int64)
     base = g.normal(size=200) + label
     first, second = (
-        OfRows(find(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5))
+        RowStatistic(find(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5))
         for _ in range(2)
     )
     return inference.compare(first, second, Options(0.95, g)).p_value

@@ -20,7 +20,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.inference import Options
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 SAMPLES, LARGE, SIZES = 1_000, 2_000_000, (100, 500, 2_000)
 WORLDS = {"calibrated": (0.0, 1.0), "overconfident": (0.0, 0.6), "too low, rare": (0.7, 1.2)}
@@ -54,7 +54,7 @@ def estimate(metric: Metric, sample: Rows) -> Estimate:
     """The coefficient with its interval, as a report has it."""
     unit = "row" if sample.unit is None else "unit"
     return inference.estimate(
-        OfRows(Chosen(metric), sample), Options(0.95, np.random.default_rng(0), unit, USUAL)
+        RowStatistic(Chosen(metric), sample), Options(0.95, np.random.default_rng(0), unit, USUAL)
     )
 
 

@@ -19,7 +19,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, intervals, spread
 from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import RowStatistic
 
 SAMPLES, SEED, LARGE = 10_000, 20261124, 400_000
 LEAST = 0.94
@@ -108,7 +108,7 @@ def of_scores(name: str, base: float, n: int, samples: int) -> Tallies:
 
     truth, tallies = chosen.value(rows(np.random.default_rng([SEED, 1]), LARGE)), dict[str, Tally]()
     for number in range(samples):
-        sample = OfRows(chosen, rows(np.random.default_rng([SEED, 2, number]), n))
+        sample = RowStatistic(chosen, rows(np.random.default_rng([SEED, 2, number]), n))
         e = inference.estimate(sample, Options(0.95, np.random.default_rng(1)))
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in SHARES.items():

@@ -232,7 +232,7 @@ class Input:
         )
 
 
-class OfRows(Input):
+class RowStatistic(Input):
     """Rows of predictions: arrays with one element per row. Any other argument is a column of
     numbers of the input.
     """
@@ -338,7 +338,7 @@ def _lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[Ranked
 # the first where a function takes no argument of the others
 INPUTS = (
     OfTable(),
-    OfRows(),
+    RowStatistic(),
     OfLists(),
     OfUsers(),
 )

@@ -23,9 +23,16 @@ from evalkit.measured.rows import HeldRows
 from evalkit.metrics import counts, kept, labels
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import ThresholdChoice
-from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
-from evalkit.statistics.statistic import Layout, OfRows, OfUnits, Statistic
-from evalkit.statistics.summed import OfMoments, at_hand
+from evalkit.statistics.class_cells import (
+    CellStatistic,
+    ClassMeanStatistic,
+    InfluenceStatistic,
+    SliceCells,
+    decision_cells,
+    of_system,
+)
+from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, UnitStatistic
+from evalkit.statistics.summed import MomentStatistic, has_units
 from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
@@ -53,9 +60,9 @@ class Several:
     moved: Any = None
 
     @property
-    def held(self) -> bool:
+    def in_memory(self) -> bool:
         """True if the cells of every unit are in memory."""
-        return self.problem(0, 0)[0].held
+        return self.problem(0, 0)[0].in_memory
 
     @property
     def plain(self) -> bool:
@@ -87,11 +94,11 @@ class Several:
     # Tables
 
     @cached
-    def cells(self, group: int, of: int | str = WHOLE) -> Group:
+    def cells(self, group: int, of: int | str = WHOLE) -> SliceCells:
         """The cells of all classes, of one label, or of a share of rows with this name."""
-        return self.first.counting.group(self.counted.cells[group, of], self.layout)
+        return self.first.counting.slice_cells(self.counted.cells[group, of], self.layout)
 
-    def problem(self, group: int, c: int) -> tuple[Group, int]:
+    def problem(self, group: int, c: int) -> tuple[SliceCells, int]:
         """The cells of a class or label, and the value of `Cells.actual` that is positive."""
         return self.cells(group), 1
 
@@ -106,7 +113,7 @@ class Several:
 
     def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
         """The cells of a system, including rows of weight 0."""
-        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, 1)
+        return self.first.counting.cells(self.counted.cells[group, of].cells[i, i].whole, 1)
 
     @property
     def bounds(self) -> Floats:
@@ -151,11 +158,11 @@ class Several:
             return self.loss(chosen, group, i)
         return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+    def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
         """A metric computed from sums over rows."""
         moments = self.counted.moments[group].moments
         place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
-        return OfMoments(chosen, moments, place, self.layout)
+        return MomentStatistic(chosen, moments, place, self.layout)
 
     def refuse_partial_losses(self) -> None:
         """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows
@@ -196,7 +203,7 @@ class Several:
             parts,
             system=i,
             powers=self.powers(at),
-            strata=self.strata(group),
+            class_rows=self.strata(group),
         )
 
     def part_of(self, kind: Combined, group: int) -> Chosen:
@@ -217,7 +224,7 @@ class Several:
         chosen = Chosen(metric)
         return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
 
-    def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> OfCells:
+    def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
         """A metric of classes, or of one label, after `change` has replaced actual values and
         predictions.
         """
@@ -250,28 +257,30 @@ class Several:
         moments: Any,
         column: int,
         **more: Any,
-    ) -> OfForm:
+    ) -> InfluenceStatistic:
         """A metric of the scores of one class or label against the rest. more: other fields of
-        `OfForm`.
+        `InfluenceStatistic`.
         """
         kind = chosen.base.metric.kind
         of, positive = self.problem(group, c)
-        side = of.each[0].actual == positive
+        side = of.by_system[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
         value = kind.read(kind.source(tables))
         own = _form(moments, {column: 1.0})
-        return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
+        return InfluenceStatistic(
+            chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more
+        )
 
     def mean(
         self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any
-    ) -> OfMean:
+    ) -> ClassMeanStatistic:
         """A mean over classes or labels. parts: the share and the metric of each. columns, more:
-        fields of `OfMean`.
+        fields of `ClassMeanStatistic`.
         """
         of = self.problem(group, 0)[0]
         shares = [share for share, _ in parts]
-        kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
+        kish = of.n if self.plain else of.kish(np.ones(len(of.by_system[0].weight)))
         value = float(sum(share * one.value for share, one in parts))
         form = _form(
             moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False))
@@ -280,9 +289,11 @@ class Several:
             "positives": self.true(group),
             "columns": columns,
             "shares": shares,
-            "each": [one for _, one in parts],
+            "statistics": [one for _, one in parts],
         }
-        return OfMean(chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more)
+        return ClassMeanStatistic(
+            chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more
+        )
 
 
 def key_of(chosen: Chosen) -> str:
@@ -316,10 +327,10 @@ class SummedBinary(Several):
     choice: ThresholdChoice | None = None
 
     @property
-    def held(self) -> bool:
+    def in_memory(self) -> bool:
         """True if every unit is in memory."""
         losses = self.counted.moments.get(0)
-        return super().held if losses is None else at_hand(losses.moments)
+        return super().in_memory if losses is None else has_units(losses.moments)
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
@@ -336,9 +347,9 @@ class SummedBinary(Several):
         sides = self.counted.more["within", 0 if isinstance(member, slice) else member].units[
             at : at + 2
         ]
-        return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
+        return UnitStatistic(chosen, Sums(*sides), design=Layout.CLUSTERED)
 
-    def of_decisions(self, chosen: Chosen, group: int, i: int) -> OfCells:
+    def of_decisions(self, chosen: Chosen, group: int, i: int) -> CellStatistic:
         statistic = of_system(chosen, self.cells(group), i)
         if group or self.choice is None:
             return statistic
@@ -354,7 +365,7 @@ class SummedBinary(Several):
             return choice.of_table(self.scores(0, i, 0).counts)
         return choice.of_parts(self.second.candidates[i], self.moved.part_sums[i].sums)
 
-    def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
+    def of_scores(self, chosen: Chosen, group: int, i: int) -> InfluenceStatistic:
         at = (group, chosen.base.label)  # the tables tell everything of one plain system
         return self.one(
             chosen,
@@ -364,7 +375,7 @@ class SummedBinary(Several):
             self.means.get(at),
             system=i,
             powers=self.powers(at),
-            strata=self.strata(group),
+            class_rows=self.strata(group),
         )
 
     def strata(self, group: int) -> Ints:
@@ -373,15 +384,17 @@ class SummedBinary(Several):
         return np.array([c.negatives, c.positives])
 
     @cached
-    def cells(self, group: int, of: int | str = WHOLE) -> Group:
+    def cells(self, group: int, of: int | str = WHOLE) -> SliceCells:
         """The cells of the decisions of all systems."""
         if self.moved is not None and group in self.moved.cells:
-            return self.second.counting.group(self.moved.cells[group], self.layout)
+            return self.second.counting.slice_cells(self.moved.cells[group], self.layout)
         cuts = [
             self.scores(group, i, 0).at(self.thresholds[name]).cut
             for i, name in enumerate(self.systems)
         ]
-        return Group(2, self.layout, int(cuts[0].total), [of_cut(cut) for cut in cuts], {})
+        return SliceCells(
+            2, self.layout, int(cuts[0].total), [decision_cells(cut) for cut in cuts], {}
+        )
 
 
 # Several classes: rows at hand --------------------------------------------------------------------
@@ -395,9 +408,9 @@ class HeldSeveral(HeldRows):
     def _any(self) -> Rows:
         return next(iter(self.rows.values()))
 
-    def of_one(self, metric: Metric, system: str, c: int) -> OfRows:
+    def of_one(self, metric: Metric, system: str, c: int) -> RowStatistic:
         """A metric of one class against the rest, or of one label."""
-        return OfRows(Chosen(metric), self.against(self.rows[system], c))
+        return RowStatistic(Chosen(metric), self.against(self.rows[system], c))
 
     @abstractmethod
     def against(self, rows: Rows, c: int) -> Rows:
@@ -439,11 +452,11 @@ class HeldClasses(HeldSeveral):
         """The number of rows for which a system predicts each class."""
         return np.bincount(self.rows[system].predicted, minlength=self._any.classes)
 
-    def derived(self, metric: Metric, system: str, change: Change) -> OfRows:
+    def derived(self, metric: Metric, system: str, change: Change) -> RowStatistic:
         """A metric of a system's rows after `change` has replaced their actual values and
         predictions.
         """
-        return OfRows(Chosen(metric), change(self.rows[system]))
+        return RowStatistic(Chosen(metric), change(self.rows[system]))
 
     def top(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
@@ -477,7 +490,7 @@ class HeldClasses(HeldSeveral):
 class SummedClasses(Several):
     """Several classes, whose rows were read once or twice."""
 
-    def problem(self, group: int, c: int) -> tuple[Group, int]:
+    def problem(self, group: int, c: int) -> tuple[SliceCells, int]:
         return self.cells(group), c
 
     def strata(self, group: int) -> Ints:
@@ -497,16 +510,16 @@ class SummedClasses(Several):
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
-        cells = self.cells(0).each[self.systems.index(system)]
+        cells = self.cells(0).by_system[self.systems.index(system)]
         k = len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
-        table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
+        table[cells.actual, cells.predicted[0]] = cells.weight if self.weighted else cells.n
         return labels.Confusion(table, np.arange(k))
 
     def said(self, system: str) -> Ints:
         """The number of rows for which a system predicts each class."""
         cells = self.read(self.systems.index(system))
-        return np.bincount(cells.said[0], cells.n, len(self.problems)).astype(np.int64)
+        return np.bincount(cells.predicted[0], cells.n, len(self.problems)).astype(np.int64)
 
     def top(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""

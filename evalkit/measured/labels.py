@@ -21,7 +21,7 @@ from evalkit.metrics import counts, curves, grid, kept
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import class_cells, summed
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import OfRows, Statistic
+from evalkit.statistics.statistic import Difference, RowStatistic, Statistic
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
@@ -87,9 +87,9 @@ class HeldLabels(HeldSeveral):
         d = rows.predicted[:, label]
         return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
 
-    def derived(self, metric: Metric, system: str, change: Change, label: int) -> OfRows:
+    def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
-        return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
+        return RowStatistic(Chosen(metric), change(of_label(self.rows[system], label)))
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
@@ -107,19 +107,21 @@ class HeldLabels(HeldSeveral):
             return score
         return np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
 
-    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
+    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> RowStatistic:
         """A metric with the same threshold for all labels."""
-        return OfRows(chosen, replace(self.rows[system], threshold=threshold))
+        return RowStatistic(chosen, replace(self.rows[system], threshold=threshold))
 
-    def top(self, system: str) -> OfRows:
+    def top(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
         rows = self.rows[system]
         member, hit = top_hits(rows)
-        return OfRows(Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit))
+        return RowStatistic(
+            Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit)
+        )
 
-    def off(self, system: str, label: int) -> OfRows:
+    def off(self, system: str, label: int) -> RowStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it."""
-        return OfRows(off(label), self.rows[system])
+        return RowStatistic(off(label), self.rows[system])
 
     def constant(self, system: str) -> Rows:
         """Rows with constant scores: each label is scored by the share of rows that have it."""
@@ -131,7 +133,7 @@ class HeldLabels(HeldSeveral):
 
 
 @dataclass(frozen=True, eq=False)
-class OfShared(summed.OfMoments):
+class OfShared(summed.MomentStatistic):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out
     different rows.
 
@@ -148,11 +150,11 @@ class OfShared(summed.OfMoments):
         column = self.columns[min(self.number, other.number), max(self.number, other.number)]
         return column, 1.0 if self.number < other.number else -1.0
 
-    def meets(self, other: Any) -> bool:
+    def overlaps(self, other: Any) -> bool:
         """True if at least one row has both values."""
         return bool(self.shared.totals[self._with(other)[0]] > 0)
 
-    def against(self, other: Any) -> tuple[float, float, int]:
+    def shared_difference(self, other: Any) -> Difference:
         """The difference over the rows that have both values, its standard error, and the number of
         these rows.
         """
@@ -169,9 +171,9 @@ class OfShared(summed.OfMoments):
             float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0
         )
         kish = n if self.plain else self.freedom + 1
-        return sign * float(apart / size), Spread(n, square, kish).error, n
+        return Difference(sign * float(apart / size), Spread(n, square, kish).error, n)
 
-    def minus(self, other: Any) -> Sums:
+    def term_differences(self, other: Any) -> Sums:
         """The differences by unit, over the rows that have both values, if there are few units."""
         at, sign = self._with(other)
         size, apart = self.shared.units[at : at + 2]
@@ -182,12 +184,12 @@ class OfShared(summed.OfMoments):
 class SummedLabels(Several):
     """Multi-label metrics of a table that was read twice in blocks."""
 
-    def problem(self, group: int, c: int) -> tuple[class_cells.Group, int]:
+    def problem(self, group: int, c: int) -> tuple[class_cells.SliceCells, int]:
         return self.cells(group, c), 1
 
     # Metrics
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> summed.OfMoments:
+    def loss(self, chosen: Chosen, group: int, i: int) -> summed.MomentStatistic:
         """A metric computed from sums over rows."""
         whole = super().loss(chosen, group, i)
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
@@ -225,7 +227,7 @@ class SummedLabels(Several):
 
     def true(self, group: int) -> Floats:
         """The weight of the rows that have each label."""
-        every = [self.cells(group, j).each[0] for j in self.problems]
+        every = [self.cells(group, j).by_system[0] for j in self.problems]
         return np.array([one.weight[one.actual == 1].sum() for one in every], float)
 
     # Metrics of labels
@@ -234,7 +236,7 @@ class SummedLabels(Several):
         """The share of rows whose highest-scored label is true."""
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
-    def off(self, system: str, label: int) -> summed.OfMoments:
+    def off(self, system: str, label: int) -> summed.MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it; for the
         swept system.
         """
@@ -259,11 +261,11 @@ class SummedLabels(Several):
         parts = list(zip(self.shares_in(kind, 0).tolist(), each, strict=True))
         return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
-    def _alone(self, number: int, chosen: Chosen) -> summed.OfMoments:
+    def _alone(self, number: int, chosen: Chosen) -> summed.MomentStatistic:
         """A metric of the system for which more is computed than for the others."""
         terms = self.second.alone[number]
         moments = self.moved.alone[number].moments
-        return summed.OfMoments(
+        return summed.MomentStatistic(
             chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout
         )
 
@@ -283,13 +285,13 @@ class SummedLabels(Several):
     @property
     def shares(self) -> Floats:
         """The share of rows, by weight, on which each label is true."""
-        return ratio(self.true(0), float(self.cells(0, 0).each[0].weight.sum()))
+        return ratio(self.true(0), float(self.cells(0, 0).by_system[0].weight.sum()))
 
     @property
     def per_row(self) -> tuple[float, float]:
         """The mean number of labels of a row, and the share of rows that have none."""
         none = float(self.counted.facts.sums[1]) * (self.scale or 1.0)
-        return float(self.shares.sum()), none / float(self.cells(0, 0).each[0].weight.sum())
+        return float(self.shares.sum()), none / float(self.cells(0, 0).by_system[0].weight.sum())
 
     def ends(self, system: str) -> tuple[float, float]:
         """The lowest and the highest score of a system."""
@@ -442,16 +444,16 @@ def _of_label(of: Any, cut: float) -> Any:
     if not of.chosen.metric.kind.decided:
         return ranked(of.chosen, of.tables)
     moved = np.zeros(4)
-    moved[2 * of.rows.actual + of.rows.predicted] = np.nan_to_num(of.each)
+    moved[2 * of.rows.actual + of.rows.predicted] = np.nan_to_num(of.row_influence)
     return Cut(float(cut), moved)
 
 
-def _apart(first: class_cells.OfCells, second: class_cells.OfCells) -> Floats:
+def _apart(first: class_cells.CellStatistic, second: class_cells.CellStatistic) -> Floats:
     """The influence of a row on the difference of two systems, by 4 · true + 2 · first + second."""
     moved = np.zeros(8)
-    a, b, _ = first.pair(second)
+    a, b, _ = first.on_joint_rows(second)
     moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(
-        a.apart_by(b)
+        a.difference_influence(b)
     )
     return moved
 

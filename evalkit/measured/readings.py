@@ -24,7 +24,7 @@ from evalkit.metrics import calibration, grid, influence, kept, losses
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.class_cells import CellCounts, Counting
+from evalkit.statistics.class_cells import CellCounter, CellCounts
 
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
 
@@ -171,7 +171,7 @@ class Asked:
     checked for duplicates.
     """
 
-    counting: Counting
+    counting: CellCounter
     terms: Terms
     limits: Limits
     sliced: bool = False
@@ -201,7 +201,7 @@ class Asked:
             weight = self.counting.weights(part)
             most = self.bins(group)
             for name, actual, said in self.cells(part, group):
-                cells[group, name] = self.counting(
+                cells[group, name] = self.counting.count(
                     part, actual.astype(np.int64), said.astype(np.int64), weight
                 )
             if self.terms.metrics and (self.sliced or not group):
@@ -653,7 +653,9 @@ class ByMoves:
         """What thresholds decide of two classes."""
         said = np.array([score[0] >= cut for score, cut in zip(part.said, self.cuts, strict=True)])
         weight = self.counting.weights(part)
-        return self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
+        return self.counting.count(
+            part, part.truth[0].astype(np.int64), said.astype(np.int64), weight
+        )
 
     def _mean(
         self, part: Block, mean: Mean, found: dict[Any, Ints]

@@ -13,8 +13,8 @@ from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample, summed
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.statistic import Layout, OfRows, Statistic, layout_of
-from evalkit.statistics.summed import OfDrawn, OfMoments, Squares, at_hand
+from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
+from evalkit.statistics.summed import MomentStatistic, SampledMedian, Squares, has_units
 from evalkit.system import cached
 
 UNLIKE = (
@@ -33,7 +33,7 @@ class HeldRows:
     rows: Mapping[str, Rows]
     ids: Callable[[], np.ndarray]
 
-    held: ClassVar[bool] = True
+    in_memory: ClassVar[bool] = True
 
     @property
     def layout(self) -> Layout:
@@ -41,21 +41,21 @@ class HeldRows:
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
-    def measure(self, chosen: metric.Chosen, system: str, member: Bools | slice) -> OfRows:
+    def measure(self, chosen: metric.Chosen, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system; a slice is all rows."""
         if not isinstance(member, slice):
-            return OfRows(chosen, self.rows[system].take(member))
+            return RowStatistic(chosen, self.rows[system].take(member))
         # until another metric is measured: what is computed of a system serves all pairs
         kept = self._kept
         if any(of != chosen for of, _ in list(kept)[:1]):
             kept.clear()
-        statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))
+        statistic = kept.get((chosen, system), RowStatistic(chosen, self.rows[system]))
         if (len(kept) + 1) * len(statistic.rows) <= KEPT:
             kept[chosen, system] = statistic
         return statistic
 
     @cached_property
-    def _kept(self) -> dict[tuple[metric.Chosen, str], OfRows]:
+    def _kept(self) -> dict[tuple[metric.Chosen, str], RowStatistic]:
         return {}
 
 
@@ -230,9 +230,9 @@ class SummedForecasts:
         return self.kept.moments.keys()
 
     @property
-    def held(self) -> bool:
+    def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        return at_hand(self.kept.moments[0].moments)
+        return has_units(self.kept.moments[0].moments)
 
     def measure(self, chosen: metric.Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
@@ -245,7 +245,7 @@ class SummedForecasts:
             n = moments.n
             inside = self._inside(group)
             freedom = n - 1.0 if plain else moments.kish(0) - 1
-            return OfDrawn(
+            return SampledMedian(
                 chosen,
                 self.middle(chosen, group, i),
                 self.kept.sample,
@@ -257,7 +257,9 @@ class SummedForecasts:
             )
         squares = self.kept.squares.get((group, m, i))
         of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
-        return OfMoments(chosen, moments, self.terms.place(group, m, i), self.layout, of_squares)
+        return MomentStatistic(
+            chosen, moments, self.terms.place(group, m, i), self.layout, of_squares
+        )
 
     @cached
     def middle(self, chosen: metric.Chosen, group: int, i: int) -> Middle:

@@ -25,10 +25,8 @@ from evalkit.arrays import (
     same_length,
 )
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics.independent import arm_of, centred, difference, mean_of
+from evalkit.statistics.independent import CentredValues, arm_of, centred, difference, mean_of
 from evalkit.statistics.significance import Comparison
-
-Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
 
 COPIED = 1e-9  # residuals this small against the values are rounding
 
@@ -191,7 +189,7 @@ def adjusted(
 
 def _slope(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[list[Centred], list[Centred], float]:
+) -> tuple[list[CentredValues], list[CentredValues], float]:
     """The mean of both arms and how far values lie above it, the same of the covariate, and the
     slope within arms.
     """

@@ -166,7 +166,7 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 
 def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    if not study.measured.held:
+    if not study.measured.in_memory:
         varied = (
             "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
         )

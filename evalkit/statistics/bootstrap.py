@@ -5,23 +5,25 @@ tables of counts.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts, RechosenCounts
-from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
+from evalkit.metrics.influence import CELLS as MOST_CELLS, cells, ends, pool
 from evalkit.metrics.kept import part_sums
 from evalkit.metrics.rows import Rows
+from evalkit.statistics.spread import Interval
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
-MANY = 1_000  # rows from which Poisson counts are drawn first
-CODES = 2**16
+MANY_DRAWS = 1_000  # rows from which Poisson counts are drawn first
+CODES = 2**16  # of 16 random bits
 # where the acceleration would turn an extreme quantile around, it goes to the end instead
-TINY = 1e-12
+SMALLEST_DIVISOR = 1e-12
 
 
 def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: int) -> Floats:
@@ -59,100 +61,123 @@ def resampled_each(
     True
     """
     sums = dict[int, Floats]()
-    alike = dict[int, dict[int, Floats]]()
-    for place, columns in enumerate(tables):
+    tables_by_length = dict[int, dict[int, Floats]]()
+    for number, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct, counts = _distinct(rows)
         is_repeated = 8 * len(distinct) < len(rows)
         if is_repeated and (len(distinct) <= FEW_DISTINCT or len(rows) > MANY_ROWS):
-            sums[place] = _counted_sums(distinct, counts, rng(), resamples)
+            sums[number] = _sums_of_repeated(distinct, counts, rng(), resamples)
         else:  # sorted: the order of the units changes no sample
-            alike.setdefault(len(rows), {})[place] = np.repeat(distinct, counts, axis=0)
-    for group in alike.values():
-        sums |= _weighted_sums(group, rng(), resamples)
-    return [sums[place] for place in range(len(sums))]
+            sorted_rows = np.repeat(distinct, counts, axis=0)
+            tables_by_length.setdefault(len(rows), {})[number] = sorted_rows
+    for same_length in tables_by_length.values():
+        sums |= _weighted_sums(same_length, rng(), resamples)
+    return [sums[number] for number in range(len(sums))]
 
 
-def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows, sorted, and how often each is there; one column is sorted as numbers,
-    which is faster.
-    """
+class DistinctRows(NamedTuple):
+    """The distinct rows of a table, sorted, and how often each occurs."""
+
+    rows: Floats
+    counts: Ints
+
+
+def _distinct(rows: Floats) -> DistinctRows:
+    """The distinct rows; one column is sorted as numbers, which is faster."""
     if rows.shape[1] != 1:
-        return np.unique(rows, axis=0, return_counts=True)
+        return DistinctRows(*np.unique(rows, axis=0, return_counts=True))
     values, counts = np.unique(rows[:, 0], return_counts=True)
-    return values[:, None], counts
+    return DistinctRows(values[:, None], counts)
 
 
-def _counted_sums(
+def _sums_of_repeated(
     distinct: Floats, counts: Ints, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """The sums where rows repeat: the number of each distinct row is drawn."""
+    """The column sums of each sample if rows repeat: (resamples, columns). How often each distinct
+    row is drawn is multinomial.
+    """
     n = counts.sum()
-    weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
-    return np.concatenate([w @ distinct for w in weights])
+    blocks = []
+    for samples in _block_sizes(resamples, len(distinct)):
+        weights = rng.multinomial(n, counts / n, size=samples)
+        blocks.append(weights @ distinct)
+    return np.concatenate(blocks)
 
 
 def _weighted_sums(
     tables: Mapping[int, Floats], rng: np.random.Generator, resamples: int
 ) -> dict[int, Floats]:
-    """The sums of tables with as many rows each, by the same weights of the rows, a block of
+    """The column sums of each sample, by table: (resamples, columns) each.
+
+    All tables have as many rows, and the same weights of the rows, which are drawn for a block of
     samples at a time.
     """
     n = len(next(iter(tables.values())))
     if n == 0:
-        return {place: np.zeros((resamples, rows.shape[1])) for place, rows in tables.items()}
-    room = np.empty((min(resamples, max(1, BLOCK // n)), n))
-    sums: dict[int, list[Floats]] = {place: [] for place in tables}
-    for samples in _blocks(resamples, n):
-        weights = _weights(rng, room[:samples])
-        for place, rows in tables.items():
-            sums[place].append(product(weights, rows))
-    return {place: np.concatenate(blocks) for place, blocks in sums.items()}
+        return {number: np.zeros((resamples, rows.shape[1])) for number, rows in tables.items()}
+    memory = np.empty((min(resamples, max(1, BLOCK // n)), n))
+    blocks: dict[int, list[Floats]] = {number: [] for number in tables}
+    for samples in _block_sizes(resamples, n):
+        weights = _draw_weights(rng, memory[:samples])
+        for number, rows in tables.items():
+            blocks[number].append(product(weights, rows))
+    return {number: np.concatenate(sums) for number, sums in blocks.items()}
 
 
 SAME = 1e-9  # of the error: below it the units of a sample are equal but for rounding
+# means, one set in each column -> the values of a function of them, and its derivatives
+FunctionOfMeans = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def t_limits(
     terms: Floats,
-    f: Callable[[Floats], tuple[Floats, Floats]],
+    f: FunctionOfMeans,
     high: float,
     *,
     rng: np.random.Generator,
     level: float,
     resamples: int,
-) -> tuple[float, float]:
+) -> Interval:
     """Limits of a function of means by a bootstrap-t of units, on the logarithm of the distance to
     the upper bound `high`.
 
     terms: the number of rows of each unit, or their weight, then the sums of their numbers, one
-    column per unit. f: means -> value and derivatives, of several sets at once. NaN if nothing
-    varies. Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5.
+    column per unit. NaN if nothing varies. Efron and Tibshirani 1993, An Introduction to the
+    Bootstrap, 12.5.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
     >>> rng = np.random.default_rng(1)
-    >>> low, top = t_limits(terms, mean, 10.0, rng=rng, level=0.95, resamples=2_000)
-    >>> round(low, 1), round(top, 1)
+    >>> limits = t_limits(terms, mean, 10.0, rng=rng, level=0.95, resamples=2_000)
+    >>> round(limits.low, 1), round(limits.high, 1)
     (1.1, 5.5)
     """
     n = terms.shape[1]
-    times = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), size=resamples)])
-    size, *sums = (times @ terms.T).T
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+    weights = np.vstack([np.ones(n), drawn])  # the first sample is the data
+    size, *sums = (weights @ terms.T).T
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.array(sums) / size
         value, slopes = f(means)
-        along = slopes.T @ terms[1:] - np.outer((slopes * means).sum(axis=0), terms[0])
-        variance = (times * along**2).sum(axis=1) / size**2 * n / (n - 1)
-        scale = np.log(high - value)
+        influence = slopes.T @ terms[1:] - np.outer((slopes * means).sum(axis=0), terms[0])
+        variance = (weights * influence**2).sum(axis=1) / size**2 * n / (n - 1)
+        log_distance = np.log(high - value)
         error = np.sqrt(variance) / (high - value)
-        t = (scale[1:] - scale[0]) / error[1:]
+        t = (log_distance[1:] - log_distance[0]) / error[1:]
     t = t[np.isfinite(t) & (error[1:] > SAME * error[0])]
-    if not t.size or not np.isfinite(scale[0]):
-        return np.nan, np.nan
+    if not t.size or not np.isfinite(log_distance[0]):
+        return Interval(np.nan, np.nan)
     tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    low, top = high - np.exp(scale[0] - tails * error[0])
-    return float(low), float(top)
+    low, top = high - np.exp(log_distance[0] - tails * error[0])
+    return Interval(float(low), float(top))
+
+
+class BcaTerms(NamedTuple):
+    """The bias z₀ and the acceleration a of a BCa interval."""
+
+    bias: float
+    acceleration: float
 
 
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
@@ -169,8 +194,10 @@ def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: Arr
     from scipy.special import ndtr
 
     bias, acceleration = _bca_terms(value, replicates, effect)
-    moved = bias + np.asarray(z, float)
-    return ndtr(bias + moved / np.maximum(1 - acceleration * moved, TINY))
+    shifted = bias + np.asarray(z, float)
+    divisor = np.maximum(1 - acceleration * shifted, SMALLEST_DIVISOR)
+    shares: Floats = ndtr(bias + shifted / divisor)
+    return shares
 
 
 def bca_p_value(
@@ -189,8 +216,10 @@ def bca_p_value(
     if drawn.size == 0 or np.isnan(value):
         return np.nan
     bias, acceleration = _bca_terms(value, drawn, effect)
-    moved = ndtri(_share_below(null, drawn)) - bias
-    tail = float(ndtr(-abs(moved / max(1 + acceleration * moved, TINY) - bias)))
+    # the normal quantile at which BCa would read its limit from `null`
+    shifted = ndtri(_share_below(null, drawn)) - bias
+    z = shifted / max(1 + acceleration * shifted, SMALLEST_DIVISOR) - bias
+    tail = float(ndtr(-abs(z)))
     return float(min(1.0, max(2 * tail, 1 / (drawn.size + 1))))
 
 
@@ -200,15 +229,18 @@ def defined(replicates: ArrayLike) -> Floats:
     return drawn[~np.isnan(drawn)]
 
 
-def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[float, float]:
-    """The bias z₀ and the acceleration a."""
+def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
+    """The terms of BCa from the replicates and the influence values `effect`, as `bca_shares` gives
+    them.
+    """
     from statistics import NormalDist
 
     drawn = defined(replicates)
     influence = np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
-    return bias, float(np.nan_to_num(ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)))
+    acceleration = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
+    return BcaTerms(bias, float(np.nan_to_num(acceleration)))
 
 
 def _share_below(value: float, drawn: Floats) -> float:
@@ -219,60 +251,73 @@ def _share_below(value: float, drawn: Floats) -> float:
     return float(np.clip(below, 0.5, drawn.size - 0.5) / drawn.size)
 
 
-def _weights(rng: np.random.Generator, room: Floats) -> Floats:
+def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to
-    `room`.
+    `out`, which has this shape.
 
     Independent Poisson counts, given their sum, are multinomial: of many rows they are drawn with a
     rate just below 1, and the few draws that are missing to n are added. The sums above n, one in
     700, are drawn anew.
     """
-    samples, n = room.shape
-    if n < MANY:
-        return _counted(rng, n, samples)
-    table, last, rest = _poisson(n)
+    samples, n = out.shape
+    if n < MANY_DRAWS:
+        return _draw_weights_one_by_one(rng, n, samples)
+    poisson = _poisson(n)
+    # 64 random bits give the codes of four counts
     words = rng.integers(0, 2**64 - 1, size=samples * n // 4 + 1, dtype=np.uint64, endpoint=True)
-    code = words.view(np.uint16)[: samples * n].reshape(samples, n)  # four codes a draw
+    code = words.view(np.uint16)[: samples * n].reshape(samples, n)
     # no code is outside; the default mode would copy the result
-    weights = table.take(code, out=room, mode="clip")
+    weights = poisson.count_by_code.take(code, out=out, mode="clip")
     flat = weights.reshape(-1)
-    rare = np.flatnonzero(code.reshape(-1) >= last)
-    flat[rare] = rng.choice(rest.size, size=rare.size, p=rest)
+    undecided = np.flatnonzero(code.reshape(-1) >= poisson.decided)
+    counts = poisson.undecided_shares.size
+    flat[undecided] = rng.choice(counts, size=undecided.size, p=poisson.undecided_shares)
     missing = n - weights.sum(axis=1).astype(np.int64)
-    over = np.flatnonzero(missing < 0)
-    missing[over] = 0
-    np.add.at(
-        flat, np.repeat(n * np.arange(samples), missing) + rng.integers(0, n, missing.sum()), 1.0
-    )
-    weights[over] = _counted(rng, n, over.size)
+    too_many = np.flatnonzero(missing < 0)
+    missing[too_many] = 0
+    starts = np.repeat(n * np.arange(samples), missing)
+    np.add.at(flat, starts + rng.integers(0, n, missing.sum()), 1.0)
+    weights[too_many] = _draw_weights_one_by_one(rng, n, too_many.size)
     return weights
 
 
-def _counted(rng: np.random.Generator, n: int, samples: int) -> Floats:
-    """The same weights by counting the draws."""
+def _draw_weights_one_by_one(rng: np.random.Generator, n: int, samples: int) -> Floats:
+    """The weights of `_draw_weights`, by drawing every row of every sample: (samples, n)."""
     drawn = rng.integers(0, n, size=(samples, n)) + n * np.arange(samples)[:, None]
     return np.bincount(drawn.ravel(), minlength=samples * n).reshape(samples, n).astype(np.float64)
 
 
+class PoissonCodes(NamedTuple):
+    """A Poisson count for each code of 16 random bits.
+
+    count_by_code: the count of each code below `decided`. undecided_shares: the probability of each
+    count for the codes from `decided` on.
+    """
+
+    count_by_code: Floats
+    decided: int
+    undecided_shares: Floats
+
+
 @cache
-def _poisson(n: int) -> tuple[Floats, int, Floats]:
-    """Poisson counts of rate 1 − 3/√n by 16 random bits: the count of each code, and what the last
-    codes stand for.
+def _poisson(n: int) -> PoissonCodes:
+    """Poisson counts of rate 1 − 3/√n.
 
     Each count has the whole number of codes in its share; what is left of the shares is the law of
     the other codes.
     """
-    k = np.arange(25)
+    count = np.arange(25)
     rate = 1 - 3 / np.sqrt(n)
-    share = CODES * np.exp(-rate) * rate**k / np.cumprod(np.maximum(k, 1.0))
-    whole = np.floor(share).astype(np.int64)
-    last = int(whole.sum())
-    table = np.zeros(CODES)
-    table[:last] = np.repeat(k, whole)
-    return table, last, (share - whole) / (share - whole).sum()
+    share = CODES * np.exp(-rate) * rate**count / np.cumprod(np.maximum(count, 1.0))
+    whole_codes = np.floor(share).astype(np.int64)
+    decided = int(whole_codes.sum())
+    count_by_code = np.zeros(CODES)
+    count_by_code[:decided] = np.repeat(count, whole_codes)
+    rest = share - whole_codes
+    return PoissonCodes(count_by_code, decided, rest / rest.sum())
 
 
-def _blocks(total: int, width: int) -> Iterator[int]:
+def _block_sizes(total: int, width: int) -> Iterator[int]:
     """Sizes that add up to `total`, each of at most BLOCK / width rows."""
     size = max(1, BLOCK // width)
     for start in range(0, total, size):
@@ -301,8 +346,8 @@ def resampled(
     Raises ParameterError for weights that are not whole numbers: they do not say how many rows
     there are.
     """
-    drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
-    return [_table(c.threshold, sizes) for sizes in drawn]
+    drawn = _draw_cell_counts(np.concatenate([c.positive, c.negative]), rng, resamples)
+    return [_table_without_empty_cells(c.threshold, sizes) for sizes in drawn]
 
 
 def largest_rise(
@@ -329,14 +374,17 @@ def largest_rise(
     True
     """
     table = ends(c, FEW_CELLS)
-    gap = np.zeros(1)
-    for size, weight, side in zip(
-        sizes, (table.positive, table.negative), (sign, -sign), strict=True
-    ):
-        chance = weight / weight.sum()
-        drawn = np.cumsum(rng.multinomial(size, chance, size=resamples), axis=1) / size
-        gap = gap + side * (drawn - np.cumsum(chance))
-    return float(np.quantile(gap.max(axis=1), share))
+
+    def excess_rate(size: int, weight: Floats) -> Floats:
+        """A resampled rate less the table's own, at each threshold: (resamples, thresholds)."""
+        share = weight / weight.sum()
+        drawn = np.cumsum(rng.multinomial(size, share, size=resamples), axis=1) / size
+        return drawn - np.cumsum(share)
+
+    positives, negatives = sizes
+    rise = sign * excess_rate(positives, table.positive)
+    rise = rise - sign * excess_rate(negatives, table.negative)
+    return float(np.quantile(rise.max(axis=1), share))
 
 
 # Curves -------------------------------------------------------------------------------------------
@@ -345,15 +393,18 @@ def largest_rise(
 def band(
     tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Lower and upper pointwise limits of a curve at fixed places.
+    """Lower and upper pointwise limits of a curve at fixed abscissas; NaN where it is undefined in
+    every table.
 
-    tables: from one bootstrap. curve: a table -> the heights at these places.
+    tables: from one bootstrap. curve: a table -> the heights at these abscissas.
     """
     heights = np.array([curve(table) for table in tables])
     known = ~np.isnan(heights).all(axis=0)
     limits = np.full((2, heights.shape[1]), np.nan)
-    limits[:, known] = np.nanquantile(heights[:, known], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return limits[0], limits[1]
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    limits[:, known] = np.nanquantile(heights[:, known], tails, axis=0)
+    low, high = limits
+    return low, high
 
 
 def resampled_units(
@@ -362,38 +413,64 @@ def resampled_units(
     """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn
     together.
     """
-    score, where, of, units = _placed(rows)
+    cells = _unit_cells(rows)
+    thresholds = len(cells.threshold)
     drawn = []
     for _ in range(resamples):
-        times = np.bincount(rng.integers(0, units, units), minlength=units)
-        drawn.append(_table(score, np.bincount(where, rows.weights * times[of], 2 * len(score))))
+        times = np.bincount(rng.integers(0, cells.units, cells.units), minlength=cells.units)
+        weights = rows.weights * times[cells.unit]
+        sizes = np.bincount(cells.cell, weights, 2 * thresholds)
+        drawn.append(_table_without_empty_cells(cells.threshold, sizes))
     return drawn
 
 
-def _placed(rows: Rows) -> tuple[Floats, Ints, Ints, int]:
-    """The scores of the cells; for each row its cell, those of negatives last, and its unit; the
-    number of units.
+class UnitCells(NamedTuple):
+    """The cells of rows, by the score's threshold; cells of negatives come after those of
+    positives.
+
+    threshold: of the cells. cell, unit: the numbers of each row's cell and unit. units: their
+    number.
     """
-    score = pool(rows.counts, cells(rows.counts, SPREAD)).threshold
+
+    threshold: Floats
+    cell: Ints
+    unit: Ints
+    units: int
+
+
+def _unit_cells(rows: Rows) -> UnitCells:
+    """The cells of rows in a table of at most `MOST_CELLS` thresholds."""
+    threshold = pool(rows.counts, cells(rows.counts, MOST_CELLS)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = influence.place(ends(rows.counts, SPREAD).threshold, rows.scores)
-    unit, units = _numbered_units(rows)
-    return score, cell + len(score) * (rows.actual == 0), unit, units
+    cell = influence.place(ends(rows.counts, MOST_CELLS).threshold, rows.scores)
+    numbered = _numbered_units(rows)
+    negative_cell = len(threshold) * (rows.actual == 0)
+    return UnitCells(threshold, cell + negative_cell, numbered.number, numbered.units)
 
 
-def _numbered_units(rows: Rows) -> tuple[Ints, int]:
+class NumberedUnits(NamedTuple):
     """The number of each row's unit, and how many units there are."""
+
+    number: Ints
+    units: int
+
+
+def _numbered_units(rows: Rows) -> NumberedUnits:
+    """The units of rows; each row is one if they are independent."""
     if rows.unit is None:
-        return np.arange(len(rows)), len(rows)
-    unit, names = codes(rows.unit)
-    return unit, len(names)
+        return NumberedUnits(np.arange(len(rows)), len(rows))
+    number, names = codes(rows.unit)
+    return NumberedUnits(number, len(names))
 
 
 # Draws --------------------------------------------------------------------------------------------
 
 
-def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
-    """Counts of each cell in samples of all rows with replacement."""
+def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: int) -> Ints:
+    """Counts of each cell in samples of all rows with replacement: (resamples, cells).
+
+    size: the number of rows of each cell. Raises ParameterError unless these are whole numbers.
+    """
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples}")
     if np.asarray(size).dtype.kind == "f":
@@ -406,13 +483,13 @@ def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
     return rng.multinomial(total, size / total, size=resamples)
 
 
-def _table(threshold: Floats, sizes: NDArray) -> Counts:
+def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Counts:
     """The table of these numbers of positives and then of negatives at each threshold, without
     empty cells.
     """
-    both = sizes.reshape(2, -1)
-    filled = both.sum(axis=0) > 0
-    return Counts.of(threshold[filled], *np.cumsum(both[:, filled], axis=1))
+    by_class = sizes.reshape(2, -1)
+    filled = by_class.sum(axis=0) > 0
+    return Counts.of(threshold[filled], *np.cumsum(by_class[:, filled], axis=1))
 
 
 # Samples on each of which the threshold is chosen again -------------------------------------------
@@ -420,11 +497,11 @@ def _table(threshold: Floats, sizes: NDArray) -> Counts:
 # Where a rule would put the threshold is known so badly that this moves precision and recall by
 # more than the rows do at a threshold that is given.
 
-CELLS = 256  # thresholds of the whole table among which a sample chooses
-FINER = 128  # more of them where the rule chooses
+COARSE = 256  # thresholds of the whole table among which a sample chooses
+FINER = 128  # further thresholds where the rule chooses
 PILOTS = 100  # samples that show where the rule chooses
 CONTESTED = 16  # thresholds at least between the highest and the lowest that these choose
-PARTS = 1_000  # that more units are put into by chance: a sample draws whole parts
+PARTS = 1_000  # into which more units are put at random: a sample draws whole parts
 Choose = Callable[[Counts], float]
 
 
@@ -452,36 +529,44 @@ class ThresholdChoice:
         [0.9, 0.6, 0.4, 0.1]
         """
         rng = self.new_rng().spawn(1)[0]  # systems choose among unlike thresholds
-        table = ends(c, CELLS)
+        table = ends(c, COARSE)
         while len(table.threshold) < len(c.threshold):
-            sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
-            drawn = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
-            picks = defined([self.choose(_cumulated(table.threshold, sample)) for sample in drawn])
-            places = np.searchsorted(-table.threshold, -picks)
-            if not picks.size or np.ptp(places) >= CONTESTED:
-                break
-            margin = 1 + 2 * np.ptp(places)  # clusters and weights may move the choice further
-            edges = np.array([places.min() - margin, places.max() + margin])
-            edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
-            start, end = np.searchsorted(-c.threshold, -edges)
-            finer = c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
+            finer = self._finer_thresholds(c, table, units, rng)
             thresholds = np.union1d(table.threshold, finer)[::-1]
             if len(thresholds) == len(table.threshold):
                 break
             table = tables.at(c, thresholds)
         return table.threshold
 
+    def _finer_thresholds(
+        self, c: Counts, table: Counts, units: int, rng: np.random.Generator
+    ) -> Floats:
+        """Thresholds of `c` around those that pilot samples of so many units choose among the
+        thresholds of `table`; none if these are far apart.
+        """
+        sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
+        samples = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
+        choices = [self.choose(_table_of(table.threshold, sample)) for sample in samples]
+        chosen = np.searchsorted(-table.threshold, -defined(choices))
+        if not chosen.size or np.ptp(chosen) >= CONTESTED:
+            return np.empty(0)
+        margin = 1 + 2 * np.ptp(chosen)  # clusters and weights may move the choice further
+        edges = np.array([chosen.min() - margin, chosen.max() + margin])
+        edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
+        start, end = np.searchsorted(-c.threshold, -edges)
+        return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
+
     def of_rows(self, rows: Rows) -> RechosenCounts:
         """The counts on samples of the units of rows in memory, as from `of_parts`."""
-        unit, units = _numbered_units(rows)
-        threshold = self.candidates(rows.counts, units=units)
-        place = influence.place(threshold, rows.scores)
-        parts = min(units, PARTS)
+        numbered = _numbered_units(rows)
+        threshold = self.candidates(rows.counts, units=numbered.units)
+        cell = influence.place(threshold, rows.scores)
+        parts = min(numbered.units, PARTS)
         rng = self.new_rng()
-        part = rng.permutation(units) % parts
+        part = rng.permutation(numbered.units) % parts
         shape = parts, len(threshold)
-        sums = part_sums(part[unit], rows.actual == 1, place, rows.weights, shape)
-        return self._of_parts(threshold, sums, rng)
+        sums = part_sums(part[numbered.number], rows.actual == 1, cell, rows.weights, shape)
+        return self._sample_parts(threshold, sums, rng)
 
     def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
         """The counts on samples of whole units, and those of the whole table, at the threshold that
@@ -498,13 +583,13 @@ class ThresholdChoice:
         >>> counts.precision(drawn.sample), counts.recall(drawn.sample)
         (array([1., 1., 1.]), array([1., 1., 1.]))
         """
-        return self._of_parts(threshold, sums, self.new_rng())
+        return self._sample_parts(threshold, sums, self.new_rng())
 
-    def _of_parts(
+    def _sample_parts(
         self, threshold: Floats, sums: Floats, rng: np.random.Generator
     ) -> RechosenCounts:
-        drawn = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64) @ sums
-        return self._at_choices(_cumulated(threshold, sums.sum(axis=0)), drawn)
+        times = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
+        return self._at_choices(_table_of(threshold, sums.sum(axis=0)), times @ sums)
 
     def of_table(self, c: Counts) -> RechosenCounts:
         """The counts on samples of independent rows, as from `of_parts`, drawn from their table:
@@ -512,17 +597,20 @@ class ThresholdChoice:
         """
         cells = tables.at(c, self.candidates(c, units=int(c.total)))
         sizes = np.concatenate([cells.positive, cells.negative])
-        return self._at_choices(cells, self.new_rng().poisson(sizes, (self.samples, len(sizes))))
+        samples = self.new_rng().poisson(sizes, (self.samples, len(sizes)))
+        return self._at_choices(cells, samples)
 
-    def _at_choices(self, whole: Counts, drawn: NDArray) -> RechosenCounts:
-        """The counts of samples, one row of weights each, and of the whole table."""
-        samples = [_cumulated(whole.threshold, sizes) for sizes in drawn]
+    def _at_choices(self, whole: Counts, drawn: Ints | Floats) -> RechosenCounts:
+        """The counts of samples and of the whole table at each sample's threshold. drawn: the
+        weights of each sample's cells, one row per sample.
+        """
+        samples = [_table_of(whole.threshold, sizes) for sizes in drawn]
         chosen = np.array([self.choose(sample) for sample in samples])
-        rows = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
-        return RechosenCounts(Counts(*np.array(rows).T), Counts(*_at(whole, chosen)))
+        counts = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
+        return RechosenCounts(Counts(*np.array(counts).T), Counts(*_at(whole, chosen)))
 
 
-def _cumulated(threshold: Floats, sizes: NDArray) -> Counts:
+def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
     """The table of these weights of positives, then of negatives, at each threshold."""
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
 

@@ -3,8 +3,8 @@
 Of predicted classes there is a cell per combination of actual and predicted classes: all rows of a
 cell have the same influence on a metric, so sums over rows are sums over cells. If rows are
 clustered, the sums over units of the products of their weights in each two cells give the variance
-between units. Of scores the influence of a row is a linear form, a combination of columns that were
-added up per row or per unit.
+between units. Of scores the influence of a row is a linear combination of columns that were added
+up per row or per unit.
 """
 
 from __future__ import annotations
@@ -12,333 +12,393 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.catalogue import kinds, metric
+from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, OfRows, Piece, Statistic
-from evalkit.statistics.summed import Formed, at_hand, formed
+from evalkit.statistics.statistic import (
+    NO_CLASSES,
+    ClassSquares,
+    Component,
+    JointRows,
+    Layout,
+    RowStatistic,
+    ScoreStatistic,
+    SpreadStatistic,
+)
+from evalkit.statistics.summed import LinearStatistic, combined_spread, has_units
 
-DENSE = 2**22  # cells up to which each has a place
+DENSE = 2**22  # cells up to which each has an element in an array
+SAME_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of the actual class and the class predicted (`said`) by one or two systems: rows, Σ
-    weight, Σ weight².
+    """Cells of the actual class and the classes predicted by one or two systems: rows (`n`), Σ
+    weight, Σ weight² (`squares`).
     """
 
     actual: Ints
-    said: tuple[Ints, ...]
+    predicted: tuple[Ints, ...]
     n: Ints
     weight: Floats
     squares: Floats
 
     @property
-    def weighing(self) -> Cells:
+    def with_weight(self) -> Cells:
         """The cells whose weight is above 0."""
-        at = np.flatnonzero(self.weight > 0)
-        said = tuple(column[at] for column in self.said)
-        return Cells(self.actual[at], said, self.n[at], self.weight[at], self.squares[at])
+        number = np.flatnonzero(self.weight > 0)
+        predicted = tuple(column[number] for column in self.predicted)
+        return Cells(
+            self.actual[number],
+            predicted,
+            self.n[number],
+            self.weight[number],
+            self.squares[number],
+        )
 
-    def rows(self, place: int, classes: int) -> Rows:
-        """The cells as rows, one per cell, with the predictions of the system at `place`."""
-        return Rows(self.actual, decision=self.said[place], weight=self.weight, classes=classes)
+    def rows(self, system: int, classes: int) -> Rows:
+        """The cells as rows, one per cell, with the predictions of the first (0) or second (1)
+        system.
+        """
+        decision = self.predicted[system]
+        return Rows(self.actual, decision=decision, weight=self.weight, classes=classes)
 
 
-def of_cut(c: Counts) -> Cells:
+def decision_cells(decisions: Counts) -> Cells:
     """The cells of the decisions at a threshold, for unweighted rows."""
-    actual, said = kinds.CELLS
-    n = np.ravel([c.positive, c.negative])
-    return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
+    actual, predicted = kinds.CELLS
+    n = np.ravel([decisions.positive, decisions.negative])
+    weight = n.astype(np.float64)
+    return Cells(actual, (predicted,), n, weight, weight).with_weight
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """The cells of a slice. n: number of units, or of rows. each: per system.
+class SliceCells:
+    """The cells of a slice. n: number of units, or of rows. by_system: the cells of each system.
 
-    pairs: per pair of systems, lower number first. moments: for clustered rows the uncentred
-    moments of the units' weights in the cells of all systems; None if rows are independent.
+    by_pair: the joint cells of each pair of systems, lower number first. moments: for clustered
+    rows the uncentred moments of the units' weights in the cells of all systems; None if rows are
+    independent.
     """
 
     classes: int
     layout: Layout
     n: int
-    each: Sequence[Cells]
-    pairs: Mapping[tuple[int, int], Cells]
+    by_system: Sequence[Cells]
+    by_pair: Mapping[tuple[int, int], Cells]
     moments: Moments | None = None
 
-    def places(self, system: int) -> Ints:
-        """The positions of a system's cells among the cells of all systems."""
-        cells = self.each[system]
-        return (system * self.classes + cells.actual) * self.classes + cells.said[0]
+    def columns(self, system: int) -> Ints:
+        """The columns of a system's cells among those of `moments`."""
+        cells = self.by_system[system]
+        return (system * self.classes + cells.actual) * self.classes + cells.predicted[0]
 
     @property
-    def held(self) -> bool:
+    def in_memory(self) -> bool:
         """True if the cells of every unit are in memory."""
-        return at_hand(self.moments)
+        return has_units(self.moments)
 
-    def kish(self, rows: Floats, system: int = 0) -> float:
+    def kish(self, member: Floats, system: int = 0) -> float:
         """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that
-        `rows` marks.
+        are a `member` (1, else 0).
         """
-        return float(
-            ratio((self.each[system].weight @ rows) ** 2, self.products(system, rows[None])[0, 0])
-        )
+        total = self.by_system[system].weight @ member
+        squares = self.products(system, member[None])[0, 0]
+        return float(ratio(total**2, squares))
 
-    def products(self, system: int, moved: Floats) -> Floats:
-        """The matrix Σ x xᵀ over units, where x is a unit's sum of each row of `moved` over its
-        rows, by weight.
+    def products(self, system: int, values: Floats) -> Floats:
+        """The matrix Σ x xᵀ over units, where x holds a unit's weighted sums of each line of
+        `values`, which has one column per cell of the system.
         """
         if self.moments is None:
-            return (moved * self.each[system].squares) @ moved.T
-        at = self.places(system)
-        return moved @ self.moments.second[np.ix_(at, at)] @ moved.T
+            return (values * self.by_system[system].squares) @ values.T
+        columns = self.columns(system)
+        return values @ self.moments.second[np.ix_(columns, columns)] @ values.T
 
 
-def of_system(chosen: metric.Chosen, group: Group, system: int) -> OfCells:
+def of_system(chosen: metric.Chosen, slice_cells: SliceCells, system: int) -> CellStatistic:
     """A metric of one system."""
-    cells = group.each[system]
-    return OfCells(chosen, cells.rows(0, group.classes), group, system, cells.squares)
+    cells = slice_cells.by_system[system]
+    rows = cells.rows(0, slice_cells.classes)
+    return CellStatistic(chosen, rows, slice_cells, system, cells.squares)
 
 
 @dataclass(frozen=True, eq=False)
-class OfCells(OfRows):
-    """A metric of one system, computed from its cells. squares: Σ weight² of each cell."""
+class CellStatistic(RowStatistic):
+    """A metric of one system, computed from its cells as rows. square_weights: Σ weight² of each
+    cell.
+    """
 
-    group: Group
+    slice_cells: SliceCells
     system: int
-    squares: Floats
+    square_weights: Floats
 
-    dominated, against = Statistic.dominated, Statistic.against
+    # cells hold no single row that could dominate or leave out a value
+    dominated = SpreadStatistic.dominated
+    shared_difference = SpreadStatistic.shared_difference
 
     @property
     def layout(self) -> Layout:
         """The layout of the rows."""
-        return self.group.layout
+        return self.slice_cells.layout
 
     @property
-    def held(self) -> bool:  # type: ignore[override]
+    def in_memory(self) -> bool:
         """True if the cells of every unit are in memory."""
-        return self.group.held
+        return self.slice_cells.in_memory
 
     @cached_property
     def n(self) -> int:
         """The number of units, or of rows."""
-        return self.group.n
+        return self.slice_cells.n
 
     @property
-    def fewest(self) -> float:
+    def fewest_units(self) -> float:
         """Kish's number of units in the smallest group of rows that the metric depends on."""
-        groups = self.chosen.metric.kind.groups(self.rows)
-        return min(self.group.kish(member.astype(np.float64), self.system) for member in groups)
+        kind: kinds.Kind = self.chosen.metric.kind
+        groups = [member.astype(np.float64) for member in kind.groups(self.rows)]
+        return min(self.slice_cells.kish(member, self.system) for member in groups)
 
     @cached_property
-    def each(self) -> Floats:  # type: ignore[override]
+    def row_influence(self) -> Floats:
         """The influence of one row of each cell on the metric, per unit of weight."""
         return ratio(self.effects.rows, self.rows.weights)
 
-    def of(self, chosen: metric.Chosen, rows: Rows) -> OfCells:
+    def with_metric(self, chosen: metric.Chosen, rows: Rows) -> CellStatistic:
         """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
-        return OfCells(chosen, rows, self.group, self.system, self.squares)
+        return replace(self, chosen=chosen, rows=rows)
 
     @property
     def excess(self) -> float:
         """The upward bias of the value in a small sample."""
-        return self.chosen.metric.kind.excess(self.rows)
+        kind: kinds.Kind = self.chosen.metric.kind
+        return kind.excess(self.rows)
 
     # How it varies
 
     @cached_property
-    def spread(self) -> Spread:  # type: ignore[override]
+    def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        if self.group.moments is None:
-            return self.spread_of(self.each, self)
-        return formed(self.group.moments, self.form, None, self.n, self.freedom)
+        moments = self.slice_cells.moments
+        if moments is None:
+            return self._spread_of(self.row_influence, self)
+        return combined_spread(moments, self.coefficients, None, n=self.n, freedom=self.freedom)
 
-    def spread_from(self, other: Any) -> Spread:
+    def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        if self.group.moments is None:
-            a, b, _ = self.pair(other)
-            return self.spread_of(a.each - b.each, a)
-        return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
+        moments = self.slice_cells.moments
+        if moments is None:
+            joint = self.on_joint_rows(other)
+            difference = joint.first.row_influence - joint.second.row_influence
+            return self._spread_of(difference, joint.first)
+        return combined_spread(
+            moments, self.coefficients, other.coefficients, n=self.n, freedom=self.freedom
+        )
 
-    def spread_apart(self, other: Any) -> Spread:
-        if self.group.moments is None:
-            return super().spread_apart(other)
-        return self.spread_from(other)
+    def null_difference_spread(self, other: Self) -> Spread:
+        """As `difference_spread`, under the null hypothesis that both systems are equal, for
+        independent rows and metrics of the highest-scored ones.
+        """
+        if self.slice_cells.moments is None:
+            return super().null_difference_spread(other)
+        return self.difference_spread(other)
 
     @property
-    def form(self) -> Floats:
-        """The influence of one row of each cell, in an array with an element for each cell of all
-        systems.
+    def coefficients(self) -> Floats:
+        """The influence of one row of each cell, in an array with an element for each column of
+        the moments.
         """
-        return self._among_all(self.each)
+        return self._among_columns(self.row_influence)
 
-    def _among_all(self, column: Floats) -> Floats:
-        assert self.group.moments is not None
-        every = np.zeros(len(self.group.moments.mean))
-        every[self.group.places(self.system)] = column
-        return every
+    def _among_columns(self, values: Floats) -> Floats:
+        """Values of the system's cells, in an array with an element for each column of the moments:
+        0 for the other systems' cells.
+        """
+        assert self.slice_cells.moments is not None
+        columns = np.zeros(len(self.slice_cells.moments.mean))
+        columns[self.slice_cells.columns(self.system)] = values
+        return columns
 
     @cached_property
-    def sums(self) -> Sums:  # type: ignore[override]
+    def sums(self) -> Sums:
         """The terms of each unit, if there are few units; NaN for a unit without a row that
         counts.
         """
+        assert self.slice_cells.moments is not None
+        units = self.slice_cells.moments.units
         terms = self.chosen.sums(self.rows)
         weight = self.rows.weights
-        sides = (
-            np.nan_to_num(terms.numerator),
-            np.where(terms.defined, terms.size, 0.0),
-            weight * terms.defined,
-        )
-        units = self.group.moments.units  # type: ignore[union-attr]
-        top, bottom, rows = (self._among_all(ratio(side, weight)) @ units for side in sides)
-        return Sums(np.where(rows > 0, top, np.nan), bottom)
 
-    def pairs(self, other: Any) -> bool:
+        def by_unit(cell_values: Floats) -> Floats:
+            per_weight = ratio(cell_values, weight)
+            sums: Floats = self._among_columns(per_weight) @ units
+            return sums
+
+        total = by_unit(np.nan_to_num(terms.numerator))
+        size = by_unit(np.where(terms.defined, terms.size, 0.0))
+        counting_weight = by_unit(weight * terms.defined)
+        return Sums(np.where(counting_weight > 0, total, np.nan), size)
+
+    def counts_same_rows(self, other: Self) -> bool:
+        """True if as many rows of each unit count for both systems."""
         return np.array_equal(self.sums.size, other.sums.size)
 
-    def spread_of(self, moved: Floats, on: Any) -> Spread:
-        """The spread of influence values `moved`, one per cell of `on`, for independent rows."""
-        power = Spread.of(moved, times=on.rows.weights).power
-        return Spread(self.n, max(float(on.squares @ moved**2), 0.0), self.freedom + 1, power)
+    def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
+        """The spread of influence values, one per cell of a statistic, for independent rows."""
+        assert isinstance(statistic, CellStatistic)
+        square = max(float(statistic.square_weights @ influence**2), 0.0)
+        by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
+        return Spread(self.n, square, self.freedom + 1, by_frequency.standardised_power)
 
     # Two systems
 
-    def decides_as(self, other: Any) -> bool:
-        if self.group.moments is None:
-            a, b, _ = self.pair(other)
-            return np.array_equal(a.rows.predicted, b.rows.predicted)
-        # Σ (x − y)² over units is 0 if all three products are equal
-        cells = self.group.classes**2
-        table = self.group.moments.second.reshape(-1, cells, len(self.group.each), cells)
-        i, j = self.system, other.system
-        products = (table[i, :, i], table[i, :, j], table[j, :, j])
-        return all(np.allclose(side, products[0], 1e-12, 0.0) for side in products[1:])
+    def decides_same(self, other: Self) -> bool:
+        """True if both systems decide the same for every row, or in every unit as often."""
+        moments = self.slice_cells.moments
+        if moments is None:
+            joint = self.on_joint_rows(other)
+            return np.array_equal(joint.first.rows.predicted, joint.second.rows.predicted)
+        # Σ (x − y)² over units is 0 if Σ x², Σ x y and Σ y² are equal
+        cells = self.slice_cells.classes**2
+        systems = len(self.slice_cells.by_system)
+        second = moments.second.reshape(-1, cells, systems, cells)
+        squares = second[self.system, :, self.system]
+        products = second[self.system, :, other.system]
+        other_squares = second[other.system, :, other.system]
+        return np.allclose(products, squares, SAME_PRODUCTS, 0.0) and np.allclose(
+            other_squares, squares, SAME_PRODUCTS, 0.0
+        )
 
-    def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
-        """Both metrics on the joint cells of the two systems, and the squared weights of these
-        cells.
-        """
-        systems = min(self.system, other.system), max(self.system, other.system)
-        cells = self.group.pairs[systems]
-        rows = [
-            cells.rows(systems.index(side.system), self.group.classes) for side in (self, other)
-        ]
-        a = OfCells(self.chosen, rows[0], self.group, self.system, cells.squares)
-        b = OfCells(other.chosen, rows[1], self.group, self.system, cells.squares)
-        return a, b, cells.squares
+    def on_joint_rows(self, other: Self) -> JointRows:
+        """Both metrics on the joint cells of the two systems."""
+        lower = min(self.system, other.system)
+        pair = (lower, max(self.system, other.system))
+        cells = self.slice_cells.by_pair[pair]
+        classes = self.slice_cells.classes
 
-    def counted(self, rows: Bools) -> int:
-        """The number of rows in the cells that `rows` marks."""
-        return int(self.rows.weights @ rows)
+        def on_pair(statistic: Self) -> Self:
+            rows = cells.rows(pair.index(statistic.system), classes)
+            return replace(statistic, rows=rows, system=self.system, square_weights=cells.squares)
 
-    def _picked_apart(self, other: OfRows) -> Floats:
-        return ratio(super()._picked_apart(other), self.rows.weights)
+        return JointRows(on_pair(self), on_pair(other), cells.squares)
+
+    def count_rows(self, member: Bools) -> int:
+        """The number of rows in the cells that `member` marks."""
+        return int(self.rows.weights @ member)
+
+    def _null_influence(self, other: RowStatistic) -> Floats:
+        return ratio(super()._null_influence(other), self.rows.weights)
 
     # What it combines
 
-    def parts(self) -> Iterator[Piece]:
+    def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        parts = list(self.chosen.metric.kind.weighed(self.rows))
-        of = metric.Chosen(self.chosen.metric.kind.of)
-        yield from self._pieces(
-            [self.of(of, part.rows) for part in parts], [part.share for part in parts]
-        )
+        kind: metric.Combined = self.chosen.metric.kind
+        chosen = metric.Chosen(kind.of)
+        parts = list(kind.weighed(self.rows))
+        statistics = [self.with_metric(chosen, part.rows) for part in parts]
+        yield from self._components(statistics, [part.share for part in parts])
 
-    def both(self) -> list[Piece]:
+    def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        return self._pieces(
-            [self.of(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair],
-            [1.0, 1.0],
-        )
+        kind: metric.Harmonic = self.chosen.metric.kind
+        statistics = [self.with_metric(metric.Chosen(row), self.rows) for row in kind.pair]
+        return self._components(statistics, [1.0, 1.0])
 
-    def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
-        moved = image(self.group.products(self.system, np.array([side.each for side in sides])))
-        return [Piece(*one) for one in zip(shares, sides, moved, strict=True)]
+    def _components(
+        self, statistics: Sequence[CellStatistic], shares: Sequence[float]
+    ) -> list[Component]:
+        """Statistics of the same cells with their shares and their units' influence."""
+        row_influence = np.array([statistic.row_influence for statistic in statistics])
+        vectors = vectors_of(self.slice_cells.products(self.system, row_influence))
+        return list(map(Component, shares, statistics, vectors))
 
 
-def image(products: Floats) -> Floats:
-    """Row vectors with this matrix of inner products; their correlations are those of the influence
-    values.
+def vectors_of(products: Floats) -> Floats:
+    """Row vectors with this matrix of inner products; as influence values they have the same
+    variances and correlations as those that the products were summed from.
 
-    >>> moved = image(np.array([[4.0, 2.0], [2.0, 9.0]]))
-    >>> (moved @ moved.T).round(12).tolist()
+    >>> vectors = vectors_of(np.array([[4.0, 2.0], [2.0, 9.0]]))
+    >>> (vectors @ vectors.T).round(12).tolist()
     [[4.0, 2.0], [2.0, 9.0]]
     """
     size = np.sqrt(np.diagonal(products))
-    values, vectors = np.linalg.eigh(np.nan_to_num(ratio(products, np.outer(size, size))))
+    correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
+    values, vectors = np.linalg.eigh(correlation)
     return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
 
 
-# Metrics from moments of how much rows move them --------------------------------------------------
+# Metrics of scores, from moments of the rows' influence -------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class OfForm(Formed):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the
-    columns, uncentred.
+class InfluenceStatistic(LinearStatistic, ScoreStatistic):
+    """A metric of scores whose influence values were added up. moments: of their columns,
+    uncentred; coefficients: of the columns.
 
-    of: its value, or that of the metric that it transforms. n: number of units, or of rows.
-    freedom: Kish's number of them, less 1. tables: the tables of its score. system: its number.
-    powers: for unweighted rows and each pair of systems, the sums of the squares and fourth powers
-    of the influence on the difference, per stratum. strata: the number of rows of each class, empty
-    if rows may have several labels.
+    untransformed: its value, or that of the metric that it transforms. n: number of units, or of
+    rows. freedom: Kish's number of them, less 1. tables: the tables of its score. system: its
+    number. powers: for unweighted rows and each pair of systems, the sums of the squares and fourth
+    powers of the influence on the difference, per class. class_rows: the number of rows of each
+    class, empty if rows may have several labels.
     """
 
     layout: Layout
-    of: float
-    form: Floats
+    untransformed: float
+    coefficients: Floats
     n: int
     freedom: float
-    tables: Any = None
+    tables: score_kinds.Tables = None  # type: ignore[assignment]  # a mean over classes has none
     system: int = 0
     powers: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
-    strata: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    class_rows: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
-    how: ClassVar[str] = "influence sums, two passes"
+    error_method: ClassVar[str] = "influence sums, two passes"
 
-    def predicts_as(self, other: OfForm) -> bool:
+    def predicts_same(self, other: Self) -> bool:
         """True if both have the same table of scores, and each unit moves both alike."""
-        if self.tables is None or self.spread_from(other).error != 0:
+        if self.tables is None or other.tables is None:
             return False
-        sides = (self.tables.counts, other.tables.counts)
-        first, second = ((c.threshold, c.tp, c.fp) for c in sides)
-        return all(map(np.array_equal, first, second))
+        if self.difference_spread(other).error != 0:
+            return False
+        table = self.tables.counts
+        others = other.tables.counts
+        return (
+            np.array_equal(table.threshold, others.threshold)
+            and np.array_equal(table.tp, others.tp)
+            and np.array_equal(table.fp, others.fp)
+        )
 
-    def _powers(self, other: OfForm) -> Floats:
+    def _difference_powers(self, other: Self) -> Floats:
+        """Σ l² and Σ l⁴ of the influence l on the difference, one line per class."""
         return self.powers[min(self.system, other.system), max(self.system, other.system)]
 
-    def by_stratum(self, other: OfForm) -> tuple[Floats, Ints]:
-        """The sum of the squared influence on the difference in each class, and its rows.
-
-        Both are empty if rows are weighted or clustered.
-        """
+    def squares_by_class(self, other: Self) -> ClassSquares:
+        """The influence on the difference by class; empty if rows are weighted or clustered."""
         if not self.powers:
-            return np.empty(0), np.empty(0, np.int64)
-        there = self.strata > 0
-        return self._powers(other)[: len(there)][there, 0], self.strata[there]
+            return NO_CLASSES
+        occurs = self.class_rows > 0
+        squares = self._difference_powers(other)[: len(occurs), 0]
+        return ClassSquares(squares[occurs], self.class_rows[occurs])
 
-    def spread_apart(self, other: OfForm) -> Spread:
-        """The spread of the units' influence on the difference, from its powers where they are
+    def null_difference_spread(self, other: Self) -> Spread:
+        """The spread of the units' influence on the difference, from its powers if they are
         known.
         """
         if not self.powers:
-            return self.spread_from(other)
-        square, fourth = self._powers(other).sum(axis=0)
-        return Spread(
-            self.n, float(square), self.freedom + 1, lambda power: float(ratio(fourth, square**2))
-        )
+            return self.difference_spread(other)
+        square, fourth = self._difference_powers(other).sum(axis=0)
+        standardised_fourth = float(ratio(fourth, square**2))
+        return Spread(self.n, float(square), self.freedom + 1, lambda power: standardised_fourth)
 
     @property
     def excess(self) -> float:
@@ -346,45 +406,50 @@ class OfForm(Formed):
         return float(self.chosen.metric.kind.excess(self.tables))
 
 
+ClassStatistic = CellStatistic | InfluenceStatistic
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfMean(OfForm):
+class ClassMeanStatistic(InfluenceStatistic):
     """A mean over classes or labels.
 
-    shares, each: the share of each class in the mean, and its metric. positives: the number of its
-    rows. columns: the column of each
-    class; if shares are estimated, also the column of the rows' influence through the shares.
+    shares, statistics: the share of each class in the mean, and its metric. positives: the number
+    of its rows. columns: the column of each class among those of the moments; if shares are
+    estimated, also the column of the rows' influence through the shares.
     """
 
     shares: Sequence[float]
-    each: Sequence[Any]
+    statistics: Sequence[ClassStatistic]
     positives: Floats
     columns: Sequence[int]
 
     @property
-    def scarce(self) -> bool:  # type: ignore[override]
+    def scarce(self) -> bool:
         """True if it is a mean of many parts of unweighted rows with few positives each."""
         kind = self.chosen.metric.kind
-        plain = self.layout is Layout.PLAIN
-        mean = isinstance(kind, metric.Combined)
-        return plain and mean and kind.scarce(self.positives)
+        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
+            return False
+        return kind.scarce(self.positives)
 
-    def leave_one_out(self) -> OfMean:
+    def leave_one_out(self) -> Self:
         """Itself: the second reading adds up the influence of leaving out each row."""
         return self
 
     @cached_property
-    def _moved(self) -> Floats:
-        """The influence of the units on each part of the form."""
-        return image(self.moments.second[np.ix_(self.columns, self.columns)])
+    def _column_vectors(self) -> Floats:
+        """The influence of the units through each column."""
+        return vectors_of(self.moments.second[np.ix_(self.columns, self.columns)])
 
-    def parts(self) -> Iterator[Piece]:
-        """One piece per class or label."""
-        rows = zip(self.shares, self.each, self._moved[: len(self.each)], strict=True)
-        return (Piece(share, one, vector, one.excess) for share, one, vector in rows)
+    def components(self) -> Iterator[Component]:
+        """One component per class or label."""
+        vectors = self._column_vectors[: len(self.statistics)]
+        for share, statistic, vector in zip(self.shares, self.statistics, vectors, strict=True):
+            yield Component(share, statistic, vector, statistic.excess)
 
-    def of_shares(self) -> Floats | None:
+    def share_influence(self) -> Floats | None:
         """The units' influence on the mean through its shares; None if the shares are fixed."""
-        return self._moved[-1] if len(self.columns) > len(self.each) else None
+        shares_are_estimated = len(self.columns) > len(self.statistics)
+        return self._column_vectors[-1] if shares_are_estimated else None
 
 
 # How cells are counted ----------------------------------------------------------------------------
@@ -417,122 +482,142 @@ class Products(Moments):
         n = self.n + other.n
         each = None
         if n <= self.few and self.each is not None and other.each is not None:
+            hashes, columns = self.each
+            other_hashes, other_columns = other.each
             each = (
-                np.append(self.each[0], other.each[0]),
-                sparse.vstack([self.each[1], other.each[1]], "csr"),
+                np.append(hashes, other_hashes),
+                sparse.vstack([columns, other_columns], "csr"),
             )
         return replace(self, n=n, second=self.second + other.second, each=each)
 
     @cached_property
-    def units(self) -> Any:
+    def units(self) -> Any:  # a scipy sparse matrix, which has no types
         """The columns of every unit, in the order of their hashes."""
         if self.each is None:
             return None
-        return self.each[1][np.argsort(self.each[0], kind="stable")].T
+        hashes, columns = self.each
+        return columns[np.argsort(hashes, kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)
-class Counting:
+class CellCounter:
     """How cells are counted. classes: the number of actual, and of predicted, classes.
 
-    scale, squares: the units in which weights and their squares are counted, None if rows are
-    unweighted. bins: the largest number of cells. few: the largest number of units whose cells are
-    kept one by one.
+    scale, square_scale: the units in which weights and their squares are counted, scale None if
+    rows are unweighted. bins: the largest number of cells. few: the largest number of units whose
+    cells are kept one by one.
     """
 
     classes: int
     scale: float | None
-    squares: float = 1.0
+    square_scale: float = 1.0
     bins: int = USUAL.bins
     few: int = 0
 
     def weights(self, block: Block) -> Ints | None:
-        """The weight of each row as a whole number."""
+        """The weight of each row as a whole number; None if rows are unweighted."""
         return None if self.scale is None else grid.whole(block.weights, self.scale)
 
-    def __call__(
-        self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None
+    def count(
+        self, block: Block, actual: Ints, predicted: Sequence[Ints], weight: Ints | None
     ) -> CellCounts:
-        """The cells of the rows of a block."""
+        """The cells of the rows of a block. predicted: the classes of each system. weight: as from
+        `weights`.
+        """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
-        for i, own in enumerate(said):
-            codes = {(i, i): (actual * k + own, k**2)}
-            codes |= {
-                (j, i): ((actual * k + said[j]) * k + own, k**3)
-                for j in range(0 if block.clustered else i)
-            }
-            cells |= {
-                pair: Tally(most=self.bins, parts=(self._bins(*of, weight),))
-                for pair, of in codes.items()
-            }
-        return CellCounts(
-            cells, (self._products(block, actual, said, weight),) if block.clustered else ()
-        )
+        for system, own in enumerate(predicted):
+            cells[system, system] = self._tally(actual * k + own, k**2, weight)
+            if block.clustered:  # pairs of systems are compared by unit, from the products
+                continue
+            for earlier in range(system):
+                joint = (actual * k + predicted[earlier]) * k + own
+                cells[earlier, system] = self._tally(joint, k**3, weight)
+        if not block.clustered:
+            return CellCounts(cells, ())
+        return CellCounts(cells, (self._products(block, actual, predicted, weight),))
 
-    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> grid.Grid:
-        """The number of rows of each cell, and for weighted rows the sums of their weights and of
-        the squares.
+    def _tally(self, cell: Ints, cells: int, weight: Ints | None) -> Tally:
+        """The number of rows by cell, and for weighted rows the sums of their weights and of the
+        squares. cell: of each row, below `cells`.
         """
+        return Tally(most=self.bins, parts=(self._bins(cell, cells, weight),))
+
+    def _bins(self, cell: Ints, cells: int, weight: Ints | None) -> grid.Grid:
+        """The sums of `_tally`, one bin per cell that occurs."""
         columns = [np.ones(len(cell), np.int64)]
         if weight is not None:
-            columns += [
-                weight,
-                np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64),
-            ]
-        if size > DENSE:
+            squares = (weight * (self.scale or 1.0)) ** 2
+            columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
+        if cells > DENSE:
             return grid.binned(grid.codes(cell.astype(np.float64)), columns, self.bins)
-        sums = np.zeros((len(columns), size), np.int64)
-        for added, column in zip(sums, columns, strict=True):
-            np.add.at(added, cell, column)
-        there = np.flatnonzero(sums[0])
-        code = grid.codes(there.astype(np.float64))
-        return grid.Grid(0, code, code, tuple(sums[:, there]))
+        sums = np.zeros((len(columns), cells), np.int64)
+        for total, column in zip(sums, columns, strict=True):
+            np.add.at(total, cell, column)
+        occurring = np.flatnonzero(sums[0])
+        code = grid.codes(occurring.astype(np.float64))
+        return grid.Grid(0, code, code, tuple(sums[:, occurring]))
 
     def _products(
-        self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None
+        self, block: Block, actual: Ints, predicted: Sequence[Ints], whole_weight: Ints | None
     ) -> Products | Parted:
+        """The products of a unit's weights in each two cells of all systems, or the weights
+        themselves if the rows of a unit are spread over blocks.
+        """
         from scipy import sparse
 
         k = self.classes
-        weight = np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
-        cell = [(i * k + actual) * k + own for i, own in enumerate(said)]
-        size = len(said) * k**2
-        names, unit = block.distinct
+        weight = np.ones(len(block))
+        if whole_weight is not None:
+            weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
+        columns = [(system * k + actual) * k + own for system, own in enumerate(predicted)]
+        size = len(predicted) * k**2
+        hashes, unit = block.distinct
+        units = len(hashes)
         if block.parted:
-            every = [np.bincount(at * len(names) + unit, weight, size * len(names)) for at in cell]
-            return Parted(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
-        at = np.tile(unit, len(cell)), np.concatenate(cell)
-        by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
-        each = (names, by_unit) if len(names) <= self.few else None
-        none = np.zeros(size)
-        gram = (by_unit.T @ by_unit).toarray()
-        return Products(len(names), none, gram, none, self.few, each)
+            sums = np.zeros(size * units)
+            for column in columns:
+                sums = sums + np.bincount(column * units + unit, weight, size * units)
+            return Parted(hashes, sums.reshape(size, units), 0)
+        entries = np.tile(weight, len(columns))
+        positions = (np.tile(unit, len(columns)), np.concatenate(columns))
+        by_unit = sparse.csr_matrix((entries, positions), (units, size))
+        each = (hashes, by_unit) if units <= self.few else None
+        not_kept = np.zeros(size)
+        second = (by_unit.T @ by_unit).toarray()
+        return Products(units, not_kept, second, not_kept, self.few, each)
 
-    # What came of it
+    def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
+        """The cells of all systems. layout: of the rows."""
+        by_system = []
+        by_pair = {}
+        for pair, tally in counts.cells.items():
+            if pair[0] == pair[1]:
+                by_system.append(self.cells(tally.whole, 1).with_weight)
+            else:
+                by_pair[pair] = self.cells(tally.whole, 2).with_weight
+        if counts.products:
+            moments = counts.products[0].moments.around_zero
+            n = moments.n
+        else:
+            moments = None
+            n = int(self.cells(counts.cells[0, 0].whole, 1).n.sum())
+        return SliceCells(self.classes, layout, n, by_system, by_pair, moments)
 
-    def group(self, c: CellCounts, design: Layout) -> Group:
-        """The cells of all systems. design: the layout of the rows."""
-        of = {at: self.read(tally.whole, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
-        each = [cells.weighing for (i, j), cells in of.items() if i == j]
-        pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
-        moments = c.products[0].moments.around_zero if c.products else None
-        return Group(
-            self.classes,
-            design,
-            moments.n if moments else int(of[0, 0].n.sum()),
-            each,
-            pairs,
-            moments,
-        )
-
-    def read(self, table: grid.Grid, systems: int) -> Cells:
-        """The cells of `systems` systems."""
+    def cells(self, table: grid.Grid, systems: int) -> Cells:
+        """The cells of one system or of a pair, from their counts."""
         code = grid.scores(table.low).astype(np.int64)
-        actual, *said = np.unravel_index(code, (self.classes,) * (1 + systems))
-        rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
+        actual, *predicted = np.unravel_index(code, (self.classes,) * (1 + systems))
+        if len(table.sums) == 1:  # without weights rows stand for all
+            rows = weight = squares = table.sums[0]
+        else:
+            rows, weight, squares = table.sums
         return Cells(
-            actual, tuple(said), rows, weight * (self.scale or 1.0), squared * self.squares
+            actual,
+            tuple(predicted),
+            rows,
+            weight * (self.scale or 1.0),
+            squares * self.square_scale,
         )
 
 
@@ -540,78 +625,94 @@ class Counting:
 
 
 @dataclass(frozen=True, eq=False)
-class MovingCut:
+class MovingDecisions:
     """A system's decisions at several thresholds, on clustered or weighted rows."""
 
-    groups: Sequence[Group]
+    by_threshold: Sequence[SliceCells]
 
     @classmethod
-    def of(cls, rows: Rows, counts: Counts) -> MovingCut:
+    def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
         """The decisions on rows at the thresholds of their counts, in descending order."""
-        unit, size = units_of(rows)
-        units = len(size)
-        cuts = (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold)
-        none = np.zeros(4)
-        every = zip(cuts, _grams(rows, counts.threshold, unit, units), strict=True)
-        each = ((cut, Moments(units, none, gram, none, 0, None)) for cut, gram in every)
-        return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, moments) for cut, moments in each])
+        unit, weights = units_of(rows)
+        units = len(weights)
+        products = _cell_products(rows, table.threshold, unit, units)
+        not_kept = np.zeros(4)
+        by_threshold = []
+        for threshold, second in zip(table.threshold, products, strict=True):
+            cells = decision_cells(influence.decision(table, threshold))
+            moments = Moments(units, not_kept, second, not_kept, 0, None)
+            by_threshold.append(SliceCells(2, Layout.WEIGHTED, units, [cells], {}, moments))
+        return cls(by_threshold)
 
     @property
     def units(self) -> float:
         """Kish's number of units."""
-        group = self.groups[0]
-        return group.kish(np.ones(len(group.each[0].weight)))
+        slice_cells = self.by_threshold[0]
+        every_cell = np.ones(len(slice_cells.by_system[0].weight))
+        return slice_cells.kish(every_cell)
 
     @cached_property
-    def spread(self) -> Floats:
-        """The variances and covariance of the two error rates, one row per threshold.
+    def error_variance(self) -> Floats:
+        """The variance and covariance of the two error rates, one row per threshold.
 
         The columns are x, the variance of FP / n; y, twice the covariance; and z, the variance of
         FN / n. The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
-        return ratio(self.units, self.units - 1) * np.array(
-            [_quadratic(group) for group in self.groups]
-        )
+        squares = np.array([_error_squares(cells) for cells in self.by_threshold])
+        return ratio(self.units, self.units - 1) * squares
 
 
-def _quadratic(group: Group) -> Floats:
+FALSE_POSITIVE = 1  # the columns of these cells among those of a system with two classes
+FALSE_NEGATIVE = 2
+
+
+def _error_squares(slice_cells: SliceCells) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, with the influence of each on FP / n (x) and on FN / n
     (y).
     """
-    # places of a negative that is predicted, and of a positive that is not
-    cells = group.each[0]
-    errors = [1, 2]
+    assert slice_cells.moments is not None
+    cells = slice_cells.by_system[0]
     n = cells.weight.sum()
-    size = np.bincount(group.places(0), cells.weight, 4)
-    moved = np.eye(4)[errors] - size[errors, None] / n
-    (x, xy), (_, y) = moved @ group.moments.second @ moved.T / n**2  # type: ignore[union-attr]
+    weight = np.bincount(slice_cells.columns(0), cells.weight, 4)
+    errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
+    influence_of_cell = np.eye(4)[errors] - weight[errors, None] / n
+    squares = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
+    (x, xy), (_, y) = squares
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
 
 
-def _grams(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """The products of units' weights in two cells at each threshold; only the units of rows in
-    between change.
+def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
+    """At each threshold, in descending order, the products of units' weights in two cells, summed
+    over units: (4, 4).
+
+    Between two thresholds only the units of rows with a score in between change.
     """
-    cell = np.where(rows.actual == 1, 2, 0)
-    columns = np.zeros((4, units))
-    np.add.at(columns, (cell, unit), rows.weights)
-    gram = columns @ columns.T
+    cell = np.where(rows.actual == 1, 2, 0)  # no row is predicted positive yet
+    weights = np.zeros((4, units))
+    np.add.at(weights, (cell, unit), rows.weights)
+    products = weights @ weights.T
     entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entering, kind="stable")
-    for new in np.split(
-        order, np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))[:-1]
-    ):
-        touched, at = np.unique(unit[new], return_inverse=True)
-        before = columns[:, touched]
+    starts = np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))
+    for entered in np.split(order, starts[:-1]):
+        touched, number = np.unique(unit[entered], return_inverse=True)
+        before = weights[:, touched]
         after = before.copy()
-        np.add.at(after, (cell[new], at), -rows.weights[new])
-        np.add.at(after, (cell[new] + 1, at), rows.weights[new])
-        columns[:, touched] = after
-        gram = gram + after @ after.T - before @ before.T
-        yield gram
+        np.add.at(after, (cell[entered], number), -rows.weights[entered])
+        np.add.at(after, (cell[entered] + 1, number), rows.weights[entered])
+        weights[:, touched] = after
+        products = products + after @ after.T - before @ before.T
+        yield products
 
 
-def units_of(rows: Rows) -> tuple[Ints, Floats]:
-    """The unit of each row, by number, and the weight of each unit."""
-    of = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
-    return of, np.bincount(of, rows.weights).astype(np.float64)
+class UnitWeights(NamedTuple):
+    """The number of each row's unit, and the weight of each unit."""
+
+    unit: Ints
+    weight: Floats
+
+
+def units_of(rows: Rows) -> UnitWeights:
+    """The units of rows; each row is one if they are independent."""
+    unit = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
+    return UnitWeights(unit, np.bincount(unit, rows.weights).astype(np.float64))

@@ -18,13 +18,10 @@ from evalkit.statistics.intervals import (
     recovered,
     wilson,
 )
-from evalkit.statistics.spread import bisect
+from evalkit.statistics.spread import Interval, bisect
 
-SCALES = {
-    0: "t on the logit scale",
-    1: "t on the log scale",
-    2: "t",
-}  # by how many ends of the range are infinite
+# by how many ends of the range are infinite
+SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
 FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
@@ -59,34 +56,41 @@ def ranged_t(
 
     check_level(level)
     low, high = ends
-    open_ends = int(np.isinf(ends).sum())
-    method = method or SCALES[open_ends]
+    infinite_ends = int(np.isinf(ends).sum())
+    method = method or SCALES[infinite_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
-    if not open_ends and (error == 0 or value in (low, high)):
-        e = wilson((value - low) / (high - low) * (freedom + 1), freedom + 1, level=level)
-        bottom, top = (float(low + (high - low) * limit) for limit in (e.low, e.high))
+    if infinite_ends == 0 and (error == 0 or value in (low, high)):
+        units = freedom + 1
+        share = wilson((value - low) / (high - low) * units, units, level=level)
+        bottom = float(low + (high - low) * share.low)
+        top = float(low + (high - low) * share.high)
         return Estimate(float(value), bottom, top, level, int(n), "Wilson")
-    half = float(stdtrit(freedom, (1 + level) / 2)) * error
-    return Estimate(float(value), *_around(value, half, low, high), level, int(n), method)
+    half_width = float(stdtrit(freedom, (1 + level) / 2)) * error
+    limits = _limits_on_scale(float(value), half_width, low, high)
+    return Estimate(float(value), limits.low, limits.high, level, int(n), method)
 
 
-def _around(value: float, half: float, low: float, high: float) -> tuple[float, float]:
-    """Value ± half on the scale of the range, mapped back; the value itself at an end of the
+def _limits_on_scale(value: float, half_width: float, low: float, high: float) -> Interval:
+    """Value ± half_width on the scale of the range, mapped back; the value itself at an end of the
     range.
     """
     below = value - low
     above = high - value
     if np.isinf(below) and np.isinf(above):
-        return float(value - half), float(value + half)
+        return Interval(float(value - half_width), float(value + half_width))
     if not (below > 0 and above > 0):
-        return float(value), float(value)
-    step = min(half * (1 / below + 1 / above), FARTHEST)  # of an end at infinity nothing
-    return _moved(value, low, high, -step), _moved(value, low, high, step)
+        return Interval(float(value), float(value))
+    # the derivative of the scale, to which an end at infinity adds nothing
+    slope = 1 / below + 1 / above
+    step = min(half_width * slope, FARTHEST)
+    return Interval(
+        _stepped_on_scale(value, low, high, -step), _stepped_on_scale(value, low, high, step)
+    )
 
 
-def _moved(value: float, low: float, high: float, step: float) -> float:
-    """The number one step further on the scale of the range."""
+def _stepped_on_scale(value: float, low: float, high: float, step: float) -> float:
+    """The number that lies one step further on the scale of the range."""
     if np.isinf(high):
         return float(low + (value - low) * np.exp(step))
     if np.isinf(low):
@@ -130,65 +134,77 @@ def overlap(
     errors = missed + false
     rows = hits + missed + false
 
-    def of(jaccard: float, share: float) -> float:
-        return float(
-            ratio(times * jaccard, times * jaccard + (1 + (weight - 1) * share) * (1 - jaccard))
-        )
+    def metric(jaccard: float, missed_share: float) -> float:
+        gain = times * jaccard
+        loss = (1 + (weight - 1) * missed_share) * (1 - jaccard)
+        return float(ratio(gain, gain + loss))
 
-    j = wilson(hits, rows, level=level)
-    q = wilson(missed, errors, level=level)
-    middle = q.value if errors else float(weight > 1)  # without errors the dearest kind stands in
-    value = of(j.value, middle)
-    ends = sorted(of(j.value, share) for share in (q.low, q.high)) if errors else [value, value]
-    of_jaccard = np.array([value - of(j.low, middle), of(j.high, middle) - value])
-    low, high = recovered(value, of_jaccard, np.array([value - ends[0], ends[1] - value]))
-    return Estimate(value, max(low, 0.0), min(high, 1.0), level, int(rows), OVERLAP)
+    jaccard = wilson(hits, rows, level=level)
+    missed_share = wilson(missed, errors, level=level)
+    # without errors the more expensive kind of error stands for all
+    middle = missed_share.value if errors else float(weight > 1)
+    value = metric(jaccard.value, middle)
+    low_end = high_end = value
+    if errors:
+        by_share = [metric(jaccard.value, share) for share in (missed_share.low, missed_share.high)]
+        low_end, high_end = sorted(by_share)
+    reach_of_jaccard = np.array(
+        [value - metric(jaccard.low, middle), metric(jaccard.high, middle) - value]
+    )
+    reach_of_share = np.array([value - low_end, high_end - value])
+    limits = recovered(value, reach_of_jaccard, reach_of_share)
+    return Estimate(value, max(limits.low, 0.0), min(limits.high, 1.0), level, int(rows), OVERLAP)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class WeightedEstimate:
     """One metric of a mean of metrics: its weight in the mean, its value with limits, the influence
     of each unit.
     """
 
-    share: float
+    weight: float
     estimate: Estimate
-    moved: Floats
+    influence: Floats
 
 
-def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
-    """Σ share · value of metrics of the same units, with limits by MOVER (method of variance
+def mover_mean(parts: Iterable[WeightedEstimate], *, n: int, level: float) -> Estimate:
+    """Σ weight · value of metrics of the same units, with limits by MOVER (method of variance
     estimates recovery).
 
-    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = share (value − lower limit) of each
-    part and rᵢⱼ the correlation of the influence values of two parts; the upper limit likewise. A
-    part whose influence values are all 0 is uncorrelated with the others. NaN limits if a part has
-    none. Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008,
+    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = weight (value − lower limit) of
+    each part and rᵢⱼ the correlation of the influence values of two parts; the upper limit
+    likewise. A part whose influence values are all 0 is uncorrelated with the others. NaN limits if
+    a part has none. Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008,
     doi:10.1093/aje/kwn104.
 
-    >>> first = Part(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
-    >>> second = Part(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
+    >>> first = WeightedEstimate(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
+    >>> second = WeightedEstimate(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
     >>> e = mover_mean([first, second], n=20, level=0.95)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.7, 0.4887, 0.8363)
     """
     value = 0.0
-    alone = np.zeros(2)
-    sums = None
+    uncorrelated = np.zeros(2)  # squared distances below and above
+    # Σ d l / |l| over parts with influence l, below and above: its square is Σ rᵢⱼ dᵢ dⱼ
+    below = above = None
     for part in parts:
-        e = part.estimate
-        distance = part.share * e.reach
-        spread = float(np.sqrt(np.dot(part.moved, part.moved)))
-        value += part.share * e.value
-        if spread > 0:
-            if sums is None:
-                sums = np.zeros((2, part.moved.size))
-            for total, multiple in zip(sums, distance / spread, strict=True):
-                total += multiple * part.moved
-        else:
-            alone += distance**2
-    below, above = np.sqrt(alone + (0.0 if sums is None else np.einsum("ij,ij->i", sums, sums)))
-    return Estimate(value, float(value - below), float(value + above), level, int(n), MOVER)
+        value += part.weight * part.estimate.value
+        distance = part.weight * part.estimate.reach
+        length = float(np.sqrt(np.dot(part.influence, part.influence)))
+        if length == 0:
+            uncorrelated += distance**2
+            continue
+        if below is None or above is None:
+            below = np.zeros(part.influence.size)
+            above = np.zeros(part.influence.size)
+        multiples = distance / length
+        below += multiples[0] * part.influence
+        above += multiples[1] * part.influence
+    squares = uncorrelated
+    if below is not None and above is not None:
+        squares = uncorrelated + np.einsum("ij,ij->i", [below, above], [below, above])
+    reach = np.sqrt(squares)
+    return Estimate(value, float(value - reach[0]), float(value + reach[1]), level, int(n), MOVER)
 
 
 def lift(
@@ -205,25 +221,25 @@ def lift(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (8.0, 6.458, 9.628)
     """
-    share = ratio(hits, picked)
+    precision = ratio(hits, picked)
     base = ratio(positives, total)
     depth = ratio(picked, total)
-    value = float(ratio(share, base))
-    spread = share * (1 - share)
-    moved = (1 - depth) * (share - border) ** 2
+    value = float(ratio(precision, base))
     p = precision_of_picked(hits, picked, total, border, level=level)
     r = wilson(positives, total, level=level)
-    scale = np.sqrt((spread + moved) * base * (1 - base) / depth) if depth > 0 else 0.0
-    together = float(
-        np.clip(np.nan_to_num(ratio(share * (1 - border) - base * (share - border), scale)), -1, 1)
-    )
     if not hits:
         return Estimate(value, 0.0, float(ratio(p.high, base)), level, int(total), MOVER)
-    above = _together(np.log(p.high / p.value), np.log(r.value / r.low), together)
-    below = _together(np.log(p.value / p.low), np.log(r.high / r.value), together)
-    return Estimate(
-        value, value * float(np.exp(-below)), value * float(np.exp(above)), level, int(total), MOVER
-    )
+    # the correlation of precision and base rate
+    covariance = precision * (1 - border) - base * (precision - border)
+    moving_rows = (1 - depth) * (precision - border) ** 2
+    variance = precision * (1 - precision) + moving_rows
+    scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
+    correlation = float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
+    above = _distance_of_difference(np.log(p.high / p.value), np.log(r.value / r.low), correlation)
+    below = _distance_of_difference(np.log(p.value / p.low), np.log(r.high / r.value), correlation)
+    low = value * float(np.exp(-below))
+    high = value * float(np.exp(above))
+    return Estimate(value, low, high, level, int(total), MOVER)
 
 
 def precision_of_picked(
@@ -238,15 +254,18 @@ def precision_of_picked(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.8, 0.635, 0.902)
     """
-    share = ratio(hits, picked)
+    precision = ratio(hits, picked)
     depth = ratio(picked, total)
-    spread = share * (1 - share)
-    moved = (1 - depth) * (share - border) ** 2
-    like = float(picked * ratio(spread, spread + moved)) if spread > 0 else picked
-    return wilson(float(share * like), float(like), level=level)
+    binomial_variance = precision * (1 - precision)
+    moving_rows = (1 - depth) * (precision - border) ** 2
+    effective_rows = float(picked)
+    if binomial_variance > 0:
+        share = ratio(binomial_variance, binomial_variance + moving_rows)
+        effective_rows = float(picked * share)
+    return wilson(float(precision * effective_rows), effective_rows, level=level)
 
 
-def divided(e: Estimate, by: Estimate) -> Estimate:
+def divided(difference: Estimate, divisor: Estimate) -> Estimate:
     """A difference over a number above 0, each with its limits, by MOVER on the log scale of both.
 
     A limit on the other side of 0 is divided by the value of the divisor, so the result contains 0
@@ -256,18 +275,22 @@ def divided(e: Estimate, by: Estimate) -> Estimate:
     >>> round(half.value, 3), round(half.low, 3), round(half.high, 3)
     (0.4, 0.196, 0.633)
     """
+    value = float(difference.value / divisor.value)
 
-    def end(limit: float) -> float:
-        if not e.value * limit > 0:
-            return float(limit / by.value)
-        grows = abs(limit) > abs(e.value)
-        other = by.value / by.low if grows else by.high / by.value
-        step = np.hypot(np.log(limit / e.value), np.log(other))
-        return float(e.value / by.value * np.exp(step if grows else -step))
+    def limit_of_quotient(limit: float) -> float:
+        if not difference.value * limit > 0:
+            return float(limit / divisor.value)
+        farther = abs(limit) > abs(difference.value)  # from 0: where the divisor is smaller
+        if farther:
+            divisor_step = np.log(divisor.value / divisor.low)
+        else:
+            divisor_step = np.log(divisor.high / divisor.value)
+        step = np.hypot(np.log(limit / difference.value), divisor_step)
+        return float(value * np.exp(step if farther else -step))
 
-    return replace(
-        e, value=float(e.value / by.value), low=end(e.low), high=end(e.high), method=e.method
-    )
+    low = limit_of_quotient(difference.low)
+    high = limit_of_quotient(difference.high)
+    return replace(difference, value=value, low=low, high=high)
 
 
 def lift_of_few(
@@ -284,28 +307,29 @@ def lift_of_few(
     """
     recall = float(ratio(hits, positives))
     negatives = n - positives
-    inside = n * depth - hits
-    rows = np.array([hits, positives - hits, inside, negatives - inside])
-    moved = np.array([1 - recall, -recall, 0, 0]) - border * (np.array([1, 0, 1, 0]) - depth)
-    variance = float(rows @ moved**2)
-    like = (
-        float(positives**2 * ratio(recall * (1 - recall), variance))
-        if 0 < recall < 1
-        else positives
-    )
-    e = wilson(recall * like, like, level=level)
+    picked_negatives = n * depth - hits
+    # positives picked or not, then negatives picked or not
+    rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
+    is_hit = np.array([1 - recall, -recall, 0, 0])
+    is_picked = np.array([1, 0, 1, 0]) - depth
+    influence = is_hit - border * is_picked
+    effective_positives = float(positives)
+    if 0 < recall < 1:
+        variance = float(rows @ influence**2)
+        effective_positives = float(positives**2 * ratio(recall * (1 - recall), variance))
+    e = wilson(recall * effective_positives, effective_positives, level=level)
     return Estimate(recall / depth, e.low / depth, e.high / depth, level, int(n), MOVER)
 
 
-def _together(first: float, second: float, correlation: float) -> float:
-    """The distance of the limit of a difference."""
+def _distance_of_difference(first: float, second: float, correlation: float) -> float:
+    """The distance of the limit of a difference, from those of two correlated values."""
     return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
 
 
 # An area under the ROC curve, from its standard error and the class sizes -------------------------
 
 
-FEW = 50  # below this many of either class the logit interval covers too little
+FEW_ROWS = 50  # below this many of either class the logit interval covers too little
 
 
 def auc_interval(
@@ -323,7 +347,7 @@ def auc_interval(
     >>> round(e.low, 4), round(e.high, 4)
     (0.8534, 0.9329)
     """
-    if min(positives, negatives) < FEW or error == 0 or area in (0, 1):
+    if min(positives, negatives) < FEW_ROWS or error == 0 or area in (0, 1):
         return auc_newcombe(area, positives, negatives, level=level)
     return ranged_t(
         area, error, freedom=np.inf, n=positives + negatives, level=level, method="logit DeLong"
@@ -348,9 +372,11 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     if not 0 <= area <= 1:
         raise InputError(f"area must lie between 0 and 1, got {area}")
 
-    def within(truth: float) -> bool:
-        spread = 1 + (n / 2 - 1) * ((1 - truth) / (2 - truth) + truth / (1 + truth))
-        return (area - truth) ** 2 <= z**2 * truth * (1 - truth) * spread / (positives * negatives)
+    def not_rejected(theta: float) -> bool:
+        spread = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        variance_bound = z**2 * theta * (1 - theta) * spread / (positives * negatives)
+        return (area - theta) ** 2 <= variance_bound
 
-    low, high = (bisect(within, area, end, steps=80)[0] for end in (0.0, 1.0))
+    low = bisect(not_rejected, area, 0.0, steps=80).inside
+    high = bisect(not_rejected, area, 1.0, steps=80).inside
     return Estimate(float(area), low, high, level, n, "Newcombe 5")

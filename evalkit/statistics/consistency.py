@@ -19,7 +19,7 @@ from evalkit.metrics.rows import Rows
 
 
 @dataclass(frozen=True)
-class Perfect:
+class PerfectCalibration:
     """The expected value of a metric under perfect calibration, and the p-value of a test of
     perfect calibration.
     """
@@ -29,12 +29,12 @@ class Perfect:
 
 
 # where rows are not independent, their labels cannot be drawn
-UNKNOWN = Perfect(float("nan"), float("nan"))
+UNKNOWN = PerfectCalibration(float("nan"), float("nan"))
 
 
 def perfect(
     c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int
-) -> Perfect:
+) -> PerfectCalibration:
     """The mean of a metric over labels drawn from the scores, and the share of draws that reach the
     data's value.
 
@@ -59,7 +59,7 @@ def perfect(
     )
     drawn = np.array([metric(one) for one in labelled])
     reached = np.sum(drawn >= metric(table) - 1e-12)
-    return Perfect(float(drawn.mean()), float((1 + reached) / (1 + draws)))
+    return PerfectCalibration(float(drawn.mean()), float((1 + reached) / (1 + draws)))
 
 
 Band = tuple[Floats, Floats, Floats]  # places, lower limits and upper limits

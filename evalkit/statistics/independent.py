@@ -4,20 +4,22 @@ and proportions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, codes, finite, minus, ratio, same_length
+from evalkit.arrays import Bools, Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.rows import Sums
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.proportions import ratio_score, two_proportions
-from evalkit.statistics.significance import ByT, Comparison, agree, compare, rejected
-from evalkit.statistics.spread import Spread, bisect, satterthwaite
+from evalkit.statistics.significance import DifferenceByT, agree, compare, rejected
+from evalkit.statistics.spread import Interval, Spread, bisect, satterthwaite
 
 
 def difference(
@@ -37,11 +39,12 @@ def difference(
     >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
     """
-    arms = [treatment, control]
-    error = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan
-    n = sum(arm.n for arm in arms)
-    t = ByT(treatment.value - control.value, error, n, _freedom(arms), method, scale=0.0)
-    return t.compared(level=level, unit=unit)
+    value = treatment.value - control.value
+    error = float(np.sqrt(treatment.variance + control.variance)) or np.nan
+    n = treatment.n + control.n
+    freedom = _freedom(treatment, control)
+    by_t = DifferenceByT(value, error, n, freedom, method, scale=0.0)
+    return by_t.comparison(level=level, unit=unit)
 
 
 def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user") -> Comparison:
@@ -57,20 +60,22 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     """
     from scipy.special import stdtrit
 
-    a, b = treatment, control
-    value = float(ratio(a.value, b.value)) - 1
-    freedom = _freedom([a, b])
-    p = difference(a, b, level=level).p_value if value == value else np.nan
+    value = float(ratio(treatment.value, control.value)) - 1
+    freedom = _freedom(treatment, control)
+    p = np.nan if np.isnan(value) else difference(treatment, control, level=level).p_value
+    n = treatment.n + control.n
 
-    def interval(at: float) -> Estimate:
-        q = float(stdtrit(freedom, (1 + at) / 2))
-        reach_a = q * np.sqrt(a.variance)
-        reach_b = q * np.sqrt(b.variance)
-        low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
-        if abs(b.value) <= reach_b:
-            low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
-        limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
-        return Estimate(value, *limits, at, a.n + b.n, "Fieller")
+    def interval(level: float) -> Estimate:
+        if np.isnan(p):
+            return Estimate(value, np.nan, np.nan, level, n, "Fieller")
+        quantile = float(stdtrit(freedom, (1 + level) / 2))
+        reach = quantile * np.sqrt(treatment.variance)
+        control_reach = quantile * np.sqrt(control.variance)
+        quotients = _quotients(treatment.value, control.value, reach, control_reach)
+        limits = Interval(*sorted(quotients))
+        if abs(control.value) <= control_reach:  # the control's could be 0
+            limits = _unbounded_quotients(value + 1, limits, rejected=rejected(p, level))
+        return Estimate(value, limits.low - 1, limits.high - 1, level, n, "Fieller")
 
     return compare(interval, p, level=level, unit=unit, method="Fieller")
 
@@ -88,19 +93,19 @@ def share_lift(
     (0.3333, 0.0798, 0.6708)
     """
     test = two_proportions(hits, n, control_hits, control_n, level=level)
+    value = float(ratio(hits / n, control_hits / control_n)) - 1
 
-    def interval(at: float) -> Estimate:
-        e = ratio_score(hits, n, control_hits, control_n, level=at)
-        low, high = (e.low - 1, e.high - 1) if control_hits else (np.nan, np.nan)
-        return Estimate(
-            float(ratio(hits / n, control_hits / control_n)) - 1, low, high, at, e.n, e.method
-        )
+    def interval(level: float) -> Estimate:
+        quotient = ratio_score(hits, n, control_hits, control_n, level=level)
+        low = quotient.low - 1 if control_hits else np.nan
+        high = quotient.high - 1 if control_hits else np.nan
+        return Estimate(value, low, high, level, quotient.n, quotient.method)
 
     p = test.p_value if control_hits else np.nan
     return compare(interval, p, level=level, unit=test.unit, method=test.method)
 
 
-# One arm, and two of them
+# One arm, and quotients of two
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +113,7 @@ class Arm:
     """A statistic of one arm: its value, the spread of the users' influence on it, and the
     effective number of users.
 
-    effect: the influence of each user on the value, if users are in memory.
+    effect: the influence of each user on the value, times their number, if users are in memory.
     """
 
     value: float
@@ -133,20 +138,26 @@ class Arm:
 
 
 def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
-    """An arm from the values of its users."""
+    """An arm from the influence of each user on its value, times their number (`effect`).
+
+    users: their effective number, by default their number.
+    """
     n = effect.size
-    return Arm(
-        value,
-        Spread.of((effect - effect.mean()) / n if n else effect),
-        n if users is None else users,
-        effect,
-    )
+    influence = (effect - effect.mean()) / n if n else effect
+    return Arm(value, Spread.from_influence(influence), n if users is None else users, effect)
 
 
-def centred(values: Floats) -> tuple[float, Floats]:
+class CentredValues(NamedTuple):
     """The mean of an arm, and the difference of each user's value from it."""
-    value = float(ratio(values.sum(), values.size))
-    return value, minus(values, value)
+
+    mean: float
+    deviations: Floats
+
+
+def centred(values: Floats) -> CentredValues:
+    """The mean of an arm, and each user's deviation from it."""
+    mean = float(ratio(values.sum(), values.size))
+    return CentredValues(mean, minus(values, mean))
 
 
 def mean_of(values: ArrayLike) -> Arm:
@@ -172,38 +183,44 @@ def ratio_of(values: Sums) -> Arm:
     top = finite("numerator", values.numerator)
     bottom = finite("denominator", values.size)
     n = same_length(numerator=top, denominator=bottom)
-    whole = bottom.sum()
-    value = float(ratio(top.sum(), whole))
-    without = np.where(bottom == whole, 0.0, whole - bottom)
-    effect = ratio((n - 1) * minus(top, value * bottom), without)
-    return arm_of(value, effect, float(ratio(whole**2, bottom @ bottom)))
+    total = bottom.sum()
+    value = float(ratio(top.sum(), total))
+    total_of_others = np.where(bottom == total, 0.0, total - bottom)
+    effect = ratio((n - 1) * minus(top, value * bottom), total_of_others)
+    kish = float(ratio(total**2, bottom @ bottom))
+    return arm_of(value, effect, kish)
 
 
-def _freedom(arms: Sequence[Arm]) -> float:
-    """Satterthwaite's degrees of freedom."""
-    variance, freedom = (
-        np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom")
-    )
+def _freedom(first: Arm, second: Arm) -> float:
+    """Satterthwaite's degrees of freedom of the difference of two arms."""
+    variance = np.array([first.variance, second.variance])
+    freedom = np.array([first.freedom, second.freedom])
     return satterthwaite(variance, freedom)
 
 
 def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are
-    positive.
-    """
+    """The two q with (a − q b)² = reach_a² + (q reach_b)², in no order."""
+    # q² lead − 2 q a b + last = 0; `middle` is the sum that does not cancel
     lead = b * b - reach_b * reach_b
     last = a * a - reach_a * reach_a
-    middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
-    return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
+    root = np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0))
+    middle = a * b + np.copysign(root, a * b)
+    near = float(last / middle) if middle else 0.0
+    far = float(ratio(middle, lead))
+    return near, far
 
 
-def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
-    """The open interval of a quotient whose divisor could be 0: outside of `ends` on its side, or
-    everything.
+def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> Interval:
+    """The open interval of a quotient whose divisor could be 0.
+
+    It lies outside of `ends` on the side of the quotient; it is the whole line unless a difference
+    of 0 is rejected.
     """
     if not rejected:
-        return -np.inf, np.inf
-    return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])
+        return Interval(-np.inf, np.inf)
+    if quotient >= ends.high:
+        return Interval(ends.high, np.inf)
+    return Interval(-np.inf, ends.low)
 
 
 # The studentised permutation test, for skewed arms of unequal size --------------------------------
@@ -220,14 +237,15 @@ def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[fl
 # doi:10.1214/13-AOS1090.
 
 METHOD = "studentised permutation"
-DEALT = 20_000  # up to so many possible deals all are visited
-DRAWS, FEWEST = 9_999, 1_999
+ALL_DEALS = 20_000  # up to so many possible deals all are visited
+MOST_DRAWS = 9_999
+FEWEST_DRAWS = 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
-STEPS = 25  # halvings of the interval that holds a limit
-SKEWED = (
-    0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
-)
+HALVINGS = 25  # of the interval that holds a limit
+# skewness of the difference of the means from which Welch's tails are no longer 2.5% each
+SKEWED = 0.1
+NO_VARIANCE = 1e-12  # relative size of a variance that is what rounding leaves of none
 
 
 def difference_skewness(first: Floats, second: Floats) -> float:
@@ -240,12 +258,15 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
     """
-    (a, skew_a, n), (b, skew_b, m) = (
-        (x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second)
-    )
-    variance = a / n + b / m
-    cube = skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2
-    return float(cube / variance**1.5) if variance > 0 else 0.0
+    n = first.size
+    m = second.size
+    var_a = first.var()
+    var_b = second.var()
+    skew_a = Spread.from_influence(first - first.mean()).skewness
+    skew_b = Spread.from_influence(second - second.mean()).skewness
+    variance = var_a / n + var_b / m
+    third_moment = skew_a * var_a**1.5 / n**2 - skew_b * var_b**1.5 / m**2
+    return float(third_moment / variance**1.5) if variance > 0 else 0.0
 
 
 def pooled_skewness(first: Floats, second: Floats) -> float:
@@ -255,30 +276,36 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
     >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
     0.408
     """
-    spread = np.concatenate([first - first.mean(), second - second.mean()])
-    n, m = first.size, second.size
-    return float(Spread.of(spread).skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+    deviations = np.concatenate([first - first.mean(), second - second.mean()])
+    n = first.size
+    m = second.size
+    skewness = Spread.from_influence(deviations).skewness
+    return float(skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
 
 def fits(first: Floats, second: Floats) -> bool:
     """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at
     most 16,000 units.
     """
-    if min(first.size, second.size) < 2 or _unlike(np.concatenate([first, second])) * FEWEST > WORK:
+    if min(first.size, second.size) < 2:
         return False
-    return (
-        max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) > SKEWED
-    )
+    dealt_units = _less_frequent(np.concatenate([first, second]))
+    if dealt_units * FEWEST_DRAWS > WORK:
+        return False
+    own_skewness = abs(difference_skewness(first, second))
+    return max(own_skewness, abs(pooled_skewness(first, second))) > SKEWED
 
 
-def _unlike(values: Floats) -> int:
-    """How many of the values are not the most frequent one; of many, where these are most of them,
-    half or more.
+def _less_frequent(values: Floats) -> int:
+    """How many of the values are not the most frequent one; of very many values at least half of
+    this number, without a sort.
     """
-    if values.size > 2 * (WORK // FEWEST):  # more than half are the middle one, which takes no sort
-        return int(
-            np.count_nonzero(values != np.partition(values, values.size // 2)[values.size // 2])
-        )
+    most_units = WORK // FEWEST_DRAWS
+    if values.size > 2 * most_units:
+        # if fewer than half differ from the most frequent value, it is the median
+        middle = values.size // 2
+        median = np.partition(values, middle)[middle]
+        return int(np.count_nonzero(values != median))
     return int(values.size - np.unique(values, return_counts=True)[1].max())
 
 
@@ -290,7 +317,7 @@ def studentised(
     strata: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
     unit: str = "user",
-    dealt: int = DEALT,
+    dealt: int = ALL_DEALS,
 ) -> Comparison:
     """Return the comparison of two means; p is twice the smaller tail.
 
@@ -301,26 +328,60 @@ def studentised(
     >>> round(c.p_value * 70), c.method
     (14, 'studentised permutation')
     """
-    arms = finite("first", first), finite("second", second)
-    deals = _deals(*arms, strata, rng, dealt)
+    a = finite("first", first)
+    b = finite("second", second)
+    deals = _deals(a, b, strata, rng, dealt)
     value = deals.value
-    units = arms[0].size + arms[1].size
-    step = float(np.sqrt(deals.variance(0.0)[0])) or 1.0
-    line = deals.along(lambda x: (x, 1.0), value, step)
+    units = a.size + b.size
+    step = float(np.sqrt(deals.variance(_shifts(0.0))[0])) or 1.0
+    line = deals.along(_shifts, value, step)
 
-    def limit(at: float, side: int, away: float) -> float:
-        return value + away * _farthest(
-            lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step
-        )
+    def limit(level: float, side: LimitSide) -> float:
+        def not_rejected(distance: float) -> bool:
+            tail = side.tail(line.tails(value + side.sign * distance))
+            return not rejected(2 * tail, level)
 
-    def interval(at: float) -> Estimate:
-        low, high = (limit(at, side, away) for side, away in SIDES)
-        return Estimate(value, *agree(value, (low, high), deals.p, at), at, units, METHOD)
+        return value + side.sign * _farthest(not_rejected, step)
+
+    def interval(level: float) -> Estimate:
+        drawn = Interval(limit(level, BELOW), limit(level, ABOVE))
+        low, high = agree(value, drawn, deals.p, level)
+        return Estimate(value, low, high, level, units, METHOD)
 
     return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
 
 
-SIDES = ((0, -1.0), (1, 1.0))  # below and above
+class Tails(NamedTuple):
+    """The share of deals whose t is at least that of the data, and whose t is at most that."""
+
+    upper: float
+    lower: float
+
+
+@dataclass(frozen=True)
+class LimitSide:
+    """A side of the observed value: its sign, and the tail of the deals that rejects values
+    there.
+    """
+
+    sign: float
+    tail: Callable[[Tails], float]
+
+
+BELOW = LimitSide(-1.0, lambda tails: tails.upper)
+ABOVE = LimitSide(1.0, lambda tails: tails.lower)
+
+
+class Null(NamedTuple):
+    """A tested hypothesis: the first mean is `shift` larger than `ratio` times the second."""
+
+    shift: float
+    ratio: float
+
+
+def _shifts(shift: float) -> Null:
+    """The hypothesis that the first mean is `shift` larger."""
+    return Null(shift, 1.0)
 
 
 def permuted_lift(
@@ -338,64 +399,98 @@ def permuted_lift(
     """
     a = finite("first", first)
     b = finite("second", second)
-    deals = _deals(a, b, None, rng, DEALT)
+    deals = _deals(a, b, None, rng, ALL_DEALS)
     value = float(ratio(a.mean(), b.mean())) - 1
     p = deals.p if b.any() else np.nan
-    line = deals.along(lambda x: ((x - 1) * deals.usual, x), 1.0, 0.5)
+    n = a.size + b.size
 
-    def interval(at: float) -> Estimate:
+    def scaled(quotient: float) -> Null:
+        # the most frequent value, 0 in the deals, must be multiplied too
+        return Null((quotient - 1) * deals.most_frequent, quotient)
+
+    line = deals.along(scaled, 1.0, 0.5)
+
+    def interval(level: float) -> Estimate:
         if not b.any():
-            return Estimate(value, np.nan, np.nan, at, a.size + b.size, METHOD)
-        ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
-        return Estimate(
-            value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD
+            return Estimate(value, np.nan, np.nan, level, n, METHOD)
+        drawn = Interval(
+            _ratio_limit(line, 1 + value, level, BELOW) - 1,
+            _ratio_limit(line, 1 + value, level, ABOVE) - 1,
         )
+        low, high = agree(value, drawn, p, level)
+        return Estimate(value, low, high, level, n, METHOD)
 
     return compare(interval, p, level=level, unit="user", method=METHOD)
 
 
-def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
-    """The farthest ratio on one side that is not rejected; on the log scale; from 0 if the observed
-    ratio is 0.
+def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
+    """The farthest ratio on one side of the observed one that is not rejected.
+
+    The search is on the log scale; if the observed ratio is 0, from 0 upwards.
     """
+    if observed == 0:
+        return _farthest_from_0(line, level) if side is ABOVE else 0.0
 
-    def holds(distance: float) -> bool:
-        times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
-        return not rejected(2 * line.tails(times)[side], level)
+    def not_rejected(distance: float) -> bool:
+        tail = side.tail(line.tails(observed * np.exp(side.sign * distance)))
+        return not rejected(2 * tail, level)
 
-    if ratio_is == 0:
-        return _farthest(holds, 1.0) if side else 0.0
-    distance = _farthest(holds, 1.0, most=FARTHEST)
-    return (
-        float(ratio_is * np.exp(away * distance))
-        if distance < np.inf
-        else (np.inf if side else 0.0)
-    )
+    distance = _farthest(not_rejected, 1.0, most=FARTHEST)
+    if distance < np.inf:
+        return float(observed * np.exp(side.sign * distance))
+    return np.inf if side is ABOVE else 0.0
+
+
+def _farthest_from_0(line: DealsLine, level: float) -> float:
+    """The largest ratio that is not rejected if the observed one is 0."""
+    return _farthest(lambda quotient: not rejected(2 * line.tails(quotient).lower, level), 1.0)
 
 
 FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
 
 
-@dataclass(frozen=True, eq=False)
-class Deals:
-    """Sums over the units of each deal's first arm, `sums`, and of both arms, `whole`: sums ×
-    strata × deals.
+class DealtSums(NamedTuple):
+    """Sums over the units of an arm in each deal: strata × deals each.
 
-    The first deal is the data as observed. The sums are: the number, the sum and the sum of squares
-    of those units that were observed in the first arm, the sum and the sum of squares of all. m:
-    units of the second arm by stratum. usual: the most frequent value, which was subtracted from
-    all.
+    own, own_sum, own_squares: the number, the sum and the sum of squares of those units that were
+    observed in the first arm. total, squares: the sum and the sum of squares of all.
     """
 
-    sums: Floats
-    whole: Floats
-    m: Floats
-    usual: float
+    own: Floats
+    own_sum: Floats
+    own_squares: Floats
+    total: Floats
+    squares: Floats
 
-    @property
-    def n(self) -> Floats:
-        """Units of the first arm by stratum."""
-        return self.whole[0]
+    def under(self, null: Null) -> ArmSums:
+        """The sums if own units are less the shift, and the others multiplied by the ratio."""
+        others = self.total - self.own_sum
+        other_squares = self.squares - self.own_squares
+        total = self.own_sum - null.shift * self.own + null.ratio * others
+        own_squares = self.own_squares - 2 * null.shift * self.own_sum + null.shift**2 * self.own
+        return ArmSums(total, own_squares + null.ratio**2 * other_squares)
+
+
+class ArmSums(NamedTuple):
+    """The sum and the sum of squares of the units of an arm: strata × deals each."""
+
+    total: Floats
+    squares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Deals:
+    """Sums over the units of each deal's first arm, and of both arms.
+
+    The first deal is the data as observed. n, m: units of the first and of the second arm by
+    stratum. most_frequent: the most frequent value, which was subtracted from all.
+    """
+
+    first: DealtSums
+    both: DealtSums
+    n: Floats
+    m: Floats
+    most_frequent: float
 
     @property
     def weight(self) -> Floats:
@@ -406,86 +501,89 @@ class Deals:
     @property
     def value(self) -> float:
         """The observed difference of the means."""
-        return float(self.gap(0.0)[0])
+        return float(self.difference(_shifts(0.0))[0])
 
     @property
     def p(self) -> float:
         """The p-value of no difference: twice the smaller tail."""
-        return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
+        tails = self.along(_shifts, 0.0, 1.0).tails(0.0)
+        return min(1.0, 2 * min(tails))
 
-    def _arms(self, theta: float, times: float) -> list[tuple[Floats, Floats]]:
-        """Sum and sum of squares of both arms."""
-        first = _changed(self.sums, theta, times)
-        whole = _changed(self.whole, theta, times)
-        return [first, (whole[0] - first[0], whole[1] - first[1])]
+    def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
+        """The sums of the first and of the second arm under a hypothesis."""
+        first = self.first.under(null)
+        both = self.both.under(null)
+        second = ArmSums(both.total - first.total, both.squares - first.squares)
+        return first, second
 
-    def gap(self, theta: float, times: float = 1.0) -> Floats:
-        """The difference of the means in each deal."""
-        (first, _), (second, _) = self._arms(theta, times)
-        return (self.weight * (first / self.n - second / self.m)).sum(axis=0)
+    def difference(self, null: Null) -> Floats:
+        """The difference of the means in each deal, less what the hypothesis says."""
+        first, second = self._arms(null)
+        return (self.weight * (first.total / self.n - second.total / self.m)).sum(axis=0)
 
-    def variance(self, theta: float, times: float = 1.0) -> Floats:
+    def variance(self, null: Null) -> Floats:
         """The squared standard error of the difference in each deal."""
-        arms = zip(self._arms(theta, times), (self.n, self.m), strict=True)
-        first, second = (_error(squares, total, n, self.weight) for (total, squares), n in arms)
-        return first + second
+        first, second = self._arms(null)
+        first_variance = _squared_error(first, self.n, self.weight)
+        return first_variance + _squared_error(second, self.m, self.weight)
 
-    def along(
-        self, path: Callable[[float], tuple[float, float]], centre: float, step: float
-    ) -> Line:
-        """The deals as functions of one number x, in which θ and `times` are linear."""
-        below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
-        gap = self.gap(*here)
-        variance = [self.variance(*at) for at in (below, here, above)]
-        slope = (variance[2] - variance[0]) / 2
-        bend = (variance[2] + variance[0]) / 2 - variance[1]
-        return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
-
-
-def _changed(sums: Floats, theta: float, times: float) -> tuple[Floats, Floats]:
-    """Sum and sum of squares where own units are less θ, and the others multiplied by `times`."""
-    own, own_sum, own_square, total, square = sums
-    squares = own_square - 2 * theta * own_sum + theta**2 * own + times**2 * (square - own_square)
-    return own_sum - theta * own + times * (total - own_sum), squares
+    def along(self, null_at: Callable[[float], Null], centre: float, step: float) -> DealsLine:
+        """The deals as functions of one number x. null_at: x -> the hypothesis, which is linear in
+        x.
+        """
+        here = null_at(centre)
+        above = null_at(centre + step)
+        difference = self.difference(here)
+        slope = self.difference(above) - difference
+        variance_below = self.variance(null_at(centre - step))
+        variance = self.variance(here)
+        variance_above = self.variance(above)
+        variance_slope = (variance_above - variance_below) / 2
+        variance_bend = (variance_above + variance_below) / 2 - variance
+        return DealsLine(centre, step, difference, slope, variance, variance_slope, variance_bend)
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class DealsLine:
     """The deals as functions of x: each difference is linear, its variance quadratic in y = (x −
     centre) / step.
 
-    gap, variance: the coefficients of 1, y and y², one number per deal.
+    difference, slope: the coefficients of 1 and y. variance, variance_slope, variance_bend: those
+    of 1, y and y². One number per deal each.
     """
 
     centre: float
     step: float
-    gap: tuple[Floats, Floats]
-    variance: tuple[Floats, Floats, Floats]
+    difference: Floats
+    slope: Floats
+    variance: Floats
+    variance_slope: Floats
+    variance_bend: Floats
 
-    def tails(self, x: float) -> tuple[float, float]:
-        """The share of deals whose t is at least that of the data, and the share whose t is at most
-        that.
-        """
+    def tails(self, x: float) -> Tails:
+        """The tails of t at x, beyond that of the data."""
         y = (x - self.centre) / self.step
-        level, slope, bend = self.variance
-        variance = level + y * (slope + y * bend)
-        variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
+        variance = self.variance + y * (self.variance_slope + y * self.variance_bend)
+        variance[variance < NO_VARIANCE * variance.max()] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
+            t = (self.difference + y * self.slope) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0
-        edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
-        return np.count_nonzero(t >= t[0] - edge) / t.size, np.count_nonzero(
-            t <= t[0] + edge
-        ) / t.size
+        observed = t[0]
+        tie = TIE * max(1.0, abs(observed)) if np.isfinite(observed) else 0.0
+        upper = np.count_nonzero(t >= observed - tie) / t.size
+        lower = np.count_nonzero(t <= observed + tie) / t.size
+        return Tails(upper, lower)
 
 
-def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of a weighted mean over strata; a variance that is only rounding
-    error counts as 0.
+def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
+    """The squared standard error of an arm's weighted mean over strata, in each deal.
+
+    n: units by stratum. A variance that is only rounding error counts as 0.
     """
-    spread = squares - total**2 / n
-    spread = np.where(spread > 1e-12 * squares, spread, 0.0)
-    return (weight**2 * spread / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
+    deviation_squares = arm.squares - arm.total**2 / n
+    rounding = NO_VARIANCE * arm.squares
+    deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
+    return (weight**2 * deviation_squares / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
 
 
 def _deals(
@@ -499,64 +597,79 @@ def _deals(
     is subtracted.
     """
     pooled = np.concatenate([a, b])
-    mine = np.arange(a.size + b.size) < a.size
-    values, counts = np.unique(pooled, return_counts=True)
-    usual = values[counts.argmax()]
-    x = pooled - usual
-    of = (
-        np.zeros(x.size, np.int64)
-        if strata is None
-        else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
+    in_first = np.arange(pooled.size) < a.size
+    distinct, counts = np.unique(pooled, return_counts=True)
+    most_frequent = distinct[counts.argmax()]
+    x = pooled - most_frequent
+    if strata is None:
+        stratum = np.zeros(x.size, np.int64)
+    else:
+        stratum = codes(np.concatenate([np.asarray(names) for names in strata]))[0]
+    draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST_DRAWS, MOST_DRAWS))
+    deal: Callable[[Floats, Bools], Floats] = partial(_drawn_deals, draws=draws, rng=rng)
+    if strata is None and comb(x.size, a.size) <= dealt:
+        deal = _every_deal
+    first = []
+    both = []
+    for number in range(stratum.max(initial=0) + 1):
+        member = stratum == number
+        own = in_first[member]
+        columns = _summed_columns(x[member], own)
+        observed = columns[own].sum(axis=0)[:, None]
+        first.append(np.hstack([observed, deal(x[member], own)]))
+        both.append(columns.sum(axis=0))
+    n = np.bincount(stratum[in_first], minlength=len(first)).astype(np.float64)[:, None]
+    m = np.bincount(stratum[~in_first], minlength=len(first)).astype(np.float64)[:, None]
+    return Deals(
+        DealtSums(*np.stack(first, axis=1)),
+        DealtSums(*np.array(both).T[:, :, None]),
+        n,
+        m,
+        float(most_frequent),
     )
-    draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
-    draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
-    parts = []
-    whole = []
-    for at in range(of.max(initial=0) + 1):
-        own = mine[of == at]
-        sums = _sums(x[of == at], mine[of == at])
-        parts.append(
-            np.hstack([sums[own].sum(axis=0)[:, None], draw(x[of == at], own, draws, rng)])
-        )
-        whole.append(sums.sum(axis=0))
-    m = np.bincount(of[~mine], minlength=len(parts)).astype(np.float64)[:, None]
-    return Deals(np.stack(parts, axis=1), np.array(whole).T[:, :, None], m, float(usual))
 
 
-def _sums(x: Floats, mine: np.ndarray) -> Floats:
-    """The columns that are summed over the first arm of a deal: observed in it (0 or 1), x and x²
-    of these, x, x².
+def _summed_columns(x: Floats, in_first: Bools) -> Floats:
+    """The columns that are summed over the first arm of a deal, in the order of `DealtSums`. x: the
+    value of each unit. in_first: True if it was observed in the first arm.
     """
-    return np.column_stack([mine, x * mine, x * x * mine, x, x * x])
+    return np.column_stack([in_first, x * in_first, x * x * in_first, x, x * x])
 
 
-def _every(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
-    """Every deal but the observed one, which is the first in lexicographic order."""
-    n = int(mine.sum())
-    places = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
-    return _sums(x, mine)[places].sum(axis=1).T
+def _every_deal(x: Floats, in_first: Bools) -> Floats:
+    """The sums of every deal but the observed one, which is the first in lexicographic order: one
+    column per deal.
+    """
+    n = int(in_first.sum())
+    first_arms = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
+    return _summed_columns(x, in_first)[first_arms].sum(axis=1).T
 
 
-def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
-    """Random deals. Units with the most frequent value are not drawn one by one, only their number
-    and their arms.
+DEALS_AT_ONCE = 500
+
+
+def _drawn_deals(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
+    """The sums of random deals, one column each.
+
+    Units with the most frequent value, 0, are not drawn one by one, only their number and their
+    arms.
     """
     moving = np.flatnonzero(x)
-    n = int(mine.sum())
-    order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
-    sums = _sums(x, mine)[moving[order]]
+    n = int(in_first.sum())
+    order = np.lexsort([in_first[moving], x[moving]])  # the order of the units changes no deal
+    columns = _summed_columns(x, in_first)[moving[order]]
     k = moving.size
-    taken = rng.hypergeometric(k, x.size - k, n, draws)
-    parts = []
-    for some in np.split(
-        taken, range(500, draws, 500)
-    ):  # the sums over the first units of random orders
-        ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(some), 1)), axis=1)
-        parts.append((ranks < some[:, None]).astype(np.float64) @ sums)
-    columns = np.vstack(parts).T
-    usual_mine = int(np.sum(mine & (x == 0)))
-    columns[0] += rng.hypergeometric(usual_mine, x.size - k - usual_mine, n - taken)
-    return columns
+    taken = rng.hypergeometric(k, x.size - k, n, draws)  # moving units in the first arm
+    sums = []
+    for block in np.split(taken, range(DEALS_AT_ONCE, draws, DEALS_AT_ONCE)):
+        # the first units of a random order are taken
+        ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(block), 1)), axis=1)
+        sums.append((ranks < block[:, None]).astype(np.float64) @ columns)
+    deals = np.vstack(sums).T
+    zeros_in_first = int(np.sum(in_first & (x == 0)))
+    own_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
+    deals[0] += own_zeros
+    return deals
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
@@ -565,7 +678,7 @@ def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf)
     """
     for _ in range(80):
         if not holds(step):
-            return bisect(holds, 0.0, step, steps=STEPS)[0]
+            return bisect(holds, 0.0, step, steps=HALVINGS).inside
         if step > most:
             break
         step *= 2

@@ -8,7 +8,7 @@ prints its description of methods from this table.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -19,28 +19,39 @@ from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.catalogue.tables import PRECISION, against_rest
 from evalkit.metrics import counts, labels
 from evalkit.statistics import closed_forms, interval_methods, intervals, methods, significance
-from evalkit.statistics.intervals import Estimate, t_interval
+from evalkit.statistics.closed_forms import WeightedEstimate
+from evalkit.statistics.intervals import Comparison, Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options
-from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.significance import DifferenceByT
+from evalkit.statistics.statistic import (
+    Layout,
+    RowStatistic,
+    ScoreStatistic,
+    Statistic,
+    TermStatistic,
+)
+
+# The class of the statistics that a function takes follows from the kind and the layout by which
+# its rule chooses it.
+Interval = Callable[..., Estimate]  # (statistic, options)
+Test = Callable[..., Comparison]  # (first, second, options)
+MethodFunction = TypeVar("MethodFunction", Interval, Test)
 
 # Intervals ----------------------------------------------------------------------------------------
 
 
-def estimate(statistic: Any, o: Options) -> Estimate:
+def estimate(statistic: Statistic, options: Options) -> Estimate:
     """The value of a statistic with its interval, cut to the range of the metric."""
     if np.isnan(statistic.value):
-        return Estimate(np.nan, np.nan, np.nan, o.level, statistic.n, methods.UNDEFINED)
+        level = options.level
+        return Estimate(np.nan, np.nan, np.nan, level, statistic.n, methods.UNDEFINED)
     if statistic.dominated:
-        return interval_methods.no_interval(statistic, o, methods.DOMINATED)
-    return within(
-        method(statistic).interval(statistic, o),
-        statistic.chosen.metric.low,
-        statistic.chosen.metric.high,
-    )
+        return interval_methods.no_interval(statistic, options, methods.DOMINATED)
+    metric = statistic.chosen.metric
+    return within(method(statistic).interval(statistic, options), metric.low, metric.high)
 
 
-def within(e: Estimate, low: float, high: float) -> Estimate:
+def within(estimate: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
     If all n units are equal, t would give an interval without width. Within a finite range no
@@ -52,78 +63,89 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
     >>> round(e.low, 3), e.high, e.method
     (0.929, 1.0, 'Wilson')
     """
-    if e.n > 0 and e.low == e.high and np.isfinite(low + high):
-        share = intervals.wilson((e.value - low) / (high - low) * e.n, e.n, level=e.level)
-        ends = (low + (high - low) * share.low, low + (high - low) * share.high)
-        return replace(e, low=float(ends[0]), high=float(ends[1]), method="Wilson")
-    if e.n > 0 and e.low == e.high:
-        return replace(e, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
-    return replace(e, low=max(e.low, low), high=min(e.high, high))
+    n = estimate.n
+    if n == 0 or estimate.low != estimate.high:
+        return replace(estimate, low=max(estimate.low, low), high=min(estimate.high, high))
+    if not np.isfinite(low + high):
+        return replace(estimate, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
+    width = high - low
+    share = intervals.wilson((estimate.value - low) / width * n, n, level=estimate.level)
+    bottom = float(low + width * share.low)
+    top = float(low + width * share.high)
+    return replace(estimate, low=bottom, high=top, method="Wilson")
 
 
-def compare(first: Any, second: Any, o: Options) -> Comparison:
+def compare(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """Compare first − second by its interval and its test; NaN with n = 0 if either is
     undefined.
 
     Two systems with the same predictions do not differ, whatever the test allows for: both limits
     are 0 and p is 1.
     """
-    if np.isnan(first.value - second.value) or not first.meets(second):
-        return undefined(o.level, o.unit)
+    if np.isnan(first.value - second.value) or not first.overlaps(second):
+        return undefined(options.level, options.unit)
     metric = first.chosen.metric
     dominated = first.dominated or second.dominated
     if dominated:
-        c = methods.no_test(first, second, o, methods.DOMINATED)
+        comparison = methods.no_test(first, second, options, methods.DOMINATED)
     else:
-        c = method(first).test(first, second, o)
-    if first.base().predicts_as(second.base()):
-        same = significance.ByT(0.0, 0.0, c.difference.n, np.inf, c.method)
-        return same.compared(level=o.level, unit=o.unit)
+        comparison = method(first).test(first, second, options)
+    if first.base().predicts_same(second.base()):
+        n = comparison.difference.n
+        return options.compare(DifferenceByT(0.0, 0.0, n, np.inf, comparison.method))
     if dominated:
-        return c
-    unmoved = np.isnan(c.p_value) and abs(c.difference.value) > 0 and first.n > 1
-    if unmoved and first.layout in EVERY and not isinstance(metric.kind, PARTS):
-        apart = by_mover(first, second, o, n=first.n)
-        c = apart if np.isfinite(apart.difference.low) else c
-    return within_range(c, metric.high - metric.low)
+        return comparison
+    # no unit moves the difference although it is not 0: t does not exist, limits of each value may
+    no_t = np.isnan(comparison.p_value) and abs(comparison.difference.value) > 0 and first.n > 1
+    if no_t and first.layout in ROW_LAYOUTS and not isinstance(metric.kind, COMBINING):
+        by_limits = compare_by_mover(first, second, options, n=first.n)
+        if np.isfinite(by_limits.difference.low):
+            comparison = by_limits
+    return within_range(comparison, metric.high - metric.low)
 
 
-def by_mover(
-    first: Any,
-    second: Any,
-    o: Options,
-    interval_of: Callable[[Any, Options], Estimate] = estimate,
+def compare_by_mover(
+    first: Statistic,
+    second: Statistic,
+    options: Options,
+    interval_of: Interval = estimate,
     *,
     n: int,
 ) -> Comparison:
     """Compare two values by MOVER of the limits that each has alone; without p if one has none."""
 
     def interval(level: float) -> Estimate:
-        a, b = (interval_of(side, replace(o, level=level)) for side in (first, second))
-        return replace(intervals.mover(a, b), n=n)
+        at_level = replace(options, level=level)
+        difference = intervals.mover(interval_of(first, at_level), interval_of(second, at_level))
+        return replace(difference, n=n)
 
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=closed_forms.MOVER)
+    return significance.by_limits(
+        interval, level=options.level, unit=options.unit, method=closed_forms.MOVER
+    )
 
 
-def orders_apart(first: Any, second: Any, o: Options) -> Comparison:
+def compare_independent_orders(
+    first: ScoreStatistic, second: ScoreStatistic, options: Options
+) -> Comparison:
     """Compare two numbers of the order of scores on independent samples by MOVER of their limits.
 
     t of the difference rejects too often if there are few positives: each value is skewed.
     """
-    return by_mover(first, second, o, interval_methods.of_table, n=first.n + second.n)
+    n = first.n + second.n
+    return compare_by_mover(first, second, options, interval_methods.of_table, n=n)
 
 
-def within_range(c: Comparison, widest: float) -> Comparison:
+def within_range(comparison: Comparison, widest: float) -> Comparison:
     """The comparison with its limits cut to the range of possible differences, ± `widest`."""
 
-    def cut(e: Estimate) -> Estimate:
-        if -widest <= e.low and e.high <= widest:
-            return e
-        return replace(
-            e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest))
-        )
+    def cut(difference: Estimate) -> Estimate:
+        if -widest <= difference.low and difference.high <= widest:
+            return difference
+        low = float(np.maximum(difference.low, -widest))
+        high = float(np.minimum(difference.high, widest))
+        return replace(difference, low=low, high=high)
 
-    return replace(c, difference=cut(c.difference), equivalence=cut(c.equivalence))
+    return comparison.with_limits(cut)
 
 
 def undefined(level: float, unit: str) -> Comparison:
@@ -132,133 +154,143 @@ def undefined(level: float, unit: str) -> Comparison:
     return Comparison(nothing, np.nan, np.nan, methods.UNDEFINED, unit, nothing)
 
 
-def _transformed(statistic: Any, o: Options) -> Estimate:
+def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
     """The original's limits, transformed."""
-    e = estimate(statistic.base(), o)
-    f = statistic.chosen.metric.kind.f
-    low, high = sorted((f(e.low), f(e.high)))
-    return replace(e, value=statistic.value, low=low, high=high)
+    kind: kinds.Transformed = statistic.chosen.metric.kind
+    original = estimate(statistic.base(), options)
+    low, high = sorted((kind.f(original.low), kind.f(original.high)))
+    return replace(original, value=statistic.value, low=low, high=high)
 
 
-def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
+def _transformed_test(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """The original's test; its limits times (f(a) − f(b)) / (a − b), or f′(a) where a is b."""
-    first = a.base()
-    second = b.base()
-    kind = a.chosen.metric.kind
-    gap = first.value - second.value
-    slope = (a.value - b.value) / gap if gap else kind.slope(first.value)
+    kind: kinds.Transformed = first.chosen.metric.kind
+    original_first = first.base()
+    original_second = second.base()
+    gap = original_first.value - original_second.value
+    slope = (first.value - second.value) / gap if gap else kind.slope(original_first.value)
 
-    def stretched(e: Estimate) -> Estimate:
-        low, high = sorted((slope * e.low, slope * e.high))
-        return replace(e, value=slope * e.value, low=low, high=high)
+    def stretched(difference: Estimate) -> Estimate:
+        low, high = sorted((slope * difference.low, slope * difference.high))
+        return replace(difference, value=slope * difference.value, low=low, high=high)
 
-    c = compare(first, second, o)
-    return replace(c, difference=stretched(c.difference), equivalence=stretched(c.equivalence))
+    return compare(original_first, original_second, options).with_limits(stretched)
 
 
-def _combined(statistic: Any, o: Options) -> Estimate:
-    """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares
-    that are estimated.
+def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """MOVER of the limits of the components of a mean, with the correlation of their influence
+    values, and of the shares that are estimated.
 
-    The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased
-    are moved by the bias, which a mean of many leaves as it is while its interval narrows; they
-    still hold the value. Of many parts with few positives each `_of_scarce` is used.
+    The shares add as a component of value 0, whose limits are normal. Limits of components that are
+    biased are moved by the bias, which a mean of many leaves as it is while its interval narrows;
+    they still hold the value. Of many components with few positives each `_scarce_mean_interval` is
+    used.
     """
     if statistic.scarce:
-        return _of_scarce(statistic.leave_one_out(), o)
-
-    def sides() -> Iterator[closed_forms.Part]:
-        for part in statistic.parts():
-            e = estimate(part.statistic, o)
-            excess = part.excess
-            e = replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
-            yield closed_forms.Part(part.share, e, part.moved)
-        if (moved := statistic.of_shares()) is not None:
-            error = float(np.sqrt(moved @ moved))
-            yield closed_forms.Part(
-                1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved
-            )
-
-    return closed_forms.mover_mean(sides(), n=statistic.n, level=o.level).around(statistic.value)
+        return _scarce_mean_interval(statistic.leave_one_out(), options)
+    parts = _weighted_components(statistic, options)
+    mean = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
+    return mean.around(statistic.value)
 
 
-def _of_scarce(statistic: Any, o: Options) -> Estimate:
+def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
+    """The components of a mean with their unbiased limits, one at a time, and last the estimated
+    shares.
+    """
+    for component in statistic.components():
+        part = estimate(component.statistic, options)
+        unbiased = replace(
+            part,
+            value=part.value - component.excess,
+            low=part.low - component.excess,
+            high=part.high - component.excess,
+        )
+        yield WeightedEstimate(component.share, unbiased, component.influence)
+    influence = statistic.share_influence()
+    if influence is not None:
+        error = float(np.sqrt(influence @ influence))
+        shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
+        yield WeightedEstimate(1.0, shares, influence)
+
+
+def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the logit scale around the value without its bias: MOVER would take the skewness of a
-    part, which the mean has not, and the bias of a part for none.
+    component, which the mean has not, and the bias of a component for none.
     """
     low, high = statistic.chosen.metric.ends
-    excess = sum(part.share * part.excess for part in statistic.parts())
-    e = closed_forms.ranged_t(
+    excess = sum(component.share * component.excess for component in statistic.components())
+    unbiased = closed_forms.ranged_t(
         float(np.clip(statistic.value - excess, low, high)),
         statistic.spread.error,
         freedom=statistic.freedom,
         n=statistic.n,
-        level=o.level,
+        level=options.level,
         ends=(low, high),
     )
-    return e.around(statistic.value)
+    return unbiased.around(statistic.value)
 
 
-def _harmonic(statistic: Any, o: Options) -> Estimate:
-    """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of
-    what moves them.
+def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
+    """MOVER: how far the harmonic mean moves if one of the two metrics goes to its limit, by the
+    correlation of their influence values.
     """
-    kind = statistic.chosen.metric.kind
-    pair = statistic.both()
-    sides = []
-    for side, other in zip(pair, reversed(pair), strict=True):
-        e = estimate(side.statistic, o)
+    kind: Harmonic = statistic.chosen.metric.kind
+    value = statistic.value
+    pair = statistic.harmonic_pair()
+    parts = []
+    for component, other in zip(pair, reversed(pair), strict=True):
+        limits = estimate(component.statistic, options)
         fixed = other.statistic.value
         moved = replace(
-            e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed)
+            limits, value=value, low=kind.of(limits.low, fixed), high=kind.of(limits.high, fixed)
         )
-        sides.append(closed_forms.Part(1.0, moved, side.moved))
-    e = closed_forms.mover_mean(sides, n=statistic.n, level=o.level)
-    return replace(
-        e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value
-    )
+        parts.append(WeightedEstimate(1.0, moved, component.influence))
+    doubled = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
+    # both parts have the mean as their value, so that their sum is twice as large
+    return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
 
 
-def _coverage_interval(statistic: Any, o: Options) -> Estimate:
+def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """From the lower limit of the share of the classes that are known to reach the target to the
     upper limit of the share of those that may.
     """
-    classes = _PredictedClasses.of(statistic)
-    low = estimate(classes.share(classes.known(o.level)), o).low
-    high = estimate(classes.share(classes.possible(o.level)), o).high
-    return Estimate(statistic.value, low, high, o.level, statistic.n, REACHED)
+    level = options.level
+    classes = _PredictedClasses.of_statistic(statistic)
+    low = estimate(classes.share(classes.known(level)), options).low
+    high = estimate(classes.share(classes.possible(level)), options).high
+    return Estimate(statistic.value, low, high, level, statistic.n, REACHED)
 
 
-def _coverage_test(a: Any, b: Any, o: Options) -> Comparison:
+def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The test that inverts the interval from the least difference to the largest: of the classes
     of one system that are known to reach the target and those of the other that may.
     """
-    first = _PredictedClasses.of(a)
-    second = _PredictedClasses.of(b)
-    same = a.decides_as(b)  # then one has the classes of the other, whichever these are
+    classes = _PredictedClasses.of_statistic(first)
+    others = _PredictedClasses.of_statistic(second)
+    same = first.decides_same(second)
 
     def interval(level: float) -> Estimate:
-        if same:
-            known = first.known(level)
-            return _shares_apart(first.share(known), second.share(known), level)
-        least = _shares_apart(
-            first.share(first.known(level)), second.share(second.possible(level)), level
-        )
-        largest = _shares_apart(
-            first.share(first.possible(level)), second.share(second.known(level)), level
-        )
-        return Estimate(a.value - b.value, least.low, largest.high, level, a.n, REACHED)
+        known = classes.share(classes.known(level))
+        others_known = others.share(others.known(level))
+        if same:  # then one has the classes of the other, whichever these are
+            return _share_difference(known, others_known, level)
+        possible = classes.share(classes.possible(level))
+        others_possible = others.share(others.possible(level))
+        low = _share_difference(known, others_possible, level).low
+        high = _share_difference(possible, others_known, level).high
+        return Estimate(first.value - second.value, low, high, level, first.n, REACHED)
 
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=REACHED)
+    return significance.by_limits(interval, level=options.level, unit=options.unit, method=REACHED)
 
 
-def _shares_apart(a: Any, b: Any, level: float) -> Estimate:
+def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -> Estimate:
     """The difference of two shares of the same rows."""
-    if a.layout is Layout.PLAIN:
-        return intervals.tango(*a.only(b), level=level)
-    error = a.spread_from(b).error
-    freedom = max(a.freedom, 1.0)
-    return significance.ByT(a.value - b.value, error, a.n, freedom, "").interval(level)
+    if first.layout is Layout.PLAIN:
+        return intervals.tango(*first.discordant(second), level=level)
+    value = first.value - second.value
+    error = first.difference_spread(second).error
+    freedom = max(first.freedom, 1.0)
+    return DifferenceByT(value, error, first.n, freedom, "").interval(level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,79 +302,85 @@ class _PredictedClasses:
     are predicted; all hold together at a level (Šidák).
     """
 
-    statistic: Any
+    statistic: RowStatistic
     excess: Floats
     deviation: float
     count: int
 
     @classmethod
-    def of(cls, statistic: Any) -> "_PredictedClasses":
-        c = labels.one_vs_rest(statistic.rows.confusion)
-        precision = counts.precision(c)
-        size = c.tp + c.fp
+    def of_statistic(cls, statistic: RowStatistic) -> "_PredictedClasses":
+        """The classes of a system, from the statistic of its class coverage."""
+        table = labels.one_vs_rest(statistic.rows.confusion)
+        rows = table.tp + table.fp
         target = statistic.chosen.k
         if statistic.layout is not Layout.PLAIN:
-            size = np.array([_effective(statistic, place) for place in range(len(size))])
+            rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
         deviation = float(np.sqrt(target * (1 - target)))
-        excess = np.nan_to_num((precision - target) * np.sqrt(size))
-        return cls(statistic, excess, deviation, int(np.count_nonzero(size)))
+        excess = np.nan_to_num((counts.precision(table) - target) * np.sqrt(rows))
+        return cls(statistic, excess, deviation, int(np.count_nonzero(rows)))
 
-    def reach(self, level: float) -> float:
+    def margin(self, level: float) -> float:
         """How far the excess of a class may be from its true one."""
-        return intervals.normal_quantile(level ** (1 / max(self.count, 1))) * self.deviation
+        per_class = level ** (1 / max(self.count, 1))
+        return intervals.normal_quantile(per_class) * self.deviation
 
     def known(self, level: float) -> Bools:
         """The classes that reach the target at this level, also at the lower limit."""
-        return self.excess > self.reach(level)
+        return self.excess > self.margin(level)
 
     def possible(self, level: float) -> Bools:
         """The classes that may reach the target."""
-        return self.excess >= -self.reach(level)
+        return self.excess >= -self.margin(level)
 
-    def share(self, classes: Bools) -> Any:
+    def share(self, classes: Bools) -> RowStatistic:
         """The share of the rows that are predicted as some classes."""
-        chosen = self.statistic.chosen
-        share = replace(chosen.metric, kind=chosen.metric.kind.share(classes), kind_at=None)
+        metric = self.statistic.chosen.metric
+        share = replace(metric, kind=metric.kind.share(classes), kind_at=None)
         return replace(self.statistic, chosen=Chosen(share))
 
 
-def _effective(statistic: Any, place: int) -> float:
+def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     """The number of independent rows whose precision varies as that of a predicted class."""
-    rows = against_rest(statistic.rows, place)
+    rows = against_rest(statistic.rows, predicted)
     precision = replace(statistic, chosen=Chosen(PRECISION), rows=rows)
-    share, error = precision.value, precision.spread.error
-    return share * (1 - share) / error**2 if error > 0 else precision.fewest
+    share = precision.value
+    error = precision.spread.error
+    if error > 0:
+        return share * (1 - share) / error**2
+    return precision.fewest_units
 
 
 # The table ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class Rule(Generic[MethodFunction]):
     """A rule: the interval or test for metrics of some kinds on samples of some layouts, and its
     name.
 
-    held: True if it needs the values of every unit, False if it works on sums alone, None if it
-    takes both.
+    in_memory: True if it needs the values of every unit, False if it works on sums alone, None if
+    it takes both.
     """
 
     kinds: type[Kind] | tuple[type[Kind], ...]
     layouts: tuple[Layout, ...]
-    of: Callable[..., Any]
-    words: str
-    held: bool | None = None
+    function: MethodFunction
+    name: str
+    in_memory: bool | None = None
 
-    def holds(self, kind: type[Kind], layout: Layout, *, held: bool) -> bool:
-        """True if the rule is for this kind and this layout. held: True if the values of every unit
-        are in memory.
+    def fits(self, kind: type[Kind], layout: Layout, *, in_memory: bool) -> bool:
+        """True if the rule is for this kind and this layout. in_memory: True if the values of every
+        unit are.
         """
-        return issubclass(kind, self.kinds) and layout in self.layouts and self.held in (None, held)
+        if layout not in self.layouts or self.in_memory not in (None, in_memory):
+            return False
+        return issubclass(kind, self.kinds)
 
 
-ROWS = (Layout.PLAIN,)  # that count alike
+PLAIN_ROWS = (Layout.PLAIN,)
 UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
-EVERY = (*ROWS, *UNITS)
-PARTS = (Combined, Harmonic)  # kinds that combine other metrics
+ROW_LAYOUTS = (*PLAIN_ROWS, *UNITS)
+COMBINING = (Combined, Harmonic)  # kinds that combine other metrics
 
 REACHED = "limits of the shares of the classes that are known to reach the precision, and that may"
 SAMPLES = "error from bootstrap samples on each of which the threshold is chosen again"
@@ -381,7 +419,7 @@ OF_ARM = (
 )
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
-INTERVALS = (
+INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.of_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALVED),
@@ -389,50 +427,62 @@ INTERVALS = (
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
-    Rule(kinds.Transformed, EVERY, _transformed, "the original's, transformed"),
-    Rule(Combined, EVERY, _combined, BY_PARTS),
-    Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
-    Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
-    Rule(scores.OfMeans, EVERY, interval_methods.jackknife_or_delta, LEFT_OF_MEANS, held=True),
+    Rule(kinds.Transformed, ROW_LAYOUTS, _transformed_interval, "the original's, transformed"),
+    Rule(Combined, ROW_LAYOUTS, _mean_interval, BY_PARTS),
+    Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, BY_PARTS),
+    Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
     Rule(
-        (scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False
+        scores.OfMeans,
+        ROW_LAYOUTS,
+        interval_methods.jackknife_or_delta,
+        LEFT_OF_MEANS,
+        in_memory=True,
     ),
-    Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
-    Rule(kinds.Loss, ROWS, interval_methods.mean_of_losses, SKEWED, held=True),
-    Rule(kinds.Loss, ROWS, interval_methods.summed_mean, MEANS),
-    Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, held=True),
-    Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
+    Rule(
+        (scores.OfMeans, kinds.RatioOfRows),
+        ROW_LAYOUTS,
+        interval_methods.delta_of_few,
+        DELTA,
+        in_memory=False,
+    ),
+    Rule(
+        (kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, interval_methods.jackknife_of_few, JACKKNIFE
+    ),
+    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.mean_of_losses, SKEWED, in_memory=True),
+    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.summed_mean, MEANS),
+    Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, in_memory=True),
+    Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), EVERY, interval_methods.delta, DELTA),
-    Rule(kinds.ClassCoverage, EVERY, _coverage_interval, REACHED),
-    Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
+    Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), ROW_LAYOUTS, interval_methods.delta, DELTA),
+    Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, REACHED),
+    Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
-    Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
-    Rule(kinds.Smooth, EVERY, interval_methods.delta_of_few, FEW),
+    Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, in_memory=False),
+    Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_of_few, FEW),
     Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
     Rule(scores.AtRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
     Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
-    Rule(kinds.Share, ROWS, interval_methods.wilson, "Wilson"),
-    Rule(scores.Area, ROWS, interval_methods.delong, AREA),
-    Rule(scores.AtRate, ROWS, interval_methods.at_rate, OWN_SCALE),
-    Rule(scores.Order, ROWS, interval_methods.of_order, RARE_POSITIVES),
-    Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
-    Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),
-    Rule(scores.Gap, ROWS, interval_methods.gap, interval_methods.GAP),
+    Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
+    Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, AREA),
+    Rule(scores.AtRate, PLAIN_ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(scores.Order, PLAIN_ROWS, interval_methods.of_order, RARE_POSITIVES),
+    Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.of_table, SANDWICH),
+    Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewed, HALL),
+    Rule(scores.Gap, PLAIN_ROWS, interval_methods.gap, interval_methods.GAP),
     Rule(
         scores.Overlap,
-        ROWS,
+        PLAIN_ROWS,
         interval_methods.overlap,
         "Wilson's limits of the Jaccard index, mapped",
     ),
-    Rule(scores.OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
-    Rule(scores.Lift, ROWS, interval_methods.lift, LIFT),
-    Rule(scores.TopRecall, ROWS, interval_methods.top_recall, LIFT),
-    Rule(scores.TopPrecision, ROWS, interval_methods.top_precision, PICKED),
-    Rule(scores.Depth, ROWS, interval_methods.depth, LIFT),
-    Rule(scores.AtRates, ROWS, interval_methods.at_rates, AT_RATES),
-    Rule(scores.Decision, ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
+    Rule(scores.OfShares, PLAIN_ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
+    Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, LIFT),
+    Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, LIFT),
+    Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, PICKED),
+    Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, LIFT),
+    Rule(scores.AtRates, PLAIN_ROWS, interval_methods.at_rates, AT_RATES),
+    Rule(scores.Decision, PLAIN_ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
 )
 
 FIRST_ORDER = "Welch's t on the influence of each row"
@@ -446,7 +496,7 @@ WHOLE = "sign flips of whole units"
 ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
 OR_DELTA = f"{WHOLE}, {DELTA} above 20,000 units"
 
-TESTS = (
+TESTS: tuple[Rule[Test], ...] = (
     Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
@@ -459,52 +509,63 @@ TESTS = (
     ),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
-    Rule(kinds.Transformed, EVERY, _of_originals, "the original's"),
-    Rule(PARTS, ROWS, methods.of_few, BY_CLASS),
-    Rule(PARTS, UNITS, methods.of_few, FEW, held=True),
-    Rule(scores.Calibration, EVERY, methods.no_test, "none"),
+    Rule(kinds.Transformed, ROW_LAYOUTS, _transformed_test, "the original's"),
+    Rule(COMBINING, PLAIN_ROWS, methods.of_few, BY_CLASS),
+    Rule(COMBINING, UNITS, methods.of_few, FEW, in_memory=True),
+    Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
     Rule(
         scores.OfMeans,
-        EVERY,
+        ROW_LAYOUTS,
         methods.without_each,
         f"{JACKKNIFE}, {DELTA} above 20,000 units",
-        held=True,
+        in_memory=True,
     ),
-    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, methods.influence, DELTA, held=False),
-    Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, methods.flips_of_sums, ONE_DENOMINATOR),
-    Rule(kinds.Loss, ROWS, methods.losses, "sign flips, paired t above 20,000 rows", held=True),
-    Rule(kinds.Loss, ROWS, methods.paired_t, "paired t"),
-    Rule(kinds.PerUnit, ROWS, methods.flips, "sign flips"),
+    Rule(
+        (scores.OfMeans, kinds.RatioOfRows), ROW_LAYOUTS, methods.influence, DELTA, in_memory=False
+    ),
+    Rule((kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, methods.flips_of_sums, ONE_DENOMINATOR),
+    Rule(
+        kinds.Loss,
+        PLAIN_ROWS,
+        methods.losses,
+        "sign flips, paired t above 20,000 rows",
+        in_memory=True,
+    ),
+    Rule(kinds.Loss, PLAIN_ROWS, methods.paired_t, "paired t"),
+    Rule(kinds.PerUnit, PLAIN_ROWS, methods.flips, "sign flips"),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
-    Rule(kinds.ClassCoverage, EVERY, _coverage_test, "the test that inverts such limits"),
+    Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_test, "the test that inverts such limits"),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
     Rule(
         (kinds.Share, kinds.Loss),
         (Layout.CLUSTERED,),
         methods.flips_or_influence,
         OR_DELTA,
-        held=True,
+        in_memory=True,
     ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
     Rule(
-        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA
+        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile),
+        ROW_LAYOUTS,
+        methods.influence,
+        DELTA,
     ),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
-    Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
-    Rule(kinds.Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
-    Rule(scores.Area, ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
-    Rule((scores.AtRate, scores.Skill, scores.Coefficient), ROWS, methods.welch, FIRST_ORDER),
-    Rule(scores.Depth, ROWS, methods.of_few, FEW),
-    Rule(scores.Order, ROWS, methods.by_rows, "t on the influence of each row"),
-    Rule(scores.Gap, ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
+    Rule(kinds.OwnShare, PLAIN_ROWS, methods.predictive_values, PREDICTIVE),
+    Rule(kinds.Share, PLAIN_ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
+    Rule(scores.Area, PLAIN_ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
+    Rule((scores.AtRate, scores.Skill, scores.Coefficient), PLAIN_ROWS, methods.welch, FIRST_ORDER),
+    Rule(scores.Depth, PLAIN_ROWS, methods.of_few, FEW),
+    Rule(scores.Order, PLAIN_ROWS, methods.by_rows, "t on the influence of each row"),
+    Rule(scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
     Rule(
         (scores.Overlap, scores.OfShares, scores.AtRates),
-        ROWS,
+        PLAIN_ROWS,
         methods.welch_of_decisions,
         OF_DECISIONS,
     ),
-    Rule(scores.Lift, ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
-    Rule(scores.Decision, ROWS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
+    Rule(scores.Lift, PLAIN_ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
+    Rule(scores.Decision, PLAIN_ROWS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
 )
 
 
@@ -512,13 +573,13 @@ TESTS = (
 class Method:
     """An interval and a test, with their names."""
 
-    interval: Callable[[Any, Options], Estimate]
+    interval: Interval
     interval_is: str
-    test: Callable[[Any, Any, Options], Comparison]
+    test: Test
     test_is: str
 
 
-Side = Callable[[Method], str]  # the name of the interval, or of the test
+NameOf = Callable[[Method], str]  # the name of the interval, or of the test
 RECHOSEN = Method(
     interval_methods.chosen,
     f"t on the logit scale around Efron's .632 estimate, {SAMPLES}",
@@ -527,28 +588,35 @@ RECHOSEN = Method(
 )
 
 
+def _first_fitting(
+    rules: Iterable[Rule[MethodFunction]], kind: type[Kind], layout: Layout, *, in_memory: bool
+) -> Rule[MethodFunction]:
+    """The first rule that fits a kind and a layout."""
+    return next(rule for rule in rules if rule.fits(kind, layout, in_memory=in_memory))
+
+
 @cache
-def _first(kind: type[Kind], layout: Layout, *, held: bool) -> Method:
-    """The first rules that hold for a kind."""
-    both = (INTERVALS, TESTS)
-    interval, test = (
-        next(rule for rule in rules if rule.holds(kind, layout, held=held)) for rules in both
-    )
-    return Method(interval.of, interval.words, test.of, test.words)
+def _method_of_kind(kind: type[Kind], layout: Layout, *, in_memory: bool) -> Method:
+    """The method by the first rules that fit a kind."""
+    interval = _first_fitting(INTERVALS, kind, layout, in_memory=in_memory)
+    test = _first_fitting(TESTS, kind, layout, in_memory=in_memory)
+    return Method(interval.function, interval.name, test.function, test.name)
 
 
-def _method(kind: Kind, layout: Layout, *, held: bool, rechosen: bool) -> Method:
-    """rechosen: True if samples choose their own thresholds."""
-    return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout, held=held)
+def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
+    """The method for a kind. rechosen: True if samples choose their own thresholds."""
+    if rechosen and kind.thresholded:
+        return RECHOSEN
+    return _method_of_kind(type(kind), layout, in_memory=in_memory)
 
 
-def method(statistic: Any) -> Method:
+def method(statistic: Statistic) -> Method:
     """The interval and the test of a statistic."""
     return _method(
         statistic.chosen.metric.kind,
         statistic.layout,
-        held=statistic.held,
-        rechosen=statistic.redraws,
+        in_memory=statistic.in_memory,
+        rechosen=statistic.rechooses_threshold,
     )
 
 
@@ -561,31 +629,34 @@ FLIPPING = (
 )
 
 
-def flipped(a: Any, b: Any) -> Floats | None:
+def flipped_differences(first: Statistic, second: Statistic) -> Floats | None:
     """The differences, one per unit, whose signs are flipped to compare two statistics; None for
     other tests.
     """
-    first = a.base()
-    second = b.base()
-    if method(first).test not in FLIPPING or not first.meets(second):
+    first = first.base()
+    second = second.base()
+    if method(first).test not in FLIPPING or not first.overlaps(second):
         return None
-    difference = first.minus(second)
-    d = difference.by_unit(difference.defined, first.unit)[0]
-    return d if d.size else None
+    assert isinstance(first, TermStatistic)
+    assert isinstance(second, TermStatistic)
+    terms = first.term_differences(second)
+    differences, _ = terms.by_unit(terms.defined, first.unit)
+    return differences if differences.size else None
 
 
 def words(
     metrics: Iterable[Chosen],
     layout: Layout,
-    side: Side,
+    name_of: NameOf,
     *,
-    held: bool = True,
+    in_memory: bool = True,
     rechosen: bool = False,
 ) -> str:
-    """The methods as text, metrics with the same method together; `side` selects interval or test.
+    """The methods as text, metrics with the same method together; `name_of` selects interval or
+    test.
 
-    held: True if the values of every unit are in memory. rechosen: True if thresholds are chosen
-    again on each sample.
+    in_memory: True if the values of every unit are. rechosen: True if thresholds are chosen again
+    on each sample.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
@@ -593,37 +664,39 @@ def words(
     recall, accuracy: McNemar's test with Tango's interval
     roc_auc, gini (as roc_auc): DeLong's variance, Welch's t
     """
-    named: dict[str, list[str]] = {}
+    labels_by_name: dict[str, list[str]] = {}
     for chosen in metrics:
         base = chosen.base
         label = chosen.label if base is chosen else f"{chosen.label} (as {base.label})"
-        of = _method(base.metric.kind, layout, held=held, rechosen=rechosen)
-        named.setdefault(side(of), []).append(label)
-    return "; ".join(f"{', '.join(labels)}: {text}" for text, labels in named.items())
+        method = _method(base.metric.kind, layout, in_memory=in_memory, rechosen=rechosen)
+        labels_by_name.setdefault(name_of(method), []).append(label)
+    return "; ".join(f"{', '.join(labels)}: {name}" for name, labels in labels_by_name.items())
 
 
-LIFTS: dict[Any, Callable[[Any, Any, Options], Comparison]] = {
+LIFTS: dict[Test, Test] = {
     methods.two_means: methods.lift_of_means,
     methods.two_ratios: methods.lift_of_ratios,
     methods.two_proportions: methods.lift_of_shares,
 }
-SHOWN: dict[Any, Callable[[Any, Any, Comparison, float], float]] = {
-    methods.mcnemar: methods.shown_by_decisions,
-    methods.two_proportions: methods.shown_by_shares,
-    methods.two_means: methods.shown_by_means,
+DETECTABLE: dict[Test, Callable[..., float]] = {
+    methods.mcnemar: methods.detectable_by_decisions,
+    methods.two_proportions: methods.detectable_by_shares,
+    methods.two_means: methods.detectable_by_means,
 }
 
 
-def lift(a: Any, b: Any, o: Options) -> Comparison:
+def lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """Compare first / second − 1, for independent units."""
-    return LIFTS.get(method(a).test, methods.no_lift)(a, b, o)
+    lift_of = LIFTS.get(method(first).test, methods.no_lift)
+    return lift_of(first, second, options)
 
 
-def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
+def detectable(first: Statistic, second: Statistic, comparison: Comparison, level: float) -> float:
     """The smallest true difference that the test of this comparison shows at a level with 80%
     power.
     """
-    if np.isnan(c.difference.value):
+    if np.isnan(comparison.difference.value):
         return np.nan
-    test = method(a.unadjusted()).test
-    return SHOWN.get(test, methods.shown_by_width)(a, b, c, level)
+    test = method(first.unadjusted()).test
+    detectable_by = DETECTABLE.get(test, methods.detectable_by_width)
+    return detectable_by(first, second, comparison, level)

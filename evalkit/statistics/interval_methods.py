@@ -4,118 +4,155 @@ metric.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import ratio
+from evalkit.catalogue import kinds, score_kinds
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics import counts, influence
+from evalkit.metrics import influence
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
-from evalkit.statistics.intervals import Estimate, recovered
-from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
+from evalkit.statistics.independent import Arm
+from evalkit.statistics.intervals import Ends, Estimate, recovered
+from evalkit.statistics.methods import (
+    CHOSEN,
+    DRAWN,
+    JACKKNIFE,
+    NONE,
+    Options,
+    ShareStatistic,
+    sign_flips_of,
+)
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import (
+    KnownValue,
+    Layout,
+    NoisyUnitStatistic,
+    RowStatistic,
+    ScoreStatistic,
+    SpreadStatistic,
+    Statistic,
+    TermStatistic,
+    UnitStatistic,
+)
 
 OF_CELLS = "t on the logit scale of the range, half a row added to each cell"
 BOYD = "t on the logit scale, with Boyd's binomial limits"
 UNMOVED = "none (no row moves the value)"
 GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
 BOOTSTRAP_T = f"{JACKKNIFE}, with a bootstrap-t"
-HALF = 0.5  # rows added to each cell
+HALF_ROW = 0.5  # added to each cell
 FEW_UNITS = 20  # below this many units the limits of functions of means allow for a bootstrap-t
 # average precision depends on a few negatives below so many positives, if their share is as small
-FEW_POSITIVES, RARE = 50, 0.05
+FEW_POSITIVES = 50
+RARE = 0.05
 # positives that come with the negatives at a base rate: of fewer no limits of average precision
 # hold
 RESOLVED = 100
 
 
-def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: Any) -> Estimate:
-    """t on the logit or log scale of the metric's range; `more` may give other bounds."""
-    known = {"n": statistic.n, "level": o.level, "ends": statistic.chosen.metric.ends} | more
-    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, **known)
+def t_on_range(
+    statistic: Statistic,
+    error: float,
+    options: Options,
+    *,
+    freedom: float,
+    n: int | None = None,
+    ends: Ends | None = None,
+    method: str = "",
+) -> Estimate:
+    """t with this standard error on the logit or log scale of the metric's range.
 
-
-def no_interval(statistic: Any, o: Options, method: str = NONE) -> Estimate:
-    """The value without limits: it is biased upward in every sample, so no interval keeps its
-    level.
+    n: the number of units, by default that of the statistic. ends: bounds in place of those of the
+    metric.
     """
-    return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, method)
+    return closed_forms.ranged_t(
+        statistic.value,
+        error,
+        freedom=freedom,
+        n=statistic.n if n is None else n,
+        level=options.level,
+        ends=statistic.chosen.metric.ends if ends is None else ends,
+        method=method,
+    )
 
 
-def known(statistic: Any, o: Options) -> Estimate:
+def no_interval(statistic: Statistic, options: Options, method: str = NONE) -> Estimate:
+    """The value without limits: by default because it is biased upward in every sample, so that no
+    interval keeps its level.
+    """
+    return Estimate(statistic.value, np.nan, np.nan, options.level, statistic.n, method)
+
+
+def known(statistic: KnownValue, options: Options) -> Estimate:
+    """The interval of the earlier report."""
     return statistic.estimate
 
 
 # Means and ratios of sums -------------------------------------------------------------------------
 
 
-def wilson(statistic: Any, o: Options) -> Estimate:
-    return intervals.wilson(*statistic.hits(), level=o.level)
+def wilson(statistic: ShareStatistic | RowStatistic, options: Options) -> Estimate:
+    """Wilson's interval of a share."""
+    return intervals.wilson(*statistic.hits(), level=options.level)
 
 
-def mean(statistic: Any, o: Options) -> Estimate:
+def mean(statistic: TermStatistic, options: Options) -> Estimate:
     """The mean of one value per unit."""
     sums = statistic.sums
-    return intervals.mean(
-        sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends
-    )
+    values = sums.numerator[sums.defined]
+    return intervals.mean(values, level=options.level, ends=statistic.chosen.metric.ends)
 
 
-def of_draws(statistic: Any, o: Options) -> Estimate:
+def of_draws(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
     """The mean of fixed units, from the variance of their draws."""
-    return ranged(
-        statistic,
-        statistic.noise_on(statistic.sums.defined),
-        o,
-        freedom=statistic.freedom,
-        method=DRAWN,
-    )
+    error = statistic.error_on(statistic.sums.defined)
+    return t_on_range(statistic, error, options, freedom=statistic.freedom, method=DRAWN)
 
 
-def mean_of_arm(statistic: Any, o: Options) -> Estimate:
+def mean_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     """The mean of an arm of amounts; no interval if all are equal, such as no revenue: amounts have
     no upper bound.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
     if values.size and np.ptp(values) == 0:
-        return no_interval(statistic, o, UNMOVED)
-    return mean(statistic, o)
+        return no_interval(statistic, options, UNMOVED)
+    return mean(statistic, options)
 
 
-def mean_of_losses(statistic: Any, o: Options) -> Estimate:
+def mean_of_losses(statistic: TermStatistic, options: Options) -> Estimate:
     """`mean` of losses, with Wilson's limits for the share of predictions of 0 or 1 that are
     wrong.
     """
-    sums, metric = statistic.sums, statistic.chosen.metric
-    losses = sums.numerator[sums.defined]
-    return intervals.mean_of_losses(
-        losses, worst=metric.kind.worst, level=o.level, ends=metric.ends
-    )
+    metric = statistic.chosen.metric
+    kind: kinds.Loss = metric.kind
+    losses = statistic.sums.numerator[statistic.sums.defined]
+    return intervals.mean_of_losses(losses, worst=kind.worst, level=options.level, ends=metric.ends)
 
 
-def summed_mean(statistic: Any, o: Options) -> Estimate:
+def summed_mean(statistic: SpreadStatistic, options: Options) -> Estimate:
     """`mean`, from sums."""
-    return intervals.of_spread(
-        statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends
-    )
+    ends = statistic.chosen.metric.ends
+    return intervals.of_spread(statistic.value, statistic.spread, level=options.level, ends=ends)
 
 
-def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate:
+def mean_of_table(chosen: Chosen, table: Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
-    kind: Any = chosen.metric.kind
-    label = np.repeat([1, 0], len(c.threshold))
-    rows = np.concatenate([c.positive, c.negative])
-    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
-    value = kind.at(c, np.nan)
-    spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
+    kind: kinds.Loss = chosen.metric.kind
+    label = np.repeat([1, 0], len(table.threshold))
+    rows = np.concatenate([table.positive, table.negative])
+    loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), chosen.k)
+    value = kind.at(table, np.nan)
+    influence_values = (loss - value) / table.total
+    spread = Spread.from_influence(influence_values, frequency=rows.astype(np.float64))
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
 
 def jackknife(
-    statistic: Any, o: Options, *, few: bool = False, ends: closed_forms.Ends | None = None
+    statistic: TermStatistic, options: Options, *, few: bool = False, ends: Ends | None = None
 ) -> Estimate:
     """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or
     log scale.
@@ -123,18 +160,23 @@ def jackknife(
     few: True if a few units may carry most of the variance, which leaves fewer degrees of freedom.
     ends: bounds in place of those of the metric.
     """
-    arm = independent.ratio_of(
-        Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit))
-    )
-    freedom = arm.spread.freedom(arm.freedom) if few else arm.freedom
-    if ends is None:
-        ends = statistic.chosen.metric.ends
-    return ranged(
-        statistic, arm.spread.error, o, freedom=freedom, n=arm.n, ends=ends, method=JACKKNIFE
+    sums = statistic.sums
+    arm = independent.ratio_of(Sums(*sums.by_unit(sums.defined, statistic.unit)))
+    freedom = arm.freedom
+    if few:
+        freedom = arm.spread.kurtosis_freedom(freedom)
+    return t_on_range(
+        statistic,
+        arm.spread.error,
+        options,
+        freedom=freedom,
+        n=arm.n,
+        ends=ends,
+        method=JACKKNIFE,
     )
 
 
-def ratio_of_arm(statistic: Any, o: Options) -> Estimate:
+def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     """`jackknife_of_few` of an arm, whose metrics state no bounds: a ratio of sums that cannot be
     negative is above 0, and a share below 1.
 
@@ -142,32 +184,36 @@ def ratio_of_arm(statistic: Any, o: Options) -> Estimate:
     """
     sums = statistic.sums
     ends = statistic.chosen.metric.ends
-    if np.isinf(ends).all() and min(sums.numerator.min(), sums.size.min()) >= 0:
-        share = statistic.value < 1 and bool((sums.numerator <= sums.size).all())
-        ends = (0.0, 1.0 if share and statistic.value > 0 else np.inf)
-    return jackknife(statistic, o, few=True, ends=ends)
+    never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
+    if np.isinf(ends).all() and never_negative:
+        is_share = bool((sums.numerator <= sums.size).all())
+        ends = (0.0, 1.0 if is_share and 0 < statistic.value < 1 else np.inf)
+    return jackknife(statistic, options, few=True, ends=ends)
 
 
-def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
+def jackknife_of_few(statistic: TermStatistic, options: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
-    return jackknife(statistic, o, few=True)
+    return jackknife(statistic, options, few=True)
 
 
-def arm_within(arm: independent.Arm, low: float, high: float, *, level: float) -> Estimate:
+def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
     """A ratio of sums within a range, by the jackknife on the logit or log scale; NaN without
     units.
     """
-    freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
+    freedom = arm.spread.kurtosis_freedom(arm.freedom) if arm.n else 0.0
     return closed_forms.ranged_t(
         arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high)
     )
 
 
-def few_or_delta(statistic: Any, o: Options) -> Estimate:
-    return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
+def few_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
+    """`jackknife_of_few`, or with many units `delta`."""
+    if statistic.n > options.limits.flipped:
+        return delta(statistic, options)
+    return jackknife_of_few(statistic, options)
 
 
-def divided(statistic: Any, o: Options) -> Estimate:
+def divided(statistic: UnitStatistic, options: Options) -> Estimate:
     """The share of one of two systems that divide each unit between them, with limits from those of
     their difference.
 
@@ -175,49 +221,54 @@ def divided(statistic: Any, o: Options) -> Estimate:
     (1 + limit of the difference) / 2. The share and the difference therefore agree. With many units
     the jackknife is used.
     """
-    if statistic.n > o.limits.flipped:
-        return jackknife(statistic, o)
+    if statistic.n > options.limits.flipped:
+        return jackknife(statistic, options)
     sums = statistic.sums
-    over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
-    e = flipped_sums(over_rest, statistic.unit, o).difference
-    return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
+    over_the_other = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    difference = sign_flips_of(over_the_other, statistic.unit, options).difference
+    low = (1 + difference.low) / 2
+    high = (1 + difference.high) / 2
+    return Estimate(statistic.value, low, high, options.level, difference.n, difference.method)
 
 
-def of_folds(statistic: Any, o: Options) -> Estimate:
+def of_folds(statistic: UnitStatistic, options: Options) -> Estimate:
+    """The mean over folds, whose scores share training rows."""
     values = statistic.sums.per_unit[statistic.sums.defined]
-    return significance.nadeau_bengio(
-        values, train=1, test=o.test_to_train, level=o.level
-    ).difference
+    corrected = significance.nadeau_bengio(
+        values, train=1, test=options.test_to_train, level=options.level
+    )
+    return corrected.difference
 
 
-# By what each row or unit moves -------------------------------------------------------------------
+# By influence values ------------------------------------------------------------------------------
 
 
-def delta(statistic: Any, o: Options) -> Estimate:
+def delta(statistic: SpreadStatistic, options: Options) -> Estimate:
     """t from the influence of each row or unit on the metric, on a scale without bounds."""
-    return ranged(
+    return t_on_range(
         statistic,
         statistic.spread.error,
-        o,
+        options,
         freedom=max(statistic.freedom, 1.0),
-        method=statistic.how,
+        method=statistic.error_method,
     )
 
 
-def of_units(statistic: Any, o: Options) -> Estimate:
+def of_units(statistic: SpreadStatistic, options: Options) -> Estimate:
     """t on the scale of the range, from the units' influence values, on Kish's degrees of
     freedom.
     """
-    return ranged(statistic, statistic.spread.error, o, freedom=_freedom(statistic))
+    error = statistic.spread.error
+    return t_on_range(statistic, error, options, freedom=_kish_freedom(statistic))
 
 
-def _freedom(statistic: Any) -> float:
+def _kish_freedom(statistic: SpreadStatistic) -> float:
     """Kish's degrees of freedom, at least 1 where there are any."""
     freedom = statistic.freedom
     return max(freedom, 1.0) if freedom > 0 else freedom
 
 
-def chosen(statistic: Any, o: Options) -> Estimate:
+def chosen(statistic: RowStatistic, options: Options) -> Estimate:
     """t from bootstrap samples on which the threshold is chosen again, if it was chosen on the
     rows: around the value that is expected on other rows, as the value itself is too good.
 
@@ -226,21 +277,25 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     every row above the threshold is a hit, few samples or none vary: there the limits are no closer
     than Wilson's.
     """
-    e = closed_forms.ranged_t(
-        statistic.value_elsewhere,
-        float(np.fmax(statistic.spread.error, np.nanstd(statistic.bootstrap_values))),
-        freedom=_freedom(statistic),
+    ends = statistic.chosen.metric.ends
+    resampled = np.nanstd(statistic.bootstrap_values)
+    estimate = closed_forms.ranged_t(
+        statistic.value_on_new_rows,
+        float(np.fmax(statistic.spread.error, resampled)),
+        freedom=_kish_freedom(statistic),
         n=statistic.n,
-        level=o.level,
-        ends=statistic.chosen.metric.ends,
+        level=options.level,
+        ends=ends,
         method=CHOSEN,
     ).around(statistic.value)
-    if statistic.value not in statistic.chosen.metric.ends:
-        return e
-    return e.no_closer_than(ranged(statistic, 0.0, o, freedom=statistic.fewest - 1))
+    if statistic.value not in ends:
+        return estimate
+    # without an error `t_on_range` has Wilson's limits
+    freedom = statistic.fewest_units - 1
+    return estimate.no_closer_than(t_on_range(statistic, 0.0, options, freedom=freedom))
 
 
-def delta_of_few(statistic: Any, o: Options) -> Estimate:
+def delta_of_few(statistic: SpreadStatistic, options: Options) -> Estimate:
     """`delta` if few rows may carry the variance, with degrees of freedom from the kurtosis of the
     influence values.
 
@@ -248,113 +303,142 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     nearly symmetric; ratios of sums use the scale of their range. Without fourth powers, `delta` is
     used.
     """
-    spread, metric = statistic.spread, statistic.chosen.metric
-    if np.isnan(spread.power(4)):
-        return delta(statistic, o)
-    freedom = spread.freedom(statistic.freedom)
-    ends = (-np.inf if metric.kind.joint else metric.low, metric.high)
-    return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=statistic.how)
+    spread = statistic.spread
+    metric = statistic.chosen.metric
+    if np.isnan(spread.standardised_power(4)):
+        return delta(statistic, options)
+    low = -np.inf if metric.kind.joint else metric.low
+    return t_on_range(
+        statistic,
+        spread.error,
+        options,
+        freedom=spread.kurtosis_freedom(statistic.freedom),
+        ends=(low, metric.high),
+        method=statistic.error_method,
+    )
 
 
-def jackknife_or_delta(statistic: Any, o: Options) -> Estimate:
-    """t from the value without each unit (jackknife).
+def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
+    """t from the value without each unit (jackknife), on the logarithm of the distance to the upper
+    bound.
 
     With few units, first-order influence underestimates the error.
     """
-    if statistic.n > o.limits.flipped:
-        return delta_of_few(statistic, o)
+    if statistic.n > options.limits.flipped:
+        return delta_of_few(statistic, options)
     high = statistic.chosen.metric.high
     with np.errstate(divide="ignore", invalid="ignore"):
-        missing = np.log(high - statistic.without_each())
-    if missing.size < 2 or not np.isfinite(missing).all():
-        return delta_of_few(statistic, o)
-    spread = Spread.without_each(missing, statistic.freedom + 1)
-    error = (high - statistic.value) * spread.error
-    freedom = spread.freedom(statistic.freedom)
-    e = ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
-    few = statistic.n < FEW_UNITS and statistic.layout is not Layout.PLAIN
-    return _with_bootstrap_t(e, statistic, o) if few else e
+        log_distance = np.log(high - statistic.leave_one_out_values())
+    if log_distance.size < 2 or not np.isfinite(log_distance).all():
+        return delta_of_few(statistic, options)
+    spread = Spread.from_jackknife(log_distance, statistic.freedom + 1)
+    estimate = t_on_range(
+        statistic,
+        (high - statistic.value) * spread.error,
+        options,
+        freedom=spread.kurtosis_freedom(statistic.freedom),
+        ends=(-np.inf, high),
+        method=JACKKNIFE,
+    )
+    if statistic.n < FEW_UNITS and statistic.layout is not Layout.PLAIN:
+        return _with_bootstrap_t(estimate, statistic, options)
+    return estimate
 
 
-def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
+def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Options) -> Estimate:
     """The limits, no closer than those of a bootstrap-t: few units do not show how their own
     variance goes with the value, and t takes it as independent.
     """
-    kind, high = statistic.chosen.metric.kind, statistic.chosen.metric.high
+    kind: score_kinds.OfMeans = statistic.chosen.metric.kind
     terms = statistic.unit_terms
     terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
-    far, near = bootstrap.t_limits(
-        terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
+    limits = bootstrap.t_limits(
+        terms,
+        kind.f,
+        statistic.chosen.metric.high,
+        rng=options.rng,
+        level=options.level,
+        resamples=options.limits.resamples,
     )
-    return e.no_closer_than(replace(e, low=far, high=near), BOOTSTRAP_T)
+    wider = replace(estimate, low=limits.low, high=limits.high)
+    return estimate.no_closer_than(wider, BOOTSTRAP_T)
 
 
-def skewed_rows(statistic: Any, o: Options) -> Estimate:
+def skewed_rows(statistic: SpreadStatistic, options: Options) -> Estimate:
     """Hall's interval; none if no row moves a value inside the range, for example if all rows have
     one class.
     """
-    error, metric = statistic.spread.error, statistic.chosen.metric
-    if error == 0 and metric.low < statistic.value < metric.high:
-        return no_interval(statistic, o, UNMOVED)
+    spread = statistic.spread
+    metric = statistic.chosen.metric
+    if spread.error == 0 and metric.low < statistic.value < metric.high:
+        return no_interval(statistic, options, UNMOVED)
     return intervals.hall(
-        statistic.value, error, statistic.spread.skewness, n=statistic.n, level=o.level
+        statistic.value, spread.error, spread.skewness, n=statistic.n, level=options.level
     )
 
 
 # Of tables of rows that count alike ---------------------------------------------------------------
 
 
-def delong(statistic: Any, o: Options) -> Estimate:
-    c, area = statistic.tables.chances, statistic.value
-    error = float(np.sqrt(influence.auc_variance(c, area)))
-    return closed_forms.auc_interval(area, error, c.positives, c.negatives, level=o.level)
+def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """The area under the ROC curve with DeLong's error."""
+    table = statistic.tables.chances
+    area = statistic.value
+    error = float(np.sqrt(influence.auc_variance(table, area)))
+    return closed_forms.auc_interval(
+        area, error, table.positives, table.negatives, level=options.level
+    )
 
 
-def of_table(statistic: Any, o: Options) -> Estimate:
+def of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the scale of the range, for unweighted rows, with as many degrees of freedom as the
     rarer class has rows.
     """
-    c = statistic.tables.counts
-    freedom = min(c.positives, c.negatives) - 1
-    return ranged(statistic, statistic.table_spread.error, o, freedom=freedom, n=int(c.total))
+    table = statistic.tables.counts
+    freedom = min(table.positives, table.negatives) - 1
+    error = statistic.table_spread.error
+    return t_on_range(statistic, error, options, freedom=freedom, n=int(table.total))
 
 
-def of_order(statistic: Any, o: Options) -> Estimate:
+def of_order(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`of_table`; average precision with few positives in a small share of the rows no closer
     than Boyd's binomial limits around the value without its bias.
 
     A few negatives above the positives, which most samples do not contain, then make the influence
     values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
     """
-    e = of_table(statistic, o)
-    if not statistic.chosen.metric.kind.biased:
-        return e
-    c = statistic.tables.counts
-    rare = 1 < c.positives < min(FEW_POSITIVES, RARE * c.total)
+    kind: score_kinds.Order = statistic.chosen.metric.kind
+    estimate = of_table(statistic, options)
+    if not kind.biased:
+        return estimate
+    table = statistic.tables.counts
+    rare = 1 < table.positives < min(FEW_POSITIVES, RARE * table.total)
     if not rare or not 0 < statistic.value < 1:
-        return e
-    centre = statistic.value - influence.average_precision_bias(c)
-    boyd = closed_forms.binomial_logit(centre, c.positives, level=o.level)
-    return e.no_closer_than(boyd, BOYD)
+        return estimate
+    unbiased = statistic.value - influence.average_precision_bias(table)
+    boyd = closed_forms.binomial_logit(unbiased, table.positives, level=options.level)
+    return estimate.no_closer_than(boyd, BOYD)
 
 
-def lift_of_units(statistic: Any, o: Options) -> Estimate:
+def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
     possible lift.
     """
-    e = of_units(statistic, o)
-    c = statistic.tables.cut
+    estimate = of_units(statistic, options)
+    decisions = statistic.tables.cut
     units = statistic.freedom + 1
-    base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
-    return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
+    base_rate = float(ratio(decisions.positives, decisions.total))
+    base_limits = intervals.wilson(base_rate * units, units, level=options.level)
+    largest_lift = float(ratio(1.0, base_limits.low))
+    return replace(estimate, high=min(estimate.high, largest_lift))
 
 
-def skewed(statistic: Any, o: Options) -> Estimate:
+def skewed(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t with Hall's correction for skewness, for unweighted rows."""
-    return intervals.of_spread(statistic.value, statistic.table_spread, level=o.level)
+    return intervals.of_spread(statistic.value, statistic.table_spread, level=options.level)
 
 
-def of_cells(statistic: Any, o: Options) -> Estimate:
+def of_cells(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the logit scale of the range, with half a row added to each cell of the table of
     decisions.
 
@@ -362,44 +446,51 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     limits are extended to the value itself if necessary. The degrees of freedom follow from the
     kurtosis of the cells' influence values.
     """
-    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
-    tp, fn = c.positive + HALF
-    fp, tn = c.negative + HALF
-    more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
-    e = closed_forms.ranged_t(
-        kind.read(more),
+    kind: score_kinds.Decision = statistic.chosen.metric.kind
+    decisions = statistic.tables.cut
+    tp, fn = decisions.positive + HALF_ROW
+    fp, tn = decisions.negative + HALF_ROW
+    padded = Counts.of(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
+    spread = Spread.from_influence(
+        np.ravel(kind.bins(padded)), frequency=np.array([tp, fn, fp, tn])
+    )
+    estimate = closed_forms.ranged_t(
+        kind.read(padded),
         spread.error,
-        freedom=spread.freedom(more.total - 1),
-        n=int(c.total),
-        level=o.level,
+        freedom=spread.kurtosis_freedom(padded.total - 1),
+        n=int(decisions.total),
+        level=options.level,
         ends=statistic.chosen.metric.ends,
         method=OF_CELLS,
     )
-    return e.around(statistic.value)
+    return estimate.around(statistic.value)
 
 
-def overlap(statistic: Any, o: Options) -> Estimate:
-    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
-    (tp, fn), (fp, _) = c.positive, c.negative
-    e = closed_forms.overlap(tp, fn, fp, weight=kind.weight, times=kind.times, level=o.level)
-    return replace(e, n=int(c.total))
+def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """F-beta or the Jaccard index, from Wilson's limits of two shares."""
+    kind: score_kinds.Overlap = statistic.chosen.metric.kind
+    decisions = statistic.tables.cut
+    tp, fn = decisions.positive
+    fp, _ = decisions.negative
+    estimate = closed_forms.overlap(
+        tp, fn, fp, weight=kind.weight, times=kind.times, level=options.level
+    )
+    return replace(estimate, n=int(decisions.total))
 
 
-def of_shares(statistic: Any, o: Options) -> Estimate:
+def of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     """MOVER from Wilson's limits of shares of disjoint sets of rows."""
-    shares = statistic.chosen.metric.kind.shares
-    sides = (wilson(replace(statistic, chosen=Chosen(of)), o) for of in shares)
-    parts = [closed_forms.Part(1 / len(shares), e, np.zeros(1)) for e in sides]
-    return closed_forms.mover_mean(parts, n=int(statistic.tables.cut.total), level=o.level)
+    kind: score_kinds.OfShares = statistic.chosen.metric.kind
+    uncorrelated = np.zeros(1)
+    parts = []
+    for share in kind.shares:
+        estimate = wilson(replace(statistic, chosen=Chosen(share)), options)
+        parts.append(closed_forms.WeightedEstimate(1 / len(kind.shares), estimate, uncorrelated))
+    n = int(statistic.tables.cut.total)
+    return closed_forms.mover_mean(parts, n=n, level=options.level)
 
 
-def lift(statistic: Any, o: Options) -> Estimate:
-    c, hits, picked, border = _picked(statistic)
-    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
-
-
-def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
+def gap(statistic: ScoreStatistic, options: Options, rows: float = 1.0) -> Estimate:
     """The largest distance of two rates over all thresholds (KS), which the sample value overstates
     on average.
 
@@ -408,106 +499,163 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
     conservative: it contains the true value at least as often as its level says. rows: the number
     of independent rows that a weight of 1 represents.
     """
-    c = statistic.tables.counts
-    top, sign = influence.widest(c)
-    sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
-    hits = [
-        size * ratio(column[top], column[-1])
-        for size, column in zip(sizes, (c.tp, c.fp), strict=True)
-    ]
-    rates = [
-        intervals.wilson(min(hit, size), size, level=o.level)
-        for hit, size in zip(hits, sizes, strict=True)
-    ]
-    larger, smaller = rates if sign >= 0 else rates[::-1]
-    share = (1 + o.level) / 2
-    value = statistic.value
+    table = statistic.tables.counts
+    widest, sign = influence.widest(table)
+    sizes = (max(round(table.positives * rows), 2), max(round(table.negatives * rows), 2))
+    rates = []
+    for size, above in zip(sizes, (table.tp, table.fp), strict=True):
+        hits = size * ratio(above[widest], above[-1])
+        rates.append(intervals.wilson(min(hits, size), size, level=options.level))
+    larger, smaller = rates if sign >= 0 else reversed(rates)
     rise = bootstrap.largest_rise(
-        c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples
+        table,
+        sizes,
+        sign,
+        rng=options.rng,
+        share=(1 + options.level) / 2,
+        resamples=options.limits.resamples,
     )
-    high = recovered(value, larger.reach, smaller.reach[::-1])[1]
-    return Estimate(value, float(max(value - rise, 0.0)), min(high, 1.0), o.level, statistic.n, GAP)
+    value = statistic.value
+    high = recovered(value, larger.reach, smaller.reach[::-1]).high
+    low = float(max(value - rise, 0.0))
+    return Estimate(value, low, min(high, 1.0), options.level, statistic.n, GAP)
 
 
-def gap_of_units(statistic: Any, o: Options) -> Estimate:
+def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`gap` of clustered or weighted rows, from the number of independent rows with the same
     variance there.
     """
-    c, error = statistic.tables.counts, statistic.spread.error
-    top, _ = influence.widest(c)
-    few = (statistic.freedom + 1) / min(c.positives, c.negatives)
-    rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
-    plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
-    return gap(statistic, o, float(ratio(plain, error**2)) if error > 0 else few)
+    table = statistic.tables.counts
+    error = statistic.spread.error
+    sizes = np.array([table.positives, table.negatives])
+    if error > 0:
+        widest, _ = influence.widest(table)
+        rates = np.array([ratio(table.tp[widest], sizes[0]), ratio(table.fp[widest], sizes[1])])
+        independent_variance = (rates * (1 - rates) / sizes).sum()
+        rows = float(ratio(independent_variance, error**2))
+    else:
+        rows = (statistic.freedom + 1) / sizes.min()
+    return gap(statistic, options, rows)
 
 
 def at_rate(
-    statistic: Any, o: Options, method: Callable[[Any, Options], Estimate] = of_table
+    statistic: ScoreStatistic,
+    options: Options,
+    method: Callable[[ScoreStatistic, Options], Estimate] = of_table,
 ) -> Estimate:
     """The interval if enough negatives are there: at a low base rate the few that score highest
     decide.
     """
-    c = statistic.tables.counts
-    resolved = statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives)
-    return (method if resolved else no_interval)(statistic, o)
+    kind: score_kinds.AtRate = statistic.chosen.metric.kind
+    table = statistic.tables.counts
+    if kind.positives_of(table) >= min(RESOLVED, table.positives):
+        return method(statistic, options)
+    return no_interval(statistic, options)
 
 
-def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
-    return at_rate(statistic, o, of_units)
+def at_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """`at_rate` of clustered or weighted rows."""
+    return at_rate(statistic, options, of_units)
 
 
-def _picked(statistic: Any) -> tuple[counts.Counts, float, float, float]:
-    """The table, hits among the picked rows, the number of picked rows, and the share of hits near
-    the cut-off.
+class Picked(NamedTuple):
+    """The rows that are picked by their score: hits among them, their number, and the share of hits
+    near the cut-off (border). table: of all rows.
     """
-    kind = statistic.chosen.metric.kind
-    c = kind.source(statistic.tables)
-    return c, *kind.picked(c)
+
+    hits: float
+    rows: float
+    border: float
+    table: Counts
 
 
-def depth(statistic: Any, o: Options) -> Estimate:
+def _picked(statistic: ScoreStatistic) -> Picked:
+    kind: score_kinds.Lift | score_kinds.Depth = statistic.chosen.metric.kind
+    table = kind.source(statistic.tables)
+    return Picked(*kind.picked(table), table)
+
+
+def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """The lift of the picked rows, from Wilson's limits of precision and base rate."""
+    picked = _picked(statistic)
+    return closed_forms.lift(
+        picked.hits,
+        picked.rows,
+        picked.table.positives,
+        picked.table.total,
+        picked.border,
+        level=options.level,
+    )
+
+
+def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
     """From the interval of precision among the picked rows or of recall, whichever is a share of
     fewer rows.
     """
-    c, hits, picked, border = _picked(statistic)
-    if c.positives >= picked:
-        return lift(statistic, o)
-    share = statistic.chosen.metric.kind.share(c)
-    return closed_forms.lift_of_few(hits, c.positives, share, border, n=int(c.total), level=o.level)
+    kind: score_kinds.Depth = statistic.chosen.metric.kind
+    picked = _picked(statistic)
+    table = picked.table
+    if table.positives >= picked.rows:
+        return lift(statistic, options)
+    return closed_forms.lift_of_few(
+        picked.hits,
+        table.positives,
+        kind.share(table),
+        picked.border,
+        n=int(table.total),
+        level=options.level,
+    )
 
 
-def top_recall(statistic: Any, o: Options) -> Estimate:
+def top_recall(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The limits of the lift times the share of the rows that are picked."""
-    kind = statistic.chosen.metric.kind
-    e = depth(statistic, o)
+    kind: score_kinds.TopRecall = statistic.chosen.metric.kind
+    lifted = depth(statistic, options)
     share = kind.share(kind.source(statistic.tables))
-    return replace(e, value=statistic.value, low=e.low * share, high=min(e.high * share, 1.0))
+    high = min(lifted.high * share, 1.0)
+    return replace(lifted, value=statistic.value, low=lifted.low * share, high=high)
 
 
-def top_precision(statistic: Any, o: Options) -> Estimate:
+def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The precision of the picked rows."""
-    c, hits, picked, border = _picked(statistic)
-    e = closed_forms.precision_of_picked(hits, picked, c.total, border, level=o.level)
-    return replace(e, value=statistic.value, n=int(c.total))
+    picked = _picked(statistic)
+    total = picked.table.total
+    estimate = closed_forms.precision_of_picked(
+        picked.hits, picked.rows, total, picked.border, level=options.level
+    )
+    return replace(estimate, value=statistic.value, n=int(total))
 
 
-def at_rates(statistic: Any, o: Options) -> Estimate:
+def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     """A number that rises with recall and falls with the false positive rate, with limits from both
     by MOVER.
 
     The two rates are independent, because they are shares of different rows: the positives and the
     negatives.
     """
-    c, of = statistic.tables.cut, statistic.chosen.metric.kind.rates
-    recall, false = (
-        intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp)
+    kind: score_kinds.AtRates = statistic.chosen.metric.kind
+    decisions = statistic.tables.cut
+    recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
+    fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)
+    value = kind.rates(recall.value, fall_out.value)
+    reach_of_recall = np.array(
+        [
+            value - kind.rates(recall.low, fall_out.value),
+            kind.rates(recall.high, fall_out.value) - value,
+        ]
     )
-    value = of(recall.value, false.value)
-    by_recall = np.array(
-        [value - of(recall.low, false.value), of(recall.high, false.value) - value]
+    reach_of_fall_out = np.array(
+        [
+            value - kind.rates(recall.value, fall_out.high),
+            kind.rates(recall.value, fall_out.low) - value,
+        ]
     )
-    by_false = np.array([value - of(recall.value, false.high), of(recall.value, false.low) - value])
-    low, high = recovered(value, by_recall, by_false)
+    limits = recovered(value, reach_of_recall, reach_of_fall_out)
     return Estimate(
-        statistic.value, max(low, 0.0), min(high, 1.0), o.level, int(c.total), closed_forms.MOVER
+        statistic.value,
+        max(limits.low, 0.0),
+        min(limits.high, 1.0),
+        options.level,
+        int(decisions.total),
+        closed_forms.MOVER,
     )

@@ -9,9 +9,10 @@ are one unit: `by_unit` adds them up, and the mean over rows is then a ratio of 
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,7 @@ from evalkit.arrays import (
     same_length,
 )
 from evalkit.statistics.bootstrap import bca_shares, defined
-from evalkit.statistics.spread import Spread, inverted, standard_error
+from evalkit.statistics.spread import Interval, Spread, inverted, standard_error
 
 # Results
 
@@ -94,6 +95,12 @@ class Comparison:
     unit: str
     equivalence: Estimate
 
+    def with_limits(self, change: Callable[[Estimate], Estimate]) -> Comparison:
+        """The same test with both intervals of the difference changed."""
+        return replace(
+            self, difference=change(self.difference), equivalence=change(self.equivalence)
+        )
+
     def __str__(self) -> str:
         """The difference and its interval, p and adjusted p, as a page shows them."""
         d = self.difference
@@ -141,8 +148,8 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     bottom = finite("denominator", denominator)
     n = same_length(numerator=top, denominator=bottom)
     value = float(ratio(top.sum(), bottom.sum()))
-    effect = ratio((top - value * bottom) * n, bottom.sum())  # of each unit on the ratio
-    return t_interval(value, standard_error(effect), n=n, level=level, method="delta method")
+    influence = ratio((top - value * bottom) * n, bottom.sum())
+    return t_interval(value, standard_error(influence), n=n, level=level, method="delta method")
 
 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
@@ -156,9 +163,10 @@ def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
     rows = finite("values", values)
     keys = np.asarray(unit)
     same_length(values=rows, unit=keys)
-    code, names = codes(keys)
-    counts = np.bincount(code, minlength=names.size)
-    return np.bincount(code, rows, names.size).astype(np.float64), counts.astype(np.float64)
+    number, names = codes(keys)
+    sums = np.bincount(number, rows, names.size)
+    counts = np.bincount(number, minlength=names.size)
+    return sums.astype(np.float64), counts.astype(np.float64)
 
 
 # Proportions
@@ -175,9 +183,10 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     (0.49016, 0.94332)
     """
     check_proportion(successes, n)
-    low, high = _score(float(ratio(successes, n)), n, normal_quantile(level))
-    low = 0.0 if successes == 0 else low
-    high = 1.0 if successes == n else high
+    limits = _score_limits(float(ratio(successes, n)), n, normal_quantile(level))
+    # at the ends the limits are exact, without rounding
+    low = 0.0 if successes == 0 else limits.low
+    high = 1.0 if successes == n else limits.high
     return _proportion(successes, n, low, high, level, "Wilson")
 
 
@@ -232,10 +241,9 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     value = float(ratio(first_only - second_only, n))
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
-    limits = inverted(
-        partial(_tango_score, first_only, second_only, n), normal_quantile(level), -1.0, value, 1.0
-    )
-    return Estimate(value, *limits, level, int(n), "Tango")
+    score = partial(_tango_score, first_only, second_only, n)
+    low, high = inverted(score, normal_quantile(level), -1.0, value, 1.0)
+    return Estimate(value, low, high, level, int(n), "Tango")
 
 
 # Differences of independent values
@@ -253,22 +261,22 @@ def mover(a: Estimate, b: Estimate) -> Estimate:
     (0.2, 0.0524, 0.3339)
     """
     value = a.value - b.value
-    return Estimate(value, *recovered(value, a.reach, b.reach[::-1]), a.level, a.n + b.n, "MOVER")
+    low, high = recovered(value, a.reach, b.reach[::-1])  # the upper limit of b lowers a − b
+    return Estimate(value, low, high, a.level, a.n + b.n, "MOVER")
 
 
-def recovered(value: float, *reach: Floats) -> tuple[float, float]:
+def recovered(value: float, *reach: Floats) -> Interval:
     """The limits of a sum of independent parts (MOVER). reach: the distances of each part's limits
-    below and above.
+    below and above its value.
 
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
-    (0.5, 6.0)
+    Interval(low=0.5, high=6.0)
     """
     below, above = np.hypot.reduce(reach)
-    return float(value - below), float(value + above)
+    return Interval(float(value - below), float(value + above))
 
 
-# What the intervals above are made of; a study with its own replicates or influence values starts
-# here
+# Quantiles, and intervals from an error or from replicates
 
 
 def normal_quantile(level: float) -> float:
@@ -302,7 +310,9 @@ def t_interval(
     from scipy.special import stdtrit
 
     check_level(level)
-    half = float(stdtrit(n - 1 if freedom is None else freedom, (1 + level) / 2)) * error
+    if freedom is None:
+        freedom = n - 1
+    half = float(stdtrit(freedom, (1 + level) / 2)) * error
     return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
 
 
@@ -336,6 +346,7 @@ def check_proportion(successes: float, n: float) -> None:
 def _proportion(
     successes: float, n: float, low: float, high: float, level: float, method: str
 ) -> Estimate:
+    """Successes / n with these limits; without trials the limits are NaN."""
     if n == 0:
         low = high = np.nan
     return Estimate(float(ratio(successes, n)), float(low), float(high), level, int(n), method)
@@ -365,16 +376,14 @@ SURE = "paired t, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
 # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
-BEND, SLOPE = (
-    0.5,
-    0.3,
-)
-Ends = tuple[float, float]  # the range of a metric
-ANY = (-np.inf, np.inf)  # the range of values that may be anything
+BEND = 0.5
+SLOPE = 0.3
+Ends = tuple[float, float]  # the smallest and the largest value of a metric
+UNBOUNDED = (-np.inf, np.inf)
 
 
 def mean(
-    values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = ANY
+    values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = UNBOUNDED
 ) -> Estimate:
     """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of
     `of_spread`.
@@ -389,38 +398,36 @@ def mean(
     (True, 0.614065)
     """
     units = finite("values", values)
-    times = None if rows is None else finite("rows", rows)
-    if times is not None:
-        units = units[times > 0]
-        times = times[times > 0]
-    total, n = (
-        (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
-    )
+    if rows is None:
+        frequency = None
+        total = float(units.sum())
+        n: float = units.size
+    else:
+        frequency = finite("rows", rows)
+        units = units[frequency > 0]
+        frequency = frequency[frequency > 0]
+        total = float(frequency @ units)
+        n = float(frequency.sum())
     if n and ((units == 0) | (units == 1)).all():
-        return wilson(total if times is not None else int(total), n, level=level)
+        return wilson(int(total) if frequency is None else total, n, level=level)
     value = float(ratio(total, n))
-    return of_spread(
-        value, Spread.of(minus(units, value) / max(n, 1), times=times), level=level, ends=ends
-    )
+    influence = minus(units, value) / max(n, 1)
+    spread = Spread.from_influence(influence, frequency=frequency)
+    return of_spread(value, spread, level=level, ends=ends)
 
 
-def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = ANY) -> Estimate:
+def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = UNBOUNDED) -> Estimate:
     """The interval of a mean from the spread of its influence values: `bounded` if the range is
     finite, else `hall`.
     """
-    moments: Any = {
-        "error": spread.error,
-        "skew": spread.skewness,
-        "n": int(spread.n),
-        "level": level,
-    }
+    n = int(spread.n)
     if np.isfinite(ends[1] - ends[0]):
-        return bounded(value, ends=ends, **moments)
-    return hall(value, **moments)
+        return bounded(value, spread.error, spread.skewness, n=n, level=level, ends=ends)
+    return hall(value, spread.error, spread.skewness, n=n, level=level)
 
 
 def mean_of_losses(
-    values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = ANY
+    values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = UNBOUNDED
 ) -> Estimate:
     """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong
     prediction of 0 or 1.
@@ -433,35 +440,42 @@ def mean_of_losses(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.875, 0.22, 8.492)
     """
-    units = finite("values", values)
-    wrong, sure = certain(units, worst)
-    rest = mean(np.where(wrong, 0.0, units), level=level, ends=ends)
-    if not sure.any():
-        return rest
-    share = wilson(int(wrong.sum()), int(sure.sum()), level=level)
-    times = worst * float(sure.mean())
-    value = rest.value + times * share.value
-    return Estimate(
-        value, *recovered(value, rest.reach, times * share.reach), level, units.size, CERTAIN
-    )
+    losses = finite("values", values)
+    certain = certain_predictions(losses, worst)
+    others = mean(np.where(certain.wrong, 0.0, losses), level=level, ends=ends)
+    if not certain.sure.any():
+        return others
+    wrong = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
+    loss_of_all_wrong = worst * float(certain.sure.mean())
+    value = others.value + loss_of_all_wrong * wrong.value
+    low, high = recovered(value, others.reach, loss_of_all_wrong * wrong.reach)
+    return Estimate(value, low, high, level, losses.size, CERTAIN)
 
 
-def certain(units: Floats, worst: float) -> tuple[Bools, Bools]:
-    """Two masks: wrong predictions of 0 or 1, and all predictions of 0 or 1; empty if the loss has
-    no largest value.
+class CertainPredictions(NamedTuple):
+    """Two masks of units: the wrong predictions of 0 or 1, and all predictions of 0 or 1."""
+
+    wrong: Bools
+    sure: Bools
+
+
+def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
+    """The predictions of 0 or 1, whose loss is 0 or `worst`; none are sure if the loss has no
+    largest value.
     """
-    wrong = units >= worst * (1 - ROUNDING)
-    return wrong, (wrong | (units <= ROUNDING)) & np.isfinite(worst)
+    wrong = losses >= worst * (1 - ROUNDING)
+    sure = (wrong | (losses <= ROUNDING)) & np.isfinite(worst)
+    return CertainPredictions(wrong, sure)
 
 
-def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Bools, Bools]]:
-    """The masks of `certain` for two systems on the same units, without units for which both
-    predict the same.
+def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
+    """The certain predictions of two systems on the same units, by their losses, without units for
+    which both predict the same.
     """
-    wrong, sure = certain(first, worst)
-    other, too = certain(second, worst)
-    alike = sure & too & (wrong == other)
-    return [(wrong, sure & ~alike), (other, too & ~alike)]
+    one = certain_predictions(first, worst)
+    other = certain_predictions(second, worst)
+    same = one.sure & other.sure & (one.wrong == other.wrong)
+    return [system._replace(sure=system.sure & ~same) for system in (one, other)]
 
 
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
@@ -477,16 +491,19 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     (0.01, -15.15, 0.023)
     """
     n = first.size
-    sides = certain_alone(first, second, worst)
-    rest = np.where(sides[0][0], 0.0, first) - np.where(sides[1][0], 0.0, second)
-    e = mean_t(rest, level=level)
-    value = e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum()))
-    reach = [e.reach]
-    for sign, (wrong, alone) in zip((1, -1), sides, strict=True):
-        if alone.any():
-            share = wilson(int((wrong & alone).sum()), int(alone.sum()), level=level)
-            reach.append(worst * float(alone.mean()) * share.reach[::sign])
-    return Estimate(value, *recovered(value, *reach), level, n, SURE)
+    one, other = certain_alone(first, second, worst)
+    others = np.where(one.wrong, 0.0, first) - np.where(other.wrong, 0.0, second)
+    rest = mean_t(others, level=level)
+    value = rest.value + worst / n * (int(one.wrong.sum()) - int(other.wrong.sum()))
+    reaches = [rest.reach]
+    for sign, system in ((1, one), (-1, other)):
+        if system.sure.any():
+            wrong = int((system.wrong & system.sure).sum())
+            share = wilson(wrong, int(system.sure.sum()), level=level)
+            # the second system's upper limit lowers the difference
+            reaches.append(worst * float(system.sure.mean()) * share.reach[::sign])
+    low, high = recovered(value, *reaches)
+    return Estimate(value, low, high, level, n, SURE)
 
 
 def bounded(
@@ -506,38 +523,42 @@ def bounded(
     True
     """
     check_level(level)
-    low = ends[0]
-    width = ends[1] - ends[0]
+    start = ends[0]
+    width = ends[1] - start
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
-    share = (value - low) / width
-    if share * (1 - share) <= 0:
-        e = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
-        bottom, top, method = e.low, e.high, e.method
+    share = (value - start) / width
+    if share * (1 - share) <= 0:  # every unit is at one end
+        at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
+        limits = Interval(at_end.low, at_end.high)
+        method = at_end.method
     else:
         middle = (share * n + 1) / (n + 2)
-        variance = (
-            n * (n - 1) * (error / width) ** 2 + middle * (1 - middle)
-        ) / n  # of the units, one more among them
-        bottom, top = _score(share, n * share * (1 - share) / variance, _quantile(skew, n, level))
+        largest_variance = middle * (1 - middle)
+        unit_variances = n * (n - 1) * (error / width) ** 2
+        variance = (unit_variances + largest_variance) / n
+        effective_n = n * share * (1 - share) / variance
+        limits = _score_limits(share, effective_n, _skewed_quantile(skew, n, level))
         method = EFFECTIVE
-    return Estimate(
-        float(value), float(low + width * bottom), float(low + width * top), level, int(n), method
-    )
+    low = float(start + width * limits.low)
+    high = float(start + width * limits.high)
+    return Estimate(float(value), low, high, level, int(n), method)
 
 
-def _score(share: float, n: float, q: float) -> tuple[float, float]:
+def _score_limits(share: float, n: float, q: float) -> Interval:
     """Wilson's limits of a share of n units, at the quantile q."""
     middle = n * share + q * q / 2
     half = q * np.sqrt(n * share * (1 - share) + q * q / 4)
-    return float((middle - half) / (n + q * q)), float((middle + half) / (n + q * q))
+    return Interval(float((middle - half) / (n + q * q)), float((middle + half) / (n + q * q)))
 
 
-def _quantile(skew: float, n: int, level: float) -> float:
+def _skewed_quantile(skew: float, n: int, level: float) -> float:
     """The quantile of t, with degrees of freedom reduced for skewness; see `hall`."""
     from scipy.special import stdtrit
 
-    freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
+    freedom = float(n - 1)
+    if skew:
+        freedom = float(np.clip(ratio(2 * n, skew**2), 1, n - 1))
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
@@ -560,8 +581,9 @@ def hall(
     check_level(level)
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
-    q = _quantile(skew, n, level)
-    low, high = (value - error * _untransformed(at, skew, n) for at in (q, -q))
+    q = _skewed_quantile(skew, n, level)
+    low = value - error * _untransformed(q, skew, n)
+    high = value - error * _untransformed(-q, skew, n)
     return Estimate(float(value), float(low), float(high), level, int(n), method)
 
 

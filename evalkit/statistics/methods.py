@@ -4,25 +4,38 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, minus, ratio
+from evalkit.catalogue import kinds, score_kinds
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Sums, both
-from evalkit.statistics import (
-    closed_forms,
-    independent,
-    intervals,
-    power,
-    proportions,
-    significance,
-    statistic,
+from evalkit.statistics import closed_forms, independent, intervals, power, proportions
+from evalkit.statistics.independent import Arm
+from evalkit.statistics.intervals import Comparison, Estimate
+from evalkit.statistics.significance import (
+    WELCH,
+    DifferenceByT,
+    by_limits,
+    nadeau_bengio,
+    sign_flip,
+    welch_t,
 )
-from evalkit.statistics.significance import ByT, Comparison
 from evalkit.statistics.spread import Spread, standard_error
+from evalkit.statistics.statistic import (
+    KnownValue,
+    NoisyUnitStatistic,
+    RowStatistic,
+    ScoreStatistic,
+    SpreadStatistic,
+    Statistic,
+    SuccessShare,
+    TermStatistic,
+    UnitStatistic,
+)
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "two-sided": proportions.binomial_test,
@@ -33,12 +46,12 @@ BY_CLASS = "delta method by class, Welch t"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
-UNDEFINED, NONE = "undefined", "none (biased upward)"
+UNDEFINED = "undefined"
+NONE = "none (biased upward)"
 DOMINATED = "none (too few rows or units have most of the weight)"
 # rows, in each class and direction, that are added to those on which two systems decide differently
-FEW = 0.25
-More = Callable[[Ints], Floats | float]
-POWER = 0.8  # of the differences that are said to show
+ADDED_ROWS = 0.25
+POWER = 0.8  # with which a detectable difference is detected
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,98 +71,145 @@ class Options:
     alternative: str = "two-sided"
     many: bool = False
 
+    def compare(self, difference: DifferenceByT) -> Comparison:
+        """The t-test of a difference at this level."""
+        return difference.comparison(level=self.level, unit=self.unit)
 
-def mcnemar(a: Any, b: Any, o: Options) -> Comparison:
+
+# Means and ratios of sums -------------------------------------------------------------------------
+
+
+def mcnemar(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """McNemar's asymptotic test with Tango's interval.
 
     The mid-p test is conservative with few rows and has no interval.
     """
-    return proportions.mcnemar_asymptotic(*a.only(b), level=o.level, unit=o.unit)
+    rows = first.discordant(second)
+    return proportions.mcnemar_asymptotic(*rows, level=options.level, unit=options.unit)
 
 
-def flips(a: Any, b: Any, o: Options) -> Comparison:
+def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
     """Sign flips of the differences of means, or of ratios with one denominator; clustered rows are
     flipped by unit.
 
     With very many units the t-test is used, which is as accurate and faster.
     """
-    if o.many:
-        return t_test(a, b, o)
-    return flipped_sums(a.minus(b), a.unit, o, mid_p=a.mid_p and b.mid_p)
+    if options.many:
+        return t_test(first, second, options)
+    difference = first.term_differences(second)
+    mid_p = first.mid_p and second.mid_p
+    return sign_flips_of(difference, first.unit, options, mid_p=mid_p)
 
 
-def flipped_sums(
-    difference: Sums, unit: np.ndarray | None, o: Options, *, mid_p: bool = False
+def sign_flips_of(
+    difference: Sums, unit: np.ndarray | None, options: Options, *, mid_p: bool = False
 ) -> Comparison:
+    """Sign flips of the terms of a difference, added up by unit. unit: the unit of each row."""
     total, size = difference.by_unit(difference.defined, unit)
-    alone = unit is None and difference.denominator is None
-    columns = (total,) if alone else (total[size > 0], size[size > 0])
-    return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit, mid_p=mid_p)
-
-
-def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
-    units = int(a.sums.defined.sum()) if a.unit is None else a.n
-    return (t_test if units > o.limits.flipped else flips)(a, b, o)
-
-
-def losses(a: Any, b: Any, o: Options) -> Comparison:
-    """Sign flips or t; by MOVER if only one system is certain (0 or 1) of some rows, where one
-    error costs far more.
-    """
-    keep = both(a.sums, b.sums)
-    worst = a.chosen.metric.kind.worst
-    first = a.sums.numerator[keep]
-    second = b.sums.numerator[keep]
-    if not any(alone.any() for _, alone in intervals.certain_alone(first, second, worst)):
-        return flips_or_t(a, b, o)
-
-    def interval(level: float) -> intervals.Estimate:
-        return intervals.difference_of_losses(first, second, worst, level=level)
-
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=intervals.SURE)
-
-
-def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
-    return (flips if a.n <= o.limits.flipped and a.pairs(b) else over_shared)(a, b, o)
-
-
-def over_shared(a: Any, b: Any, o: Options) -> Comparison:
-    """Compare by the influence of the rows or units that have values of both."""
-    value, error, n = a.against(b)
-    return ByT(value, error, n, max(a.freedom, 1.0), a.how, _scale(a, b)).compared(
-        level=o.level, unit=o.unit
+    if unit is None and difference.denominator is None:  # a mean: every size is 1
+        counts = None
+    else:
+        total = total[size > 0]
+        counts = size[size > 0]
+    return sign_flip(
+        total, counts, rng=options.rng, level=options.level, unit=options.unit, mid_p=mid_p
     )
 
 
-def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
+def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
+    """Sign flips, or with many units the t-test."""
+    units = int(first.sums.defined.sum()) if first.unit is None else first.n
+    if units > options.limits.flipped:
+        return t_test(first, second, options)
+    return flips(first, second, options)
+
+
+def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
+    """Sign flips or t; by MOVER if only one system is certain (0 or 1) of some rows, where one
+    error costs far more.
+    """
+    defined = both(first.sums, second.sums)
+    kind: kinds.Loss = first.chosen.metric.kind
+    first_losses = first.sums.numerator[defined]
+    second_losses = second.sums.numerator[defined]
+    certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
+    if not any(system.sure.any() for system in certain):
+        return flips_or_t(first, second, options)
+
+    def interval(level: float) -> Estimate:
+        return intervals.difference_of_losses(first_losses, second_losses, kind.worst, level=level)
+
+    return by_limits(interval, level=options.level, unit=options.unit, method=intervals.SURE)
+
+
+def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
+    """Sign flips if there are few units and both systems have the same rows in each, otherwise by
+    influence values.
+    """
+    if first.n <= options.limits.flipped and first.counts_same_rows(second):
+        return flips(first, second, options)
+    return over_shared(first, second, options)
+
+
+def over_shared(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
+    """Compare by the influence of the rows or units that have values of both."""
+    difference = first.shared_difference(second)
+    freedom = max(first.freedom, 1.0)
+    return options.compare(
+        DifferenceByT(*difference, freedom, first.error_method, _magnitude(first, second))
+    )
+
+
+def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
     """Sign flips if both ratios of sums have the same denominator in every unit, otherwise the
     jackknife.
     """
-    difference = a.minus(b)
-    total, size = difference.by_unit(difference.defined, a.unit)
-    # Each unit counts as much in both sums, and none that counts nothing tells them apart.
-    alike = np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()
-    return (flips_or_t if alike else t_test)(a, b, o)
+    difference = first.term_differences(second)
+    total, size = difference.by_unit(difference.defined, first.unit)
+    same_sizes = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
+    # a unit of size 0 must not tell the systems apart either
+    if same_sizes and not total[size == 0].any():
+        return flips_or_t(first, second, options)
+    return t_test(first, second, options)
 
 
-def t_test(a: Any, b: Any, o: Options) -> Comparison:
+def t_test(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
     """The difference of two means (Student's paired t) or, for clustered rows and ratios of sums,
     by the jackknife.
     """
-    return paired(a, b).compared(level=o.level, unit=o.unit)
+    return options.compare(paired(first, second))
+
+
+def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
+    """Student's paired t, from sums over the units that have both values."""
+    difference = first.shared_difference(second)
+    return options.compare(
+        DifferenceByT(*difference, difference.n - 1, "paired t", _magnitude(first, second))
+    )
+
+
+class VarianceGrowth(NamedTuple):
+    """By how much the variance of the units' differences grows per unit of the true difference
+    (`linear`), and per its square.
+    """
+
+    linear: float
+    square: float
+
+
+NO_GROWTH = VarianceGrowth(0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Paired(ByT):
+class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
-    grows, bends: by how much the variance of the units' differences grows per unit of the true
-    difference, and per its square; see `_growth`. step: half the distance of two means next to
-    each other, by which an exact test is conservative if all units that differ do so alike.
+    growth: of the variance of the units' differences with the true difference. step: half the
+    distance of two means next to each other, by which an exact test is conservative if all units
+    that differ do so by one amount.
     """
 
-    grows: float = 0.0
-    bends: float = 0.0
+    growth: VarianceGrowth = NO_GROWTH
     step: float = 0.0
 
     @property
@@ -163,356 +223,478 @@ class Paired(ByT):
         """The standard deviation of the units' differences if the true difference is
         `difference`.
         """
-        far = abs(difference)
-        seen = abs(self.value)
-        grown = self.grows * (far - seen) + self.bends * (far**2 - seen**2)
-        return float(np.sqrt(max(self.spread**2 + grown, 0.0)))
+        assumed = abs(difference)
+        observed = abs(self.value)
+        growth = self.growth.linear * (assumed - observed)
+        growth += self.growth.square * (assumed**2 - observed**2)
+        return float(np.sqrt(max(self.spread**2 + growth, 0.0)))
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power; NaN
         if sign flips of so few units have no p below 1 − level.
         """
-        if 2.0 ** (1 - self.n) > 1 - level:
+        smallest_p = 2.0 ** (1 - self.n)
+        if smallest_p > 1 - level:
             return np.nan
-        sd = self.spread_at(0.0)
         return self.step + power.minimum_detectable(
-            sd, self.n, level=level, power=POWER, grows=self.grows, bends=self.bends
+            self.spread_at(0.0),
+            self.n,
+            level=level,
+            power=POWER,
+            grows=self.growth.linear,
+            bends=self.growth.square,
         )
 
 
-def paired(a: Any, b: Any) -> Paired:
+def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     """The difference of two means or ratios of sums, over the units that have a value of both
-    systems.
+    systems: Student's paired t of means of independent units, otherwise by the jackknife.
     """
-    keep = both(a.sums, b.sums)
-    if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
-        values = (a.sums.numerator[keep], b.sums.numerator[keep])
-        d = minus(*values)
-        value = float(d.mean())
-        sizes = np.abs(d)
-        scale = float(sizes.max())
-        error = standard_error(d - value)
-        alike = bool(np.all((sizes == 0) | (sizes == scale))) and not a.mid_p
-        grows, bends = _growth(*values, a.chosen.metric)
-        step = scale / d.size if alike else 0.0
-        return Paired(value, error, d.size, d.size - 1, "paired t", scale, grows, bends, step)
-    first, second = (
-        independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b)
+    defined = both(first.sums, second.sums)
+    means = first.sums.denominator is None and second.sums.denominator is None
+    if first.unit is None and means:
+        return _paired_means(first, second, defined)
+    arms = [
+        independent.ratio_of(Sums(*statistic.sums.by_unit(defined, first.unit)))
+        for statistic in (first, second)
+    ]
+    value = arms[0].value - arms[1].value
+    error = standard_error(arms[0].effect - arms[1].effect)
+    freedom = min(arm.freedom for arm in arms)
+    return PairedDifference(value, error, arms[0].effect.size, freedom, JACKKNIFE)
+
+
+def _paired_means(
+    first: TermStatistic, second: TermStatistic, defined: np.ndarray
+) -> PairedDifference:
+    """The difference of two means of independent units. defined: the units with both values."""
+    first_values = first.sums.numerator[defined]
+    second_values = second.sums.numerator[defined]
+    differences = minus(first_values, second_values)
+    n = differences.size
+    value = float(differences.mean())
+    sizes = np.abs(differences)
+    largest = float(sizes.max())
+    one_amount = bool(np.all((sizes == 0) | (sizes == largest)))
+    return PairedDifference(
+        value,
+        standard_error(differences - value),
+        n,
+        n - 1,
+        "paired t",
+        largest,
+        growth=_growth(first_values, second_values, first.chosen.metric),
+        step=largest / n if one_amount and not first.mid_p else 0.0,
     )
-    n = first.effect.size
-    freedom = min(first.freedom, second.freedom)
-    error = standard_error(first.effect - second.effect)
-    return Paired(first.value - second.value, error, n, freedom, JACKKNIFE)
 
 
-def _growth(first: Floats, second: Floats, metric: Metric) -> tuple[float, float]:
-    """By how much the variance of the differences grows per unit of the true difference, and per
-    its square.
+def _growth(first: Floats, second: Floats, metric: Metric) -> VarianceGrowth:
+    """How the variance of the differences of two systems' values grows with the true difference.
 
     Equal units come to differ as much as the others do, the more so the more alike two systems are
     (their correlation): unrelated ones are equal by coincidence. Within a range, the variance of a
     system goes with (mean − low) (high − mean); without one, the squares of units that are now
     equal keep their sum.
     """
-    d = first - second
-    equal = float((d == 0).mean())
+    differences = first - second
+    n = differences.size
+    equal = float((differences == 0).mean())
     low, high = metric.ends
     if equal == 1:
-        return 0.0, 0.0
+        return NO_GROWTH
     mean = float(first.mean())
-    moved = first - mean
-    other = second - second.mean()
-    variance = float(moved @ moved) / d.size
-    shared = float(moved @ other) / d.size
-    sizes = variance * float(other @ other) / d.size
-    alike = max(shared / (sizes**0.5 or np.inf), 0.0)
-    grows = alike * equal**2 * float(np.sqrt(d @ d / np.count_nonzero(d)))
+    deviation = first - mean
+    other_deviation = second - second.mean()
+    variance = float(deviation @ deviation) / n
+    covariance = float(deviation @ other_deviation) / n
+    variances = variance * float(other_deviation @ other_deviation) / n
+    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)
+    typical = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
+    linear = correlation * equal**2 * typical
     if not np.isfinite(high - low):
-        return grows, -equal
-    share = (variance - shared) / ((mean - low) * (high - mean) or np.inf)
-    return grows + share * metric.sign * (low + high - 2 * float(second.mean())), -share
+        return VarianceGrowth(linear, -equal)
+    share = (variance - covariance) / ((mean - low) * (high - mean) or np.inf)
+    slope = metric.sign * (low + high - 2 * float(second.mean()))
+    return VarianceGrowth(linear + share * slope, -share)
 
 
-def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) -> Comparison:
-    """Compare by t on these degrees of freedom."""
-    return ByT(a.value - b.value, error, a.n, freedom, method, _scale(a, b)).compared(
-        level=o.level, unit=o.unit
-    )
+# By influence values ------------------------------------------------------------------------------
 
 
-def _scale(a: Any, b: Any) -> float:
+def _by_t(
+    first: Statistic,
+    second: Statistic,
+    options: Options,
+    *,
+    error: float,
+    freedom: float,
+    method: str,
+) -> Comparison:
+    """Compare by t with this standard error and these degrees of freedom."""
+    value = first.value - second.value
+    scale = _magnitude(first, second)
+    return options.compare(DifferenceByT(value, error, first.n, freedom, method, scale))
+
+
+def _magnitude(first: Statistic, second: Statistic) -> float:
     """The magnitude of the values, for recognising rounding error; 1 if values are around 0 and do
     not show it.
     """
-    return min(1.0, max(abs(a.value), abs(b.value))) if np.isfinite(a.chosen.metric.low) else 1.0
+    if not np.isfinite(first.chosen.metric.low):
+        return 1.0
+    return min(1.0, max(abs(first.value), abs(second.value)))
 
 
-def influence(a: Any, b: Any, o: Options) -> Comparison:
+def influence(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
     """Compare by the standard error of the influence values of rows or units."""
-    return by_t(a, b, o, a.spread_from(b).error, max(a.freedom, 1.0), a.how)
+    error = first.difference_spread(second).error
+    freedom = max(first.freedom, 1.0)
+    return _by_t(first, second, options, error=error, freedom=freedom, method=first.error_method)
 
 
-def chosen(a: Any, b: Any, o: Options) -> Comparison:
-    """Compare by bootstrap samples, on each of which both systems' thresholds are chosen again."""
-    spread = np.fmax(a.spread_from(b).error, np.nanstd(a.bootstrap_values - b.bootstrap_values))
-    return by_t(
-        a, b, o, float(np.sqrt(spread**2 + _row_more(a, b).sum())), max(a.freedom, 1.0), CHOSEN
-    )
+def chosen(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
+    """Compare by bootstrap samples, on each of which both systems' thresholds are chosen again.
+
+    The error is at least that at the fixed thresholds.
+    """
+    fixed = first.difference_spread(second).error
+    resampled = np.nanstd(first.bootstrap_values - second.bootstrap_values)
+    variance = np.fmax(fixed, resampled) ** 2 + added_variance(first, second).sum()
+    freedom = max(first.freedom, 1.0)
+    error = float(np.sqrt(variance))
+    return _by_t(first, second, options, error=error, freedom=freedom, method=CHOSEN)
 
 
-def without_each(a: Any, b: Any, o: Options) -> Comparison:
+def without_each(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """Compare by the jackknife: with few units, the first-order influence values underestimate the
     error.
     """
-    if a.n > o.limits.flipped:
-        return influence(a, b, o)
-    moved = a.without_each() - b.without_each()
-    if moved.size < 2 or not np.isfinite(moved).all():
-        return influence(a, b, o)
-    return by_t(
-        a, b, o, Spread.without_each(moved, a.freedom + 1).error, max(a.freedom, 1.0), JACKKNIFE
-    )
+    if first.n > options.limits.flipped:
+        return influence(first, second, options)
+    differences = first.leave_one_out_values() - second.leave_one_out_values()
+    if differences.size < 2 or not np.isfinite(differences).all():
+        return influence(first, second, options)
+    error = Spread.from_jackknife(differences, first.freedom + 1).error
+    freedom = max(first.freedom, 1.0)
+    return _by_t(first, second, options, error=error, freedom=freedom, method=JACKKNIFE)
 
 
-def of_few(a: Any, b: Any, o: Options) -> Comparison:
+def of_few(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """Compare if a few rows, those of a rare class, may carry most of the variance.
 
     If each row has one class, Welch's t with the variance of each class is used, otherwise t with
     the degrees of freedom that follow from the kurtosis of the influence values.
     """
-    a = a.leave_one_out()
-    b = b.leave_one_out()
-    variance, rows = by_stratum(a, b)
-    if rows.size and rows.min() > 1:
-        return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(
-            level=o.level, unit=o.unit
-        )
-    spread = a.spread_apart(b)
-    return by_t(a, b, o, spread.error, spread.freedom(a.n - 1.0), a.how)
+    first = first.leave_one_out()
+    second = second.leave_one_out()
+    classes = variance_by_class(first, second)
+    if classes.rows.size and classes.rows.min() > 1:
+        value = first.value - second.value
+        return options.compare(welch_t(value, classes.variance, classes.rows, BY_CLASS))
+    spread = first.null_difference_spread(second)
+    freedom = spread.kurtosis_freedom(first.n - 1.0)
+    return _by_t(
+        first, second, options, error=spread.error, freedom=freedom, method=first.error_method
+    )
 
 
-def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
+def of_few_decided(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """As `of_few`, for decisions at a threshold, from the counts of rows on which the two systems'
     decisions differ.
     """
-    spread = a.spread_from(b)
-    error = float(np.sqrt(spread.error**2 + _row_more(a, b).sum()))
-    return by_t(a, b, o, error, spread.freedom(a.n - 1.0), a.how)
+    spread = first.difference_spread(second)
+    error = float(np.sqrt(spread.error**2 + added_variance(first, second).sum()))
+    freedom = spread.kurtosis_freedom(first.n - 1.0)
+    return _by_t(first, second, options, error=error, freedom=freedom, method=first.error_method)
 
 
-def _row_more(a: Any, b: Any) -> Floats:
-    """What one more row with differing decisions adds to the variance, for the positive rows and
+def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
+    """What `ADDED_ROWS` with differing decisions add to the variance: for the positive rows and
     the negative ones.
 
     If few rows differ, their number is uncertain, and if none does, the difference would have a
     variance of 0.
     """
-    bins = (side.chosen.metric.kind.bins(side.tables.cut) for side in (a, b))
-    return np.sum([FEW * np.diff(moved, axis=1)[:, 0] ** 2 for moved in bins], axis=0)
+    variance = np.zeros(2)
+    for statistic in (first, second):
+        kind: kinds.Share | score_kinds.Decision = statistic.chosen.metric.kind
+        # influence of a positive and a negative row (lines), predicted or not (columns)
+        influence = kind.bins(statistic.tables.cut)
+        variance += ADDED_ROWS * np.diff(influence, axis=1)[:, 0] ** 2
+    return variance
 
 
-def paired_t(a: Any, b: Any, o: Options) -> Comparison:
-    value, error, n = a.against(b)
-    return ByT(value, error, n, n - 1, "paired t", _scale(a, b)).compared(
-        level=o.level, unit=o.unit
-    )
+class ClassVariance(NamedTuple):
+    """The variance that the rows of each class add to a difference, and the number of rows."""
+
+    variance: Floats
+    rows: Ints
 
 
-def by_stratum(a: Any, b: Any) -> tuple[Floats, Ints]:
-    """The variance that the rows of each class add to the difference, Σ squares · n / (n − 1), and
-    their number n.
-    """
-    squares, rows = a.by_stratum(b)
-    return squares * ratio(rows, rows - 1), rows
+def variance_by_class(first: ScoreStatistic, second: ScoreStatistic) -> ClassVariance:
+    """The part of each class in the variance of the difference, Σ squares · n / (n − 1)."""
+    classes = first.squares_by_class(second)
+    variance = classes.squares * ratio(classes.rows, classes.rows - 1)
+    return ClassVariance(variance, classes.rows)
 
 
 def welch(
-    a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH
+    first: ScoreStatistic,
+    second: ScoreStatistic,
+    options: Options,
+    added: Floats | None = None,
+    method: str = WELCH,
 ) -> Comparison:
     """Welch's t from the influence of rows on the difference.
 
-    A normal bootstrap interval exceeds its nominal error rate. more: a function from the numbers of
-    positive and negative rows to what is added to the variance of each class.
+    A normal bootstrap interval exceeds its nominal error rate. added: what is added to the variance
+    of the positive rows and of the negative ones.
     """
-    variance, rows = by_stratum(a, b)
-    t = significance.welch_t(a.value - b.value, variance + more(rows), rows, method)
-    return t.compared(level=o.level, unit=o.unit)
+    classes = variance_by_class(first, second)
+    variance = classes.variance if added is None else classes.variance + added
+    value = first.value - second.value
+    return options.compare(welch_t(value, variance, classes.rows, method))
 
 
-def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:
+def welch_of_decisions(
+    first: ScoreStatistic, second: ScoreStatistic, options: Options
+) -> Comparison:
     """`welch` for decisions at a threshold; the variance allows for one more row on which the
     decisions differ.
     """
-    return welch(a, b, o, lambda rows: _row_more(a, b))
+    return welch(first, second, options, added_variance(first, second))
 
 
-def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
+def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """Welch's t of two KS distances, each at its own threshold, with half a row added where only
     one system is right.
 
     Half a row is added in each class and direction, after Agresti and Min, doi:10.1002/sim.1781;
     otherwise a few rows on which both systems agree would have a variance of 0.
     """
-    return welch(
-        a, b, o, lambda rows: 1.0 / np.maximum(rows, 1) ** 2, method="Agresti–Min, Welch t"
-    )
+    classes = variance_by_class(first, second)
+    added = 1.0 / np.maximum(classes.rows, 1) ** 2
+    value = first.value - second.value
+    difference = welch_t(value, classes.variance + added, classes.rows, "Agresti–Min, Welch t")
+    return options.compare(difference)
 
 
-def two_areas(a: Any, b: Any, o: Options) -> Comparison:
+def two_areas(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """DeLong's variance of two correlated areas, with Welch's t because a rare class estimates its
     variance poorly.
     """
-    return welch(a, b, o, method="DeLong, Welch t")
+    return welch(first, second, options, method="DeLong, Welch t")
 
 
-def by_rows(a: Any, b: Any, o: Options) -> Comparison:
+def by_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """The variance of `welch`, with t on (rows − 1) degrees of freedom: with fewer, few positives
     never reject.
     """
-    variance, rows = by_stratum(a, b)
-    return by_t(
-        a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, "influence of rows, t"
+    classes = variance_by_class(first, second)
+    error = float(np.sqrt(classes.variance.sum()))
+    freedom = int(classes.rows.sum()) - 1.0
+    return _by_t(
+        first, second, options, error=error, freedom=freedom, method="influence of rows, t"
     )
 
 
-def predictive_values(a: Any, b: Any, o: Options) -> Comparison:
+def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The score test of two systems' precisions; the rows that they predict positive may
     overlap.
     """
-    more = float(_row_more(a, b).sum())
     return proportions.predictive_values(
-        a.hits(), b.hits(), a.shared(b), n=a.n, more=more, level=o.level, unit=o.unit
+        first.hits(),
+        second.hits(),
+        first.joint_hits(second),
+        n=first.n,
+        more=float(added_variance(first, second).sum()),
+        level=options.level,
+        unit=options.unit,
     )
 
 
-def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
+def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The test of the two precisions, since both lifts have one base rate, by which the limits are
     divided.
     """
-    share = Chosen(a.chosen.metric.kind.share)
-    c = a.tables.cut
-    first, second = (replace(side, chosen=share) for side in (a, b))
-    of = predictive_values(first, second, o)
+    kind: score_kinds.Lift = first.chosen.metric.kind
+    assert kind.share is not None
+    precision = Chosen(kind.share)
+    decisions = first.tables.cut
 
-    def divided(e: intervals.Estimate) -> intervals.Estimate:
-        return closed_forms.divided(e, intervals.wilson(c.positives, c.total, level=e.level))
+    def divided(difference: Estimate) -> Estimate:
+        base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
+        return closed_forms.divided(difference, base_rate)
 
-    return replace(of, difference=divided(of.difference), equivalence=divided(of.equivalence))
+    comparison = predictive_values(
+        replace(first, chosen=precision), replace(second, chosen=precision), options
+    )
+    return comparison.with_limits(divided)
 
 
-def no_test(a: Any, b: Any, o: Options, why: str = NONE) -> Comparison:
+# No test, folds, draws, independent samples -------------------------------------------------------
+
+
+def no_test(first: Statistic, second: Statistic, options: Options, why: str = NONE) -> Comparison:
     """The difference without limits or p."""
-    alone = intervals.Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, why)
-    return Comparison(alone, np.nan, np.nan, why, o.unit, alone)
+    value = first.value - second.value
+    difference = Estimate(value, np.nan, np.nan, options.level, first.n, why)
+    return Comparison(difference, np.nan, np.nan, why, options.unit, difference)
 
 
-def two_folds(a: Any, b: Any, o: Options) -> Comparison:
-    difference = (a.sums.per_unit - b.sums.per_unit)[both(a.sums, b.sums)]
-    return significance.nadeau_bengio(
-        difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit
+def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
+    """The difference over folds, whose scores share training rows."""
+    defined = both(first.sums, second.sums)
+    differences = (first.sums.per_unit - second.sums.per_unit)[defined]
+    return nadeau_bengio(
+        differences, train=1, test=options.test_to_train, level=options.level, unit=options.unit
     )
 
 
-def two_drawn(a: Any, b: Any, o: Options) -> Comparison:
+def two_drawn(
+    first: NoisyUnitStatistic, second: NoisyUnitStatistic, options: Options
+) -> Comparison:
     """The difference over the units that have both values, which are fixed: the variance is that of
     the draws alone.
     """
-    keep = both(a.sums, b.sums)
-    value = float((a.sums.numerator - b.sums.numerator)[keep].mean())
-    error = float(np.hypot(a.noise_on(keep), b.noise_on(keep)))
-    return ByT(value, error, int(keep.sum()), a.freedom + b.freedom, DRAWN).compared(
-        level=o.level, unit=o.unit
-    )
+    defined = both(first.sums, second.sums)
+    value = float((first.sums.numerator - second.sums.numerator)[defined].mean())
+    error = float(np.hypot(first.error_on(defined), second.error_on(defined)))
+    freedom = first.freedom + second.freedom
+    return options.compare(DifferenceByT(value, error, int(defined.sum()), freedom, DRAWN))
 
 
-def two_means(a: Any, b: Any, o: Options) -> Comparison:
+def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
     """Welch's t; the studentised permutation test if the arms are skewed and too different for
     Welch's t.
     """
-    arms = a.sums.numerator, b.sums.numerator
-    if independent.fits(*arms):
-        return independent.studentised(*arms, rng=o.rng, level=o.level, unit=o.unit)
-    return independent.difference(*map(independent.mean_of, arms), level=o.level, unit=o.unit)
+    treatment = first.sums.numerator
+    control = second.sums.numerator
+    if independent.fits(treatment, control):
+        return independent.studentised(
+            treatment, control, rng=options.rng, level=options.level, unit=options.unit
+        )
+    return independent.difference(
+        independent.mean_of(treatment),
+        independent.mean_of(control),
+        level=options.level,
+        unit=options.unit,
+    )
 
 
-def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
-    arms = (independent.ratio_of(side.sums) for side in (a, b))
-    return independent.difference(*arms, level=o.level, unit=o.unit, method=JACKKNIFE)
+def _ratio_arm(statistic: UnitStatistic) -> Arm:
+    return independent.ratio_of(statistic.sums)
 
 
-def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
+def two_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
+    """The difference of two independent ratios of sums by the jackknife."""
+    return independent.difference(
+        _ratio_arm(first),
+        _ratio_arm(second),
+        level=options.level,
+        unit=options.unit,
+        method=JACKKNIFE,
+    )
+
+
+ShareStatistic = UnitStatistic | SuccessShare  # of zeros and ones
+
+
+def two_proportions(
+    first: ShareStatistic, second: ShareStatistic | KnownValue, options: Options
+) -> Comparison:
     """The score test of two proportions, or the exact binomial test against a known one."""
-    if b.layout is statistic.Layout.KNOWN:
-        return AGAINST_KNOWN[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
-    return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)
+    if isinstance(second, KnownValue):
+        test = AGAINST_KNOWN[options.alternative]
+        return test(*first.hits(), null=second.value, level=options.level, unit=options.unit)
+    return proportions.two_proportions(
+        *first.hits(), *second.hits(), level=options.level, unit=options.unit
+    )
 
 
 # Lifts --------------------------------------------------------------------------------------------
 
 
-def lift_of_means(a: Any, b: Any, o: Options) -> Comparison:
+def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
     """Fieller's interval; that of the studentised permutation if this tests the means and no value
     is negative.
     """
-    arms = a.sums.numerator, b.sums.numerator
-    if independent.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
-        return independent.permuted_lift(*arms, rng=o.rng, level=o.level)
-    return independent.lift(*map(independent.mean_of, arms), level=o.level)
-
-
-def lift_of_ratios(a: Any, b: Any, o: Options) -> Comparison:
+    treatment = first.sums.numerator
+    control = second.sums.numerator
+    if independent.fits(treatment, control) and min(treatment.min(), control.min()) >= 0:
+        return independent.permuted_lift(treatment, control, rng=options.rng, level=options.level)
     return independent.lift(
-        independent.ratio_of(a.sums), independent.ratio_of(b.sums), level=o.level
+        independent.mean_of(treatment), independent.mean_of(control), level=options.level
     )
 
 
-def lift_of_shares(a: Any, b: Any, o: Options) -> Comparison:
-    return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
+def lift_of_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
+    """Fieller's interval of two independent ratios of sums."""
+    return independent.lift(_ratio_arm(first), _ratio_arm(second), level=options.level)
 
 
-def no_lift(a: Any, b: Any, o: Options) -> Comparison:
+def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Options) -> Comparison:
+    """Koopman's interval of the ratio of two independent shares."""
+    return independent.share_lift(*first.hits(), *second.hits(), level=options.level)
+
+
+def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """Raise TypeError: systems on the same units are compared by their difference."""
-    raise TypeError(f"{a.chosen.label}: a lift needs other units in each system")
+    raise TypeError(f"{first.chosen.label}: a lift needs other units in each system")
 
 
-# What a test would show ---------------------------------------------------------------------------
+# The minimum detectable difference ----------------------------------------------------------------
 
 
-def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
+def detectable_by_width(
+    first: Statistic, second: Statistic, comparison: Comparison, level: float
+) -> float:
     """The detectable difference from the width of the interval: z(level) + z(80% power) standard
     errors.
     """
-    width = (c.difference.high - c.difference.low) / 2
-    error = width / intervals.normal_quantile(c.difference.level)
-    return float(
-        error * (intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1))
-    )
+    difference = comparison.difference
+    half_width = (difference.high - difference.low) / 2
+    error = half_width / intervals.normal_quantile(difference.level)
+    # normal_quantile is two-sided: 2 · power − 1 leaves 1 − power above
+    z = intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)
+    return float(error * z)
 
 
-def shown_by_decisions(a: Any, b: Any, c: Comparison, level: float) -> float:
+def detectable_by_decisions(
+    first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
+) -> float:
     """The detectable difference from the rows on which two decisions differ.
 
-    Their number grows with the difference, see `Paired`.
+    Their number grows with the difference, see `PairedDifference`.
     """
-    first, second, n = a.only(b)
-    differ = float(ratio(first + second, n))
-    difference = float(ratio(abs(first - second), n))
-    grows = 1 - differ
-    sd = np.sqrt(differ - grows * difference)
-    return power.minimum_detectable(sd, n, level=level, power=POWER, grows=grows)
+    rows = first.discordant(second)
+    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
+    growth = 1 - differing
+    sd = np.sqrt(differing - growth * difference)
+    return power.minimum_detectable(sd, rows.n, level=level, power=POWER, grows=growth)
 
 
-def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:
+def detectable_by_shares(
+    first: Statistic, second: Statistic, comparison: Comparison, level: float
+) -> float:
     """The detectable difference from the second share and both sample sizes.
 
     The variance of a share depends on the share. If the shares are adjusted, it is that of so many
     more units.
     """
-    sizes = (a.informative, b.informative)
-    return power.detectable_share(b.unadjusted().value, *sizes, level=level, power=POWER)
+    return power.detectable_share(
+        second.unadjusted().value,
+        first.informative_units,
+        second.informative_units,
+        level=level,
+        power=POWER,
+    )
 
 
-def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
+def detectable_by_means(
+    first: UnitStatistic, second: UnitStatistic, comparison: Comparison, level: float
+) -> float:
     """The detectable difference from the second mean, the spread of both arms and their sizes.
 
     If no value is negative, the effect is taken to multiply all values: the standard deviation
@@ -520,14 +702,15 @@ def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
     significantly, it is a difference from the mean of both: the second arm is that of the lower
     mean. If values may be negative, the width is used.
     """
-    arms = (a.sums.numerator, b.sums.numerator)
-    lowest = min(side.unadjusted().sums.numerator.min() for side in (a, b))
-    if lowest < 0 or min(a.value, b.value) <= 0 or min(a.n, b.n) < 2:
-        return shown_by_width(a, b, c, level)
-    sizes = np.array([a.n, b.n])
-    variation = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in arms])
-    base = b.value
-    if not c.p_value < 1 - c.difference.level:
-        base = float(np.average([a.value, b.value], weights=sizes))
-    sd = base * float(np.sqrt(np.average(variation, weights=sizes)))
-    return power.detectable_lift(base, sd, a.n, b.n, level=level, power=POWER)
+    raw = (first.unadjusted(), second.unadjusted())
+    lowest = min(arm.sums.numerator.min() for arm in raw)
+    if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:
+        return detectable_by_width(first, second, comparison, level)
+    sizes = np.array([first.n, second.n])
+    values = [first.sums.numerator, second.sums.numerator]
+    relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
+    base = second.value
+    if not comparison.p_value < 1 - comparison.difference.level:
+        base = float(np.average([first.value, second.value], weights=sizes))
+    sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))
+    return power.detectable_lift(base, sd, first.n, second.n, level=level, power=POWER)

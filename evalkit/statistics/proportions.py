@@ -8,7 +8,8 @@ added up by user.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import (
+    Comparison,
     Estimate,
     check_proportion,
     clopper_pearson,
@@ -23,16 +25,21 @@ from evalkit.statistics.intervals import (
     normal_quantile,
     tango,
 )
-from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
+from evalkit.statistics.significance import (
+    DifferenceByT,
+    check_comparison_level,
+    compare,
+)
 from evalkit.statistics.spread import bisect, inverted
 
-Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
-Hits = tuple[int, int]  # hits, and rows predicted positive
-EXACT = 1_000_000_000  # trials up to which doubles hold the logarithm of a chance to six digits
+# outcomes -> the logarithm of the probability of each, up to a constant
+LogProbability = Callable[[ArrayLike], Floats]
+HitsAndRows = tuple[int, int]  # hits, and rows predicted positive
+# trials up to which doubles hold the logarithm of a probability to six digits
+EXACT = 1_000_000_000
 PREDICTIVE = "weighted generalised score test"
-COUNTS = (
-    45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
-)
+# an outcome is negligible beside another if its log-probability is lower by this: e⁻⁴⁵ is 3e-20
+NEGLIGIBLE = 45.0
 
 
 def mcnemar_asymptotic(
@@ -46,15 +53,12 @@ def mcnemar_asymptotic(
     """
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
+
+    def interval(level: float) -> Estimate:
+        return tango(first_only, second_only, n, level=level)
+
     p = mcnemar_p(first_only, second_only)
-    method = "asymptotic McNemar test"
-    return compare(
-        lambda at: tango(first_only, second_only, n, level=at),
-        p,
-        level=level,
-        unit=unit,
-        method=method,
-    )
+    return compare(interval, p, level=level, unit=unit, method="asymptotic McNemar test")
 
 
 def mcnemar_p(first_only: int, second_only: int) -> float:
@@ -65,13 +69,16 @@ def mcnemar_p(first_only: int, second_only: int) -> float:
     """
     from scipy.special import ndtr
 
-    both = first_only + second_only
-    return float(2 * ndtr(-abs(first_only - second_only) / np.sqrt(both))) if both else 1.0
+    discordant = first_only + second_only
+    if not discordant:
+        return 1.0
+    z = abs(first_only - second_only) / np.sqrt(discordant)
+    return float(2 * ndtr(-z))
 
 
 def predictive_values(
-    first: Hits,
-    second: Hits,
+    first: HitsAndRows,
+    second: HitsAndRows,
     shared: Ints,
     *,
     n: int,
@@ -90,15 +97,17 @@ def predictive_values(
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
     """
-    (hits, rows), (other_hits, other_rows) = first, second
-    whole = rows + other_rows
-    equal = (hits + other_hits) / whole
-    apart = np.array([1 - equal, -equal])
-    together = float(apart @ shared @ apart) / whole
-    variance = max(equal * (1 - equal) - 2 * together, 0.0) * (1 / rows + 1 / other_rows)
+    hits, rows = first
+    other_hits, other_rows = second
+    all_rows = rows + other_rows
+    pooled = (hits + other_hits) / all_rows
+    deviation = np.array([1 - pooled, -pooled])  # of a hit, and of another row
+    covariance = float(deviation @ shared @ deviation) / all_rows
+    row_variance = max(pooled * (1 - pooled) - 2 * covariance, 0.0)
+    variance = row_variance * (1 / rows + 1 / other_rows)
     value = hits / rows - other_hits / other_rows
-    test = ByT(value, float(np.sqrt(variance + more)), n, np.inf, PREDICTIVE, scale=0.0)
-    return test.compared(level=level, unit=unit)
+    test = DifferenceByT(value, float(np.sqrt(variance + more)), n, np.inf, PREDICTIVE, scale=0.0)
+    return test.comparison(level=level, unit=unit)
 
 
 def two_proportions(
@@ -125,10 +134,11 @@ def two_proportions(
     error = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
     z = ratio(successes_a / n_a - successes_b / n_b, error)
     p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
-    table = successes_a, n_a, successes_b, n_b
-    return compare(
-        lambda at: difference_score(*table, level=at), p, level=level, unit=unit, method="score"
-    )
+
+    def interval(level: float) -> Estimate:
+        return difference_score(successes_a, n_a, successes_b, n_b, level=level)
+
+    return compare(interval, p, level=level, unit=unit, method="score")
 
 
 def fisher(
@@ -157,20 +167,24 @@ def fisher(
         return two_proportions(successes_a, n_a, successes_b, n_b, level=level, unit=unit)
     total = successes_a + successes_b
 
-    def log_chance(k: ArrayLike) -> Floats:  # up to a constant
-        first = np.asarray(k, float)
-        return -betaln(first + 1, n_a - first + 1) - betaln(
-            total - first + 1, n_b - total + first + 1
-        )
+    def log_probability(successes: ArrayLike) -> Floats:
+        """Of tables with these margins and so many successes in the first arm."""
+        first = np.asarray(successes, float)
+        second = total - first
+        log: Floats = -betaln(first + 1, n_a - first + 1) - betaln(second + 1, n_b - second + 1)
+        return log
 
-    mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
-    p = _no_likelier(
-        log_chance, successes_a, low=max(0, total - n_b), mode=mode, high=min(total, n_a)
+    def interval(level: float) -> Estimate:
+        return newcombe(successes_a, n_a, successes_b, n_b, level=level)
+
+    p = _p_of_no_likelier(
+        log_probability,
+        successes_a,
+        low=max(0, total - n_b),
+        mode=(n_a + 1) * (total + 1) // (n_a + n_b + 2),
+        high=min(total, n_a),
     )
-    table = successes_a, n_a, successes_b, n_b
-    return compare(
-        lambda at: newcombe(*table, level=at), p, level=level, unit=unit, method="Fisher"
-    )
+    return compare(interval, p, level=level, unit=unit, method="Fisher")
 
 
 def binomial_test(
@@ -189,10 +203,12 @@ def binomial_test(
 
     _check_binomial(successes, n, null, level)
     if n > EXACT:
-        p = float(2 * ndtr(-abs(successes - n * null) / np.sqrt(n * null * (1 - null))))
+        z = abs(successes - n * null) / np.sqrt(n * null * (1 - null))
+        p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
     mode = min(int((n + 1) * null), n)
-    p = _no_likelier(lambda k: log_binomial(k, n, null), successes, low=0, mode=mode, high=n)
+    log_probability = partial(log_binomial, n=n, null=null)
+    p = _p_of_no_likelier(log_probability, successes, low=0, mode=mode, high=n)
     return _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial")
 
 
@@ -205,25 +221,27 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
     from scipy.special import gammaln, xlog1py, xlogy
 
     k = np.asarray(successes, float)
-    return (
-        gammaln(n + 1)
-        - gammaln(k + 1)
-        - gammaln(n - k + 1)
-        + xlogy(k, null)
-        + xlog1py(n - k, -null)
-    )
+    log_choices = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    log: Floats = log_choices + xlogy(k, null) + xlog1py(n - k, -null)
+    return log
 
 
-def likely(n: int, null: float) -> tuple[int, int]:
-    """The smallest and largest number of successes in n trials whose probability is not negligible.
+class Outcomes(NamedTuple):
+    """The smallest and the largest of some outcomes."""
+
+    first: int
+    last: int
+
+
+def likely(n: int, null: float) -> Outcomes:
+    """The numbers of successes in n trials whose probability is not negligible.
 
     >>> likely(10, 0.5)
-    (0, 10)
+    Outcomes(first=0, last=10)
     """
     mode = min(int((n + 1) * null), n)
-    return _first(lambda k: log_binomial(k, n, null), 0, mode), _last(
-        lambda k: log_binomial(k, n, null), mode, n
-    )
+    log_probability = partial(log_binomial, n=n, null=null)
+    return Outcomes(_first(log_probability, 0, mode), _last(log_probability, mode, n))
 
 
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -239,13 +257,12 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     """
     units = finite("differences", differences)
     wins = int(np.sum(units > 0))
-    moved = int(np.sum(units != 0))
-    if moved == 0:
+    differing = int(np.sum(units != 0))
+    if differing == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
-    p = signflip.fair_coin(wins, moved)
-    return _binomial(
-        wins, moved, p, null=0.5, level=level, unit=unit, method="sign test (not of a mean)"
-    )
+    p = signflip.fair_coin(wins, differing)
+    method = "sign test (not of a mean)"
+    return _binomial(wins, differing, p, null=0.5, level=level, unit=unit, method=method)
 
 
 def binomial_greater(
@@ -260,7 +277,9 @@ def binomial_greater(
     from scipy.special import bdtrc
 
     p = float(bdtrc(successes - 1, n, null)) if successes else 1.0
-    return _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
+    both_limits = _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
+    one_limit = replace(both_limits.difference, high=1 - null)
+    return replace(both_limits, difference=one_limit)
 
 
 def binomial_less(
@@ -274,80 +293,87 @@ def binomial_less(
     """
     from scipy.special import bdtr
 
-    return _one_sided(
-        successes,
-        n,
-        float(bdtr(successes, n, null)),
-        null=null,
-        level=level,
-        unit=unit,
-        side="less",
-    )
+    p = float(bdtr(successes, n, null))
+    both_limits = _one_sided(successes, n, p, null=null, level=level, unit=unit, side="less")
+    one_limit = replace(both_limits.difference, low=-null)
+    return replace(both_limits, difference=one_limit)
 
 
-def _no_likelier(log_chance: Chance, seen: int, *, low: int, mode: int, high: int) -> float:
-    """The chance of the outcomes low..high that are no more likely than the one seen; most likely
-    is `mode`.
+def _p_of_no_likelier(
+    log_probability: LogProbability, observed: int, *, low: int, mode: int, high: int
+) -> float:
+    """The probability of the outcomes low..high that are no more likely than the observed one;
+    `mode` is the most likely.
 
-    Only what counts is added up, around the mode and from where each tail begins: the cost grows
-    with the spread of the outcomes, not with their number.
+    Only what is not negligible is added up, around the mode and from where each tail begins: the
+    cost grows with the spread of the outcomes, not with their number.
     """
-    bound = float(log_chance(seen)) + 1e-7
-    left = low - 1 + bisect_right(range(low, mode + 1), bound, key=log_chance)
-    right = high + 1 - bisect_right(range(high, mode, -1), bound, key=log_chance)
+    bound = float(log_probability(observed)) + 1e-7  # equal but for rounding
+    # the last outcome of the lower tail, and the first one of the upper tail
+    left = low - 1 + bisect_right(range(low, mode + 1), bound, key=_of_outcome(log_probability))
+    right = high + 1 - bisect_right(range(high, mode, -1), bound, key=_of_outcome(log_probability))
     if left == mode:
         return 1.0
 
-    def added(first: int, last: int) -> float:
-        return float(np.exp(log_chance(np.arange(first, last + 1)) - log_chance(mode)).sum())
+    def relative_probability(first: int, last: int) -> float:
+        """Of the outcomes first..last, as multiples of that of the mode."""
+        log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
+        return float(np.exp(log).sum())
 
-    whole = added(_first(log_chance, low, mode), _last(log_chance, mode, high))
-    lower = added(_first(log_chance, low, left), left) if left >= low else 0.0
-    upper = added(right, _last(log_chance, right, high)) if right <= high else 0.0
-    return min(1.0, (lower + upper) / whole)
+    every = relative_probability(
+        _first(log_probability, low, mode), _last(log_probability, mode, high)
+    )
+    lower = upper = 0.0
+    if left >= low:
+        lower = relative_probability(_first(log_probability, low, left), left)
+    if right <= high:
+        upper = relative_probability(right, _last(log_probability, right, high))
+    return min(1.0, (lower + upper) / every)
 
 
-def _first(log_chance: Chance, low: int, last: int) -> int:
-    """The first outcome whose chance counts beside that of the last one, up to which the chances
+def _of_outcome(log_probability: LogProbability) -> Callable[[int], float]:
+    """The log-probability of a single outcome, to search by."""
+    return lambda outcome: float(log_probability(outcome))
+
+
+def _first(log_probability: LogProbability, low: int, last: int) -> int:
+    """The first outcome that is not negligible beside the last one, up to which probabilities
     rise.
     """
-    return low + bisect_left(range(low, last), float(log_chance(last)) - COUNTS, key=log_chance)
+    bound = float(log_probability(last)) - NEGLIGIBLE
+    return low + bisect_left(range(low, last), bound, key=_of_outcome(log_probability))
 
 
-def _last(log_chance: Chance, first: int, high: int) -> int:
-    """The last outcome whose chance counts beside that of the first one, from which on the chances
+def _last(log_probability: LogProbability, first: int, high: int) -> int:
+    """The last outcome that is not negligible beside the first one, from which on probabilities
     fall.
     """
-    return high - bisect_left(
-        range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance
-    )
+    bound = float(log_probability(first)) - NEGLIGIBLE
+    return high - bisect_left(range(high, first, -1), bound, key=_of_outcome(log_probability))
 
 
 def _binomial(
     hits: int, n: int, p: float, *, null: float, level: float, unit: str, method: str
 ) -> Comparison:
-    return compare(
-        lambda at: _less(clopper_pearson(hits, n, level=at), null),
-        p,
-        level=level,
-        unit=unit,
-        method=method,
-    )
+    """hits / n − null with this p and the Clopper–Pearson interval."""
+
+    def interval(level: float) -> Estimate:
+        return _less(clopper_pearson(hits, n, level=level), null)
+
+    return compare(interval, p, level=level, unit=unit, method=method)
 
 
 def _one_sided(
     successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str
 ) -> Comparison:
-    """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is
-    open.
+    """The comparison of a one-sided test, "greater" or "less": both limits are those of one-sided
+    intervals at this level.
     """
     _check_binomial(successes, n, null, level)
-    both = _binomial(
-        successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}"
-    )
-    limit = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
-    low, high = (limit.low, 1 - null) if side == "greater" else (-null, limit.high)
-    return replace(both, difference=replace(limit, low=low, high=high, level=level))
+    method = f"exact binomial, {side}"
+    comparison = _binomial(successes, n, p, null=null, level=level, unit=unit, method=method)
+    limits = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
+    return replace(comparison, difference=replace(limits, level=level))
 
 
 def _less(share: Estimate, null: float) -> Estimate:
@@ -356,6 +382,7 @@ def _less(share: Estimate, null: float) -> Estimate:
 
 
 def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
+    """Raise InputError or ParameterError for arguments of a binomial test that make no sense."""
     check_comparison_level(level)
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
@@ -365,6 +392,7 @@ def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
 
 
 def _check_arms(successes_a: int, n_a: int, successes_b: int, n_b: int) -> None:
+    """Raise InputError unless both arms have trials and at most as many successes."""
     for arm, successes, n in (("a", successes_a, n_a), ("b", successes_b, n_b)):
         if n < 1:
             raise InputError(f"n_{arm} must be at least 1, got {n}")
@@ -403,15 +431,11 @@ def difference_score(
     def score(difference: float) -> float:
         p = _likeliest(a, n_a, b, n_b, difference)
         q = p - difference
-        return _standardised(a - b - difference, p * (1 - p) / n_a + q * (1 - q) / n_b)
+        variance = p * (1 - p) / n_a + q * (1 - q) / n_b
+        return _standard_score(a - b - difference, variance)
 
-    return Estimate(
-        a - b,
-        *inverted(score, normal_quantile(level), -1.0, a - b, 1.0),
-        level,
-        int(n_a + n_b),
-        "score",
-    )
+    low, high = inverted(score, normal_quantile(level), -1.0, a - b, 1.0)
+    return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
 
 
 def ratio_score(
@@ -430,37 +454,45 @@ def ratio_score(
     check_proportion(successes_b, n_b)
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
-    value = float(ratio(a, b)) if successes_b else np.inf * a if successes_a else np.nan
+    value = float(ratio(a, b))
+    if not successes_b:
+        value = np.inf if successes_a else np.nan
     if np.isnan(value) or not n_a or not n_b:
         return Estimate(value, np.nan, np.nan, level, int(n_a + n_b), "score")
     z = normal_quantile(level)
 
-    def score(log: float) -> float:
-        times = float(np.exp(log))
-        whole = n_a + n_b
-        lead = (n_a + n_b) * times
-        middle = n_a * times + successes_a + n_b + successes_b * times
-        root = np.sqrt(max(middle**2 - 4 * lead * (successes_a + successes_b), 0.0))
-        q = (middle - root) / (2 * lead) if whole else 0.0
-        p = min(times * q, 1.0)
-        return _standardised(a - times * b, p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b)
+    def score(log_ratio: float) -> float:
+        times = float(np.exp(log_ratio))
+        p, q = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, times)
+        variance = p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b
+        return _standard_score(a - times * b, variance)
 
-    far = np.log(FARTHEST_RATIO)
-    at = float(np.log(value)) if 0 < value < np.inf else 0.0
-    low = (
-        np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0])
-        if successes_a
-        else 0.0
-    )
-    high = (
-        np.exp(bisect(lambda x: score(x) > -z, at if value > 0 else -far, far)[0])
-        if successes_b
-        else np.inf
-    )
+    farthest = np.log(FARTHEST_RATIO)
+    log_value = float(np.log(value)) if 0 < value < np.inf else 0.0
+    low = 0.0
+    high = np.inf
+    if successes_a:
+        start = log_value if value < np.inf else farthest
+        low = np.exp(bisect(lambda x: score(x) > z, -farthest, start).inside)
+    if successes_b:
+        start = log_value if value > 0 else -farthest
+        high = np.exp(bisect(lambda x: score(x) > -z, start, farthest).inside)
     return Estimate(value, float(low), float(high), level, int(n_a + n_b), "score")
 
 
-def _standardised(distance: float, variance: float) -> float:
+def _likeliest_of_ratio(
+    successes_a: float, n_a: float, successes_b: float, n_b: float, times: float
+) -> tuple[float, float]:
+    """The likeliest proportions p and q with p = times · q: a root of a quadratic."""
+    lead = (n_a + n_b) * times
+    middle = n_a * times + successes_a + n_b + successes_b * times
+    root = np.sqrt(max(middle**2 - 4 * lead * (successes_a + successes_b), 0.0))
+    q = (middle - root) / (2 * lead)
+    return min(times * q, 1.0), q
+
+
+def _standard_score(distance: float, variance: float) -> float:
+    """distance / √variance; infinite, or 0 for a distance of 0, without variance."""
     if variance > 0:
         return float(distance / np.sqrt(variance))
     return float(np.sign(distance)) * np.inf if distance else 0.0
@@ -481,5 +513,7 @@ def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) ->
     shift = square / (3 * lead)
     v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
     u = np.copysign(np.sqrt(max(shift**2 - linear / (3 * lead), 0.0)), v)
-    angle = (np.pi + np.arccos(np.clip(v / u**3, -1.0, 1.0) if u else 0.0)) / 3
-    return float(np.clip(2 * u * np.cos(angle) - shift, max(0.0, d), min(1.0, 1.0 + d)))
+    cosine = np.clip(v / u**3, -1.0, 1.0) if u else 0.0
+    angle = (np.pi + np.arccos(cosine)) / 3
+    p = 2 * u * np.cos(angle) - shift
+    return float(np.clip(p, max(0.0, d), min(1.0, 1.0 + d)))

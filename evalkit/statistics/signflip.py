@@ -14,7 +14,7 @@ mirror. Values of few steps have many such draws, so that the exact test is cons
 rejects about as often as it should, but nothing guarantees it. It is twice the one-sided mid-p, and
 so 1 at the mean. For other means the draws seldom tie: the interval is that of the exact test,
 without 0 if only the mid-p rejects it. Lancaster, JASA 1961, doi:10.1080/01621459.1961.10482105.
-Below, `tied` is the weight of such draws: 1 or ½.
+Below, `tie_weight` is the weight of such draws: 1 or ½.
 """
 
 import pickle
@@ -23,33 +23,36 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from math import fsum
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, product
+from evalkit.statistics.spread import Interval
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
 HALF = 0.5  # the weight of draws exactly as extreme as the data in the mid-p
-REMEMBERED = (
-    4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
-)
-FEW = 2**16  # units up to which they are kept, some megabytes
+# columns of sizes whose draws are cached: all pairs of systems on the same units share them
+REMEMBERED = 4
+FEW = 2**16  # units up to which they are cached, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
 TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
 LATTICE = 2**25  # distinct magnitudes × points of the Fourier transform: a second of work
+MOST_SIZES = 64  # distinct magnitudes of differences on a lattice
 NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 
-Drawn = TypeVar("Drawn")
+Result = TypeVar("Result")
 
 
-def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
+def replayed(
+    size: int,
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Cache the results of a function that draws from a random generator, by its state and the
     sizes asked for.
 
-    If the result is known, the generator is advanced as if it had drawn. kept: number of results.
+    If the result is known, the generator is advanced as if it had drawn. size: number of results.
 
     >>> times = []
     >>> @replayed(2)
@@ -61,22 +64,25 @@ def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]
     (True, [2], True)
     """
 
-    def decorate(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
-        @lru_cache(kept)
-        def after(
+    def decorate(draw: Callable[..., Result]) -> Callable[..., Result]:
+        @lru_cache(size)
+        def draw_from(
             kind: type[np.random.BitGenerator], state: bytes, *sizes: int
-        ) -> tuple[Drawn, Mapping[str, Any]]:
+        ) -> tuple[Result, Mapping[str, object]]:
+            """The result from this state of a generator, and its state afterwards."""
             bits = kind()
             bits.state = pickle.loads(state)
-            return draw(np.random.Generator(bits), *sizes), bits.state
+            result = draw(np.random.Generator(bits), *sizes)
+            return result, bits.state
 
         @wraps(draw)
-        def drawn(rng: np.random.Generator, *sizes: int) -> Drawn:
+        def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
             bits = rng.bit_generator
-            numbers, bits.state = after(type(bits), pickle.dumps(bits.state), *sizes)
-            return numbers
+            result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
+            bits.state = after
+            return result
 
-        return drawn
+        return draw_or_replay
 
     return decorate
 
@@ -104,15 +110,15 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     additions. Draws of one block are uncorrelated, not independent. Koning, Hemerik, Biometrika
     2024, doi:10.1093/biomet/asad050.
     """
-    return summed(columns, signs(len(columns), rng, draws))
+    return signed_sums(columns, signs(len(columns), rng, draws))
 
 
 def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
     """Random signs of n units from which at least `draws` draws follow, one row per block."""
-    return remembered(_signs, n)(random_bits(n, rng, draws), n)
+    return _signs(random_bits(n, rng, draws), n)
 
 
-def summed(columns: Floats, signs: Floats) -> Floats:
+def signed_sums(columns: Floats, signs: Floats) -> Floats:
     """Σ ± column of each draw that follows from these signs, (n, m) in, (m, draws) out."""
     n, m = columns.shape
     points = np.zeros((m, 1, signs.shape[1]))
@@ -124,24 +130,36 @@ def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
     """A random bit for each of n units in each block of draws, packed into bytes, n padded to a
     multiple of 8.
     """
-    return rng.integers(0, 256, (-(-draws // _points(n)), -(-n // 8)), dtype=np.uint8).tobytes()
+    blocks = _ceil_divide(draws, _points(n))
+    return rng.integers(0, 256, (blocks, _ceil_divide(n, 8)), dtype=np.uint8).tobytes()
 
 
-@lru_cache(REMEMBERED)
+def _ceil_divide(number: int, divisor: int) -> int:
+    return -(-number // divisor)
+
+
 def _signs(bits: bytes, n: int) -> Floats:
-    """The random sign of each unit, one row per block; 0 from unit n on, up to a power of two."""
-    rows = np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8))
+    """The random sign of each unit, one row per block; 0 from unit n on, up to a power of two.
+
+    All pairs on the same units share them, unless the units are many.
+    """
+    if n <= FEW:
+        return _cached_signs(bits, n)
+    return _computed_signs(bits, n)
+
+
+def _computed_signs(bits: bytes, n: int) -> Floats:
+    rows = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))
     signs = np.zeros((len(rows), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
     return signs
 
 
-def remembered(function: Any, units: int) -> Any:
-    """A function with cached results, or for many units the function itself."""
-    return function if units <= FEW else function.__wrapped__
+_cached_signs = lru_cache(REMEMBERED)(_computed_signs)
 
 
 def _points(n: int) -> int:
+    """The length of the Walsh–Hadamard transform of n units: the next power of two."""
     return 1 << max(n - 1, 0).bit_length()
 
 
@@ -151,20 +169,21 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
         return
-    drawn = remembered(_signs, values.size)(bits, values.size)
-    rows = max(1, CACHED // drawn.shape[1])
-    blocks = (drawn[start : start + rows] for start in range(0, len(drawn), rows))
-    if 1 < drawn.shape[1] <= TOGETHER:
-        yield from (_by_halves(block, values) for block in blocks)
+    signs = _signs(bits, values.size)
+    points = signs.shape[1]
+    rows = max(1, CACHED // points)
+    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
+    if 1 < points <= TOGETHER:
+        yield from (_sums_by_halves(block, values) for block in blocks)
         return
-    points = np.zeros(drawn.shape[1])
-    points[: values.size] = values
-    yield from (walsh_hadamard(block * points).ravel() for block in blocks)
+    padded = np.zeros(points)
+    padded[: values.size] = values
+    yield from (walsh_hadamard(block * padded).ravel() for block in blocks)
 
 
-def _by_halves(signs: Floats, values: Floats) -> Floats:
-    """The transform of signs times values: the last level by hand, of two products that have half
-    of the points each.
+def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
+    """The Walsh–Hadamard transform of signs times values: the last level by hand, of two products
+    that have half of the points each.
     """
     half = signs.shape[1] // 2
     matrix = _hadamard(half)
@@ -185,15 +204,17 @@ def walsh_hadamard(values: Floats) -> Floats:
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
     """
-    shape, half = values.shape, 1
-    while half < shape[-1]:
-        points = min(TOGETHER, shape[-1] // half)
+    shape = values.shape
+    length = shape[-1]
+    done = 1  # points whose levels are computed
+    while done < length:
+        points = min(TOGETHER, length // done)
         matrix = _hadamard(points)
-        if half == 1:
+        if done == 1:
             values = product(values.reshape(-1, points), matrix)
         else:
-            values = np.matmul(matrix, values.reshape(-1, points, half))
-        half *= points
+            values = np.matmul(matrix, values.reshape(-1, points, done))
+        done *= points
     return values.reshape(shape)
 
 
@@ -208,40 +229,57 @@ def _hadamard(points: int) -> Floats:
     return matrix
 
 
-def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
-    """The exact two-sided p-value of a mean of 0, and its method; None if it has to be drawn.
+class PValue(NamedTuple):
+    """A p-value, and how it was computed."""
+
+    p: float
+    method: str
+
+
+def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
+    """The exact two-sided p-value of a mean of 0; None if it has to be drawn.
 
     Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test;
     at most 20 others are enumerated; integer multiples of a common step (precision at k) take one
     Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
-    (0.125, 'exact enumeration')
+    PValue(p=0.125, method='exact enumeration')
     """
-    moved = differences[differences != 0]
-    sizes = np.abs(moved)
-    if moved.size == 0:
-        return 1.0, "no difference"
+    nonzero = differences[differences != 0]
+    n = nonzero.size
+    if n == 0:
+        return PValue(1.0, "no difference")
+    # the data's own signs count in full
+    own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
+    sizes = np.abs(nonzero)
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        p = fair_coin(int(np.sum(moved > 0)), moved.size, tied)
-        how = "exact binomial"
-    elif moved.size <= ENUMERATED:
-        beyond = np.abs(enumerated(moved)) - abs(moved.sum())
-        tie = TIE * sizes.sum()
-        p = float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie))
-        how = "exact enumeration"
-        p = 1.0 if abs(moved.sum()) <= tie else p
-    elif (steps := lattice(moved)) is not None:
-        p = lattice_p(steps, tied)
-        how = "exact by Fourier transform"
-    else:
+        p = fair_coin(int(np.sum(nonzero > 0)), n, tie_weight)
+        return PValue(min(1.0, p + own_signs), "exact binomial")
+    if n <= ENUMERATED:
+        p = _enumerated_p(nonzero, tie_weight)
+        return PValue(min(1.0, p + own_signs), "exact enumeration")
+    steps = lattice(nonzero)
+    if steps is None:
         return None
-    return min(
-        1.0, p + (1 - tied) * 2.0 ** (1 - moved.size)
-    ), how  # the data's own signs count in full
+    p = lattice_p(steps, tie_weight)
+    return PValue(min(1.0, p + own_signs), "exact by Fourier transform")
 
 
-def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
+def _enumerated_p(differences: Floats, tie_weight: float) -> float:
+    """P(|Σ ± d| ≥ |Σ d|) over all sign vectors; those that are exactly as extreme have the weight
+    `tie_weight`.
+    """
+    tie = TIE * np.abs(differences).sum()
+    if abs(differences.sum()) <= tie:
+        return 1.0
+    beyond = np.abs(enumerated(differences)) - abs(differences.sum())
+    at_least = np.mean(beyond >= -tie)
+    more = np.mean(beyond > tie)
+    return float(tie_weight * at_least + (1 - tie_weight) * more)
+
+
+def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
     """The exact two-sided p-value of a fair coin, by its number of heads; never 0.
 
     >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
@@ -250,9 +288,10 @@ def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
     from scipy.special import bdtr
 
     fewer = min(heads, flips - heads)
-    tail = float(bdtr(fewer, flips, 0.5))
-    beyond = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
-    return min(1.0, max(2 * (tied * tail + (1 - tied) * beyond), float(np.finfo(float).tiny)))
+    at_most = float(bdtr(fewer, flips, 0.5))
+    below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
+    p = 2 * (tie_weight * at_most + (1 - tie_weight) * below)
+    return min(1.0, max(p, float(np.finfo(float).tiny)))
 
 
 def lattice(differences: Floats) -> Ints | None:
@@ -264,21 +303,36 @@ def lattice(differences: Floats) -> Ints | None:
     """
     largest = float(np.abs(differences).max())
     sizes = np.unique(np.abs(differences / largest).round(12)) * largest
-    whole = float(np.abs(differences).sum())
-    if sizes.size > 64:
+    total = float(np.abs(differences).sum())
+    if sizes.size > MOST_SIZES:
         return None
     step = largest
     for size in sizes.tolist():
-        while size > 1e-6 * largest:  # Euclid; what is left of a multiple is rounding
-            step, size = size, abs(step - size * round(step / size))
-        if sizes.size * whole > 2 * LATTICE * step:  # steps only become smaller
+        step = _common_step(step, size, rounding=1e-6 * largest)
+        if sizes.size * total > 2 * LATTICE * step:  # steps only become smaller
             return None
     steps = np.round(differences / step)
-    off = np.abs(differences - steps * step).max() > 1e-9 * largest
-    return None if off or sizes.size * np.abs(steps).sum() > LATTICE else steps.astype(np.int64)
+    largest_error = np.abs(differences - steps * step).max()
+    if largest_error > 1e-9 * largest or sizes.size * np.abs(steps).sum() > LATTICE:
+        return None
+    return steps.astype(np.int64)
 
 
-def lattice_p(steps: Ints, tied: float = 1.0) -> float:
+def _common_step(step: float, size: float, rounding: float) -> float:
+    """The greatest common divisor of two sizes by Euclid's algorithm; what is below `rounding` is
+    left of a multiple.
+
+    >>> round(_common_step(0.6, 0.4, 1e-6), 12)
+    0.2
+    """
+    while size > rounding:
+        remainder = abs(step - size * round(step / size))
+        step = size
+        size = remainder
+    return step
+
+
+def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
     """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
 
     The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the
@@ -288,19 +342,21 @@ def lattice_p(steps: Ints, tied: float = 1.0) -> float:
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
     """
-    size, times = np.unique(np.abs(steps), return_counts=True)
-    whole = int(size @ times)
-    points = 1 << whole.bit_length()
+    sizes, counts = np.unique(np.abs(steps), return_counts=True)
+    total = int(sizes @ counts)
+    points = 1 << total.bit_length()
     frequency = np.arange(points // 2 + 1)
     cosine = np.cos(np.pi * np.arange(2 * points) / points)
-    spectrum = np.exp(-1j * np.pi * (frequency * whole % (2 * points)) / points)
-    for m, c in zip(size, times, strict=True):
+    spectrum = np.exp(-1j * np.pi * (frequency * total % (2 * points)) / points)
+    for m, c in zip(sizes, counts, strict=True):
         spectrum *= cosine[frequency * m % (2 * points)] ** c
-    extreme = int(whole - abs(steps.sum())) // 2
-    tail = np.fft.irfft(spectrum, points)[: extreme + 1]
-    if 2 * extreme == whole:
+    # flipped sums up to this one are as extreme
+    extreme = int(total - abs(steps.sum())) // 2
+    if 2 * extreme == total:
         return 1.0
-    return float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
+    probability = np.fft.irfft(spectrum, points)[: extreme + 1]
+    p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])
+    return float(np.clip(p, NOISE, 1.0))
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -325,34 +381,35 @@ class Ranges:
         """The number of sign vectors, including that of the data."""
         return self.low.size
 
-    def share(self, null: float = 0.0, tied: float = 1.0) -> float:
+    def share(self, null: float = 0.0, tie_weight: float = 1.0) -> float:
         """The two-sided p-value of the mean `null`: the share of draws whose range contains it.
 
-        tied: the weight of those whose range ends there.
+        tie_weight: the weight of those whose range ends there.
 
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(
         ...     13.0, HALF
         ... )
         0.375
         """
-        away = null - self.mean
-        far = abs(away) - self.rounding
-        beyond = self.low > -far if away < 0 else self.high < far
-        inside = self.draws - int(np.count_nonzero(beyond))
-        if tied == 1 or abs(away) <= self.rounding:
-            return inside / self.draws
-        end = self.low if away < 0 else self.high
-        ending = np.count_nonzero(np.abs(end - away) <= self.rounding)
-        return float(inside - (1 - tied) * ending) / self.draws
+        distance = null - self.mean
+        far = abs(distance) - self.rounding
+        reach_it = self.low <= -far if distance < 0 else self.high >= far
+        containing = int(np.count_nonzero(reach_it))
+        if tie_weight == 1 or abs(distance) <= self.rounding:
+            return containing / self.draws
+        ends = self.low if distance < 0 else self.high
+        ending = np.count_nonzero(np.abs(ends - distance) <= self.rounding)
+        return float(containing - (1 - tie_weight) * ending) / self.draws
 
-    def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
+    def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
 
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
-        {0.5: (1.0, 9.0)}
+        {0.5: Interval(low=1.0, high=9.0)}
         """
         limits = {}
-        low, high = self.low, self.high
+        low = self.low
+        high = self.high
         for level in sorted(levels):
             # Beyond a limit lie at most so many ends, and those beyond the limit of a higher level
             # are among them. The draws change their places, which mean nothing. One place at a
@@ -362,10 +419,11 @@ class Ranges:
             high.partition(high.size - beyond)
             low = low[:beyond]
             high = high[high.size - beyond :]
-            limits[level] = self._limit(low[-1]), self._limit(high[0])
+            limits[level] = Interval(self._limit(low[-1]), self._limit(high[0]))
         return limits
 
     def _limit(self, end: float) -> float:
+        """The null mean at the end of a range; exactly 0 if it is 0 but for rounding."""
         limit = float(self.mean + end)
         return 0.0 if abs(limit) <= self.rounding else limit
 
@@ -393,9 +451,9 @@ def ranges(
     draws: int,
     memory: Memory | None = None,
 ) -> Ranges:
-    """The range of each sign vector; total: the difference of each unit, count: its rows.
+    """The range of each sign vector. total: the difference of each unit. count: its rows.
 
-    memory: where the ends stand, until it is given for other ranges; by default they stay.
+    memory: where the ends stand, until it is used for other ranges; by default they stay.
 
     All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random
     ones, and the data's own, whose range is the whole line and which keeps p above 0.
@@ -408,54 +466,81 @@ def ranges(
     >>> r.mean, r.low, r.high
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
-    order, own_mirror = _drawn_order(total, count)
-    total = total[order]
-    count = count[order]
+    order = _drawn_order(total, count)
+    total = total[order.units]
+    count = count[order.units]
     bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
-    sizes = remembered(_sizes, count.size)(count.tobytes(), bits)
+    sizes = _inverse_sizes(count.tobytes(), bits)
     rows = float(count.sum())
     mean = float(total.sum()) / rows
     rounding = TIE * float(np.abs(total).sum()) / rows
-    every = sizes.kept.size + bool(bits)  # beside random draws the last of all is the data's own
+    # beside random draws the last of all is the data's own
+    every = sizes.kept.size + (1 if bits else 0)
     low, high = (memory or Memory()).for_ends(every)
-    low[-1], high[-1] = -np.inf, np.inf
+    _set_whole_line(low, high, -1)
     start = 0
     for drawn in sums(total - mean * count, bits):
-        here = slice(start, start + drawn.size)
-        flipped = np.multiply(drawn, sizes.flipped[here], out=low[here])
-        kept = np.multiply(drawn, sizes.kept[here], out=drawn)
-        np.maximum(flipped, kept, out=high[here])
-        np.minimum(flipped, kept, out=low[here])
-        start = here.stop
-    low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
-    if own_mirror and bits:
-        half = slice(every // 2)
-        low[half], high[half] = -high[half.stop : 2 * half.stop], -low[half.stop : 2 * half.stop]
+        stop = start + drawn.size
+        # the means of the flipped and of the other units, less the mean of all
+        flipped = np.multiply(drawn, sizes.flipped[start:stop], out=low[start:stop])
+        kept = np.multiply(drawn, sizes.kept[start:stop], out=drawn)
+        np.maximum(flipped, kept, out=high[start:stop])
+        np.minimum(flipped, kept, out=low[start:stop])
+        start = stop
+    _set_whole_line(low, high, sizes.everywhere)
+    if order.own_mirror and bits:
+        # then −total has the same draws: half of them are replaced by mirrored ones
+        half = every // 2
+        mirrored_low = -high[half : 2 * half]
+        mirrored_high = -low[half : 2 * half]
+        low[:half] = mirrored_low
+        high[:half] = mirrored_high
     return Ranges(low, high, rounding, mean)
 
 
-def _drawn_order(total: Floats, count: Floats) -> tuple[Ints, bool]:
-    """The order in which units get their signs, one for `total` and −`total`; and whether both are
-    the same units.
+def _set_whole_line(low: Floats, high: Floats, draws: Ints | int) -> None:
+    """Let the ranges of these draws be the whole line."""
+    low[draws] = -np.inf
+    high[draws] = np.inf
 
-    >>> [
-    ...     _drawn_order(np.array(total), np.ones(2))
-    ...     for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0])
-    ... ]
-    [(array([0, 1]), False), (array([0, 1]), False), (array([1, 0]), True)]
+
+class DrawnOrder(NamedTuple):
+    """The order in which units get their signs. own_mirror: True if the negated differences are the
+    same units.
     """
-    forth, back = (np.lexsort([count, side]) for side in (total, -total))
-    for side, other in ((total[forth], -total[back]), (count[forth], count[back])):
-        apart = np.flatnonzero(side != other)
-        if apart.size:
-            return (forth if side[apart[-1]] > other[apart[-1]] else back), False
-    return forth, True
+
+    units: Ints
+    own_mirror: bool
+
+
+def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
+    """The order in which units get their signs: one for `total` and −`total`.
+
+    >>> for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0]):
+    ...     order = _drawn_order(np.array(total), np.ones(2))
+    ...     print(order.units, order.own_mirror)
+    [0 1] False
+    [0 1] False
+    [1 0] True
+    """
+    rising = np.lexsort([count, total])
+    falling = np.lexsort([count, -total])  # the order in which −total rises
+    for side, mirror in (
+        (total[rising], -total[falling]),
+        (count[rising], count[falling]),
+    ):
+        different = np.flatnonzero(side != mirror)
+        if different.size:
+            last = different[-1]
+            units = rising if side[last] > mirror[last] else falling
+            return DrawnOrder(units, own_mirror=False)
+    return DrawnOrder(rising, own_mirror=True)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sizes:
-    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 if there
-    are none.
+class InverseSizes:
+    """For each draw −1 / the rows of the flipped units, and 1 / those of the others; 0 if there are
+    none.
 
     everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever
     the mean.
@@ -466,22 +551,32 @@ class _Sizes:
     everywhere: Ints
 
 
-@lru_cache(REMEMBERED)
-def _sizes(count: bytes, bits: bytes) -> _Sizes:
-    """The sizes under these sign vectors; count: the rows of each unit. All pairs on the same units
-    share them.
+def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
+    """The sizes under these sign vectors. count: the rows of each unit, as bytes. All pairs on the
+    same units share them, unless the units are many.
     """
     values = np.frombuffer(count)
+    if values.size <= FEW:
+        return _cached_inverse_sizes(count, bits)
+    return _computed_inverse_sizes(count, bits)
+
+
+def _computed_inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
+    values = np.frombuffer(count)
+    # Σ ± rows: those of the kept units less those of the flipped ones
     size = np.concatenate(list(sums(values, bits)))
     n = values.sum()
     # Counts that are not whole, such as the actual values below a WAPE, add up to n but for
     # rounding.
-    return _Sizes(
-        -_inverse(n - size), _inverse(n + size), np.flatnonzero(np.abs(size) >= n * (1 - TIE))
-    )
+    everywhere = np.flatnonzero(np.abs(size) >= n * (1 - TIE))
+    return InverseSizes(-_inverse(n - size), _inverse(n + size), everywhere)
+
+
+_cached_inverse_sizes = lru_cache(REMEMBERED)(_computed_inverse_sizes)
 
 
 def _inverse(size: Floats) -> Floats:
+    """1 / size, 0 where the size is 0."""
     return np.divide(1.0, size, out=np.zeros(size.size), where=size != 0)
 
 
@@ -500,33 +595,34 @@ TAIL = f"importance sampling with {DRAWS:,} draws"
 # plain draws as extreme as the data from which their share is precise: p with a tenth of error at
 # most
 RARE = 100
-STEPS = 100  # of Newton's method, which is within rounding after some ten
-STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
-LINES = 512  # draws that are worked on at once, so that they stay in the processor's cache
+NEWTON_STEPS = 100  # Newton's method is within rounding after some ten
+STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
+DRAWS_AT_ONCE = 512  # draws that are worked on at once, so that they stay in the processor's cache
 BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
 def p_value(
-    total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: float = 1.0
-) -> tuple[float, str]:
-    """The two-sided p-value of a mean of 0, and its method, given the ranges that were drawn.
+    total: Floats, drawn: Ranges, *, rng: np.random.Generator, tie_weight: float = 1.0
+) -> PValue:
+    """The two-sided p-value of a mean of 0, given the ranges that were drawn.
 
     It is exact if possible, else the share of the draws, else the tail probability by importance
     sampling, which counts every tie in full.
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
-    (0.5, 'exact enumeration')
+    PValue(p=0.5, method='exact enumeration')
     """
-    if total.size <= ENUMERATED and tied == 1:
-        return drawn.share(), "exact enumeration"
-    if exact := exact_p(total, tied):
+    if total.size <= ENUMERATED and tie_weight == 1:
+        return PValue(drawn.share(), "exact enumeration")
+    exact = exact_p(total, tie_weight)
+    if exact is not None:
         return exact
-    p = drawn.share(tied=tied)
+    p = drawn.share(tie_weight=tie_weight)
     if p * drawn.draws > RARE:
-        return p, f"{drawn.draws - 1:,} Walsh–Hadamard draws"
-    return tail_p(total, rng=rng), TAIL
+        return PValue(p, f"{drawn.draws - 1:,} Walsh–Hadamard draws")
+    return PValue(tail_p(total, rng=rng), TAIL)
 
 
 def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS) -> float:
@@ -544,24 +640,25 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     '1.9e-07'
     """
     size = np.sort(np.abs(differences[differences != 0]))[::-1]
-    least = max(2.0 ** float(1 - size.size), float(np.finfo(float).tiny))
-    whole = fsum(size)
+    smallest_p = max(2.0 ** float(1 - size.size), float(np.finfo(float).tiny))
+    size_sum = fsum(size)
     total = abs(fsum(differences))
-    if total <= TIE * whole:
+    tie = TIE * size_sum
+    if total <= tie:
         return 1.0
-    missing = (whole - total) / 2
-    if missing + TIE * whole < size[-1]:
-        return least
+    most_flipped = (size_sum - total) / 2  # Σ of the flipped sizes in a draw that is as extreme
+    if most_flipped + tie < size[-1]:
+        return smallest_p
     theta = _tilt(size / size[0], total / size[0]) / size[0]
-    log = _log_weights(size, missing + TIE * whole, theta, rng, draws)
-    shift = log.max()
-    constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
-    log_p = (
-        np.log(2) + shift + np.log(np.exp(log - shift).mean()) + constant
-        if np.isfinite(shift)
-        else -np.inf
-    )
-    return float(min(1.0, max(np.exp(log_p), least)))
+    log_weight = _log_weights(size, most_flipped + tie, theta, rng, draws)
+    largest = log_weight.max()
+    if not np.isfinite(largest):  # no draw is as extreme
+        return smallest_p
+    # of the tilted law: Π (1 + exp(−2 θ a)) / 2
+    log_constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
+    log_mean = np.log(np.exp(log_weight - largest).mean())  # relative to the largest weight
+    log_p = np.log(2) + largest + log_mean + log_constant
+    return float(min(1.0, max(np.exp(log_p), smallest_p)))
 
 
 def _tilt(size: Floats, total: float) -> float:
@@ -572,9 +669,9 @@ def _tilt(size: Floats, total: float) -> float:
     """
     theta = 0.0
     square = size**2
-    for _ in range(STEPS):
-        bent = np.tanh(theta * size)
-        step = (total - float(size @ bent)) / float(square @ (1 - bent**2))
+    for _ in range(NEWTON_STEPS):
+        tanh = np.tanh(theta * size)
+        step = (total - float(size @ tanh)) / float(square @ (1 - tanh**2))
         theta += step
         if step <= 1e-15 * theta:
             break
@@ -582,48 +679,54 @@ def _tilt(size: Floats, total: float) -> float:
 
 
 def _log_weights(
-    size: Floats, missing: float, theta: float, rng: np.random.Generator, draws: int
+    size: Floats, most_flipped: float, theta: float, rng: np.random.Generator, draws: int
 ) -> Floats:
-    """log of exp(2 θ f) for each draw's flipped sum f, −∞ where f is above `missing`.
+    """log of exp(2 θ f) for each draw's flipped sum f, −∞ where f is above `most_flipped`.
 
     Of the units beyond the largest, the flipped sum g is normal with its tilted mean and variance,
-    and the expectation of exp(2 θ g) over g ≤ missing − f takes its place.
+    and the expectation of exp(2 θ g) over g ≤ most_flipped − f takes its place.
     """
     from scipy.special import log_ndtr
 
-    odds = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
-    drawn = slice(0, LARGEST)
-    rest = slice(LARGEST, None)
-    flipped = _flipped(_uniform(rng, draws * size[drawn].size), odds[drawn], size[drawn], draws)
+    probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))  # of a flip
+    uniform = _uniform(rng, draws * size[:LARGEST].size)
+    flipped = _flipped_sums(uniform, probability[:LARGEST], size[:LARGEST], draws)
     if size.size <= LARGEST:
-        return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
-    mean = odds[rest] @ size[rest]
-    variance = (odds[rest] * (1 - odds[rest])) @ size[rest] ** 2
-    below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(
-        np.maximum(variance, np.finfo(float).tiny)
-    )
-    return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)
+        return np.where(flipped <= most_flipped, 2 * theta * flipped, -np.inf)
+    small = size[LARGEST:]
+    small_probability = probability[LARGEST:]
+    mean = small_probability @ small
+    variance = (small_probability * (1 - small_probability)) @ small**2
+    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    z = (most_flipped - flipped - mean - 2 * theta * variance) / deviation
+    log_weights: Floats = 2 * theta * (flipped + mean + theta * variance) + log_ndtr(z)
+    return log_weights
 
 
-def _flipped(uniform: Floats, odds: Floats, size: Floats, draws: int) -> Floats:
-    """The sum of the units that each draw flips: those whose number is below their odds.
+def _flipped_sums(uniform: Floats, probability: Floats, size: Floats, draws: int) -> Floats:
+    """The sum of the units that each draw flips: those whose uniform number is below their
+    probability.
 
-    >>> _flipped(np.array([0.1, 0.6, 0.9, 0.2]), np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
+    >>> uniform = np.array([0.1, 0.6, 0.9, 0.2])
+    >>> _flipped_sums(uniform, np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
     array([1., 3.])
     """
-    lines = uniform.reshape(draws, -1)
-    return np.concatenate(
-        [(lines[at : at + LINES] < odds).astype(float) @ size for at in range(0, draws, LINES)]
-    )
+    by_draw = uniform.reshape(draws, -1)
+    sums = []
+    for start in range(0, draws, DRAWS_AT_ONCE):
+        flipped = by_draw[start : start + DRAWS_AT_ONCE] < probability
+        sums.append(flipped.astype(float) @ size)
+    return np.concatenate(sums)
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:
     """The next numbers of `rng`, in whole blocks, so that pairs which differ on more or fewer units
     share them too.
     """
-    return _numbers(rng, -(-size // BLOCK) * BLOCK)[:size]
+    return _uniform_blocks(rng, _ceil_divide(size, BLOCK) * BLOCK)[:size]
 
 
 @replayed(STREAMS)
-def _numbers(rng: np.random.Generator, size: int) -> Floats:
+def _uniform_blocks(rng: np.random.Generator, size: int) -> Floats:
+    """The next numbers of `rng`, from the last ones if these began at the same state."""
     return rng.random(size)

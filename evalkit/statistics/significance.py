@@ -7,7 +7,6 @@ means over units; `adjust` corrects a family of comparisons; `verdict` turns one
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import fsum
 from typing import Literal
 
@@ -18,8 +17,19 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, rat
 from evalkit.metrics.draws import MID_P
 from evalkit.statistics import bootstrap, intervals, signflip
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
-from evalkit.statistics.multiplicity import benjamini_hochberg, holm, max_t, unadjusted  # noqa: F401
-from evalkit.statistics.spread import bisect, of_units, satterthwaite, standard_error
+from evalkit.statistics.max_t import max_t as max_t
+from evalkit.statistics.multiplicity import (
+    benjamini_hochberg as benjamini_hochberg,
+    holm as holm,
+    unadjusted as unadjusted,
+)
+from evalkit.statistics.spread import (
+    Interval,
+    bisect,
+    checked_differences,
+    satterthwaite,
+    standard_error,
+)
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell", "higher", "lower"]
 Adjustment = Callable[[ArrayLike], Floats]
@@ -66,46 +76,47 @@ def sign_flip(
     (1726.0, 'sign flip, exact enumeration')
     """
     check_comparison_level(level)
-    total = of_units(differences)
-    size = np.ones(total.size) if counts is None else _counts(counts, total)
-    drawn = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
-    p, how = signflip.p_value(total, drawn, rng=rng, tied=signflip.HALF if mid_p else 1.0)
+    total = checked_differences(differences)
+    size = np.ones(total.size) if counts is None else _checked_counts(counts, total)
+    null_means = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
+    tie_weight = signflip.HALF if mid_p else 1.0
+    p, how = signflip.p_value(total, null_means, rng=rng, tie_weight=tie_weight)
     value = _sum(total) / float(size.sum())
-    limits = drawn.limits(level, equivalence_level(level))
+    limits = null_means.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:
-        return Estimate(
-            value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion"
-        )
+        low, high = agree(value, limits[level], p, level)
+        return Estimate(value, low, high, level, total.size, "sign-flip inversion")
 
-    c = compare(
-        interval,
-        p,
-        level=level,
-        unit=unit,
-        method=f"sign flip, {how}{f', {MID_P}' if mid_p else ''}",
+    method = f"sign flip, {how}"
+    if mid_p:
+        method = f"{method}, {MID_P}"
+    comparison = compare(interval, p, level=level, unit=unit, method=method)
+    equivalence = _allowing_skewness(
+        comparison.equivalence, total - value * size, float(size.sum())
     )
-    return replace(
-        c, equivalence=_allowing_skewness(c.equivalence, total - value * size, float(size.sum()))
-    )
+    return replace(comparison, equivalence=equivalence)
 
 
-def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate:
+def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -> Estimate:
     """The limits of equivalence, no closer than those of t corrected for skewness.
 
-    At a margin systems differ, so that flipped signs do not make up for skewness. That of few units
-    is too small by a factor of about 1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42
-    at 20 units and 1.10 at 80, of exponential ones 1.52 and 1.14. With exponential differences of
-    20 units one side erred in 12%, thus in 6 to 7%.
+    deviations: of each unit from the mean. rows: of all units. At a margin systems differ, so that
+    flipped signs do not make up for skewness. That of few units is too small by a factor of about
+    1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42 at 20 units and 1.10 at 80, of
+    exponential ones 1.52 and 1.14. With exponential differences of 20 units one side erred in 12%,
+    thus in 6 to 7%.
     """
-    n = moved.size
-    far = float(np.abs(moved).max()) or 1.0
-    # whatever the order of the units
-    square, cube = (fsum((moved / far) ** power) for power in (2, 3))
-    error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
-    skew = cube * n**0.5 / (square**1.5 or np.inf) * (1 + 8.5 / n)
-    e = intervals.hall(inside.value, error, skew, n=n, level=inside.level)
-    return inside.no_closer_than(e)
+    n = deviations.size
+    largest = float(np.abs(deviations).max()) or 1.0
+    scaled = deviations / largest
+    # exact sums: the order of the units changes nothing
+    squares = fsum(scaled**2)
+    cubes = fsum(scaled**3)
+    error = largest * float(np.sqrt(ratio(squares * n, n - 1.0))) / rows
+    skew = cubes * n**0.5 / (squares**1.5 or np.inf) * (1 + 8.5 / n)
+    skewed = intervals.hall(equivalence.value, error, skew, n=n, level=equivalence.level)
+    return equivalence.no_closer_than(skewed)
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -119,17 +130,13 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     >>> round(c.p_value, 7), round(c.difference.low, 7), round(c.difference.high, 7)
     (0.0028329, -2.4598858, -0.7001142)
     """
-    units = of_units(differences)
-    value = _sum(units) / units.size
-    of = ByT(
-        value,
-        standard_error(units - value),
-        units.size,
-        units.size - 1,
-        "paired t",
-        float(np.abs(units).max()),
-    )
-    return of.compared(level=level, unit=unit)
+    values = checked_differences(differences)
+    n = values.size
+    mean = _sum(values) / n
+    error = standard_error(values - mean)
+    largest = float(np.abs(values).max())
+    difference = DifferenceByT(mean, error, n, n - 1, "paired t", largest)
+    return difference.comparison(level=level, unit=unit)
 
 
 def paired_bootstrap(
@@ -152,24 +159,32 @@ def paired_bootstrap(
     >>> c.p_value < 0.1, c.difference.method
     (True, 'BCa bootstrap')
     """
-    units = of_units(differences)
-    size = np.ones(units.size) if counts is None else _counts(counts, units)
-    columns = np.column_stack([units] if counts is None else [units, size])
-    sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
-    value = _sum(units) / float(size.sum())
-    n = units.size
-    drawn = ratio(sums[:, 0], n if counts is None else sums[:, 1])
-    moved = units - value * size
-    p = bootstrap.bca_p_value(value, drawn, moved) if n > 1 else np.nan
-    interval = partial(bca_interval, value, drawn, moved, n=n)
-    return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
+    values = checked_differences(differences)
+    n = values.size
+    if counts is None:
+        size = np.ones(n)
+        columns = values[:, None]
+    else:
+        size = _checked_counts(counts, values)
+        columns = np.column_stack([values, size])
+    if sums is None:
+        sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples)
+    mean = _sum(values) / float(size.sum())
+    resampled = ratio(sums[:, 0], n if counts is None else sums[:, 1])
+    influence = values - mean * size
+    p = bootstrap.bca_p_value(mean, resampled, influence) if n > 1 else np.nan
+
+    def interval(level: float) -> Estimate:
+        return bca_interval(mean, resampled, influence, n=n, level=level)
+
+    return compare(interval, p, level=level, unit=unit, method="BCa bootstrap")
 
 
 # Any difference with a standard error
 
 
 @dataclass(frozen=True)
-class ByT:
+class DifferenceByT:
     """A difference with its standard error: t on `freedom` degrees of freedom, normal if these are
     infinite.
 
@@ -177,10 +192,12 @@ class ByT:
     error counts as 0. A difference other than 0 then has neither p nor limits, and a difference of
     0 has p = 1. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
-    >>> round(ByT(1.0, 0.5, 11, 10, "t").p_value, 4), ByT(1.0, 1e-15, 11, 10, "t").p_value
-    (0.0734, nan)
-    >>> round(ByT(0.02, 0.01, 500, np.inf, "DeLong").p_value, 4), ByT(0.0, 0.0, 11, 10, "t").p_value
-    (0.0455, 1.0)
+    >>> round(DifferenceByT(1.0, 0.5, 11, 10, "t").p_value, 4)
+    0.0734
+    >>> round(DifferenceByT(0.02, 0.01, 500, np.inf, "DeLong").p_value, 4)
+    0.0455
+    >>> DifferenceByT(1.0, 1e-15, 11, 10, "t").p_value, DifferenceByT(0.0, 0.0, 11, 10, "t").p_value
+    (nan, 1.0)
     """
 
     value: float
@@ -191,48 +208,55 @@ class ByT:
     scale: float = 1.0
 
     @property
-    def known(self) -> float:
+    def exact_error(self) -> float:
         """The standard error; if it is only rounding, 0, or NaN for a difference other than 0."""
-        if self.error > ROUNDING * self.scale or np.isnan(self.error):
+        rounding = ROUNDING * self.scale
+        if self.error > rounding or np.isnan(self.error):
             return self.error
-        return 0.0 if abs(self.value) <= ROUNDING * self.scale else np.nan
+        return 0.0 if abs(self.value) <= rounding else np.nan
 
     @property
     def p_value(self) -> float:
         """The two-sided p-value."""
         from scipy.special import stdtr
 
-        if self.known == 0:
+        error = self.exact_error
+        if error == 0:
             return 1.0
-        return float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
+        return float(2 * stdtr(self.freedom, -abs(self.value) / error))
 
     def interval(self, level: float) -> Estimate:
         """The difference with its limits."""
         return t_interval(
-            self.value, self.known, n=self.n, level=level, method=self.method, freedom=self.freedom
+            self.value,
+            self.exact_error,
+            n=self.n,
+            level=level,
+            method=self.method,
+            freedom=self.freedom,
         )
 
-    def compared(self, *, level: float, unit: str) -> Comparison:
+    def comparison(self, *, level: float, unit: str) -> Comparison:
         """The test of no difference, with the interval."""
         return compare(self.interval, self.p_value, level=level, unit=unit, method=self.method)
 
 
-def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> ByT:
+def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> DifferenceByT:
     """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of
     freedom.
 
     variance: each group's part of the squared standard error. units: the number of units in each
     group. NaN if a group has only one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
-    >>> round(
-    ...     welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4
-    ... )  # t = 3 on 4 degrees of freedom
+    >>> t = welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100]))  # 3 on 4 degrees of freedom
+    >>> round(t.p_value, 4)
     0.0399
     """
     n = int(units.sum())
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
-    freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
-    return ByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
+    if np.isnan(freedom):  # nothing varies
+        freedom = n - 1.0
+    return DifferenceByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
 
 
 def by_limits(
@@ -241,20 +265,18 @@ def by_limits(
     """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0;
     NaN without limits.
 
-    >>> round(
-    ...     by_limits(
-    ...         ByT(1.0, 0.5, 9, np.inf, "z").interval, level=0.95, unit="row", method="z"
-    ...     ).p_value,
-    ...     4,
-    ... )
+    >>> z = DifferenceByT(1.0, 0.5, 9, np.inf, "z")
+    >>> round(by_limits(z.interval, level=0.95, unit="row", method="z").p_value, 4)
     0.0455
     """
 
-    def inside(p: float) -> bool:
-        e = interval(1 - p)
-        return e.low <= 0 <= e.high
+    def contains_0(p: float) -> bool:
+        difference = interval(1 - p)
+        return difference.low <= 0 <= difference.high
 
-    p = np.nan if np.isnan(interval(level).low) else bisect(inside, SMALLEST, 1.0)[0]
+    p = np.nan
+    if not np.isnan(interval(level).low):
+        p = bisect(contains_0, SMALLEST, 1.0).inside
     return compare(interval, p, level=level, unit=unit, method=method)
 
 
@@ -304,13 +326,11 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
         raise ParameterError(f"direction must be 1, -1 or 0, got {direction}")
     if margin is not None and not margin > 0:
         raise ParameterError(f"margin must be above 0, got {margin}")
-    if (
-        rejected(comparison.adjusted, comparison.difference.level)
-        and comparison.difference.value != 0
-    ):
+    difference = comparison.difference
+    if rejected(comparison.adjusted, difference.level) and difference.value != 0:
         if direction == 0:
-            return "higher" if comparison.difference.value > 0 else "lower"
-        return "better" if comparison.difference.value * direction > 0 else "worse"
+            return "higher" if difference.value > 0 else "lower"
+        return "better" if difference.value * direction > 0 else "worse"
     inside = comparison.equivalence
     if margin is not None and -margin < inside.low and inside.high < margin:
         return "equivalent"
@@ -325,9 +345,9 @@ def compare(
     Raises ParameterError unless 0.5 < level < 1.
     """
     check_comparison_level(level)
-    return Comparison(
-        interval(level), float(p), float(p), method, unit, interval(equivalence_level(level))
-    )
+    difference = interval(level)
+    equivalence = interval(equivalence_level(level))
+    return Comparison(difference, float(p), float(p), method, unit, equivalence)
 
 
 def equivalence_level(level: float) -> float:
@@ -357,7 +377,8 @@ def _sum(differences: Floats) -> float:
     return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
 
 
-def _counts(counts: ArrayLike, differences: Floats) -> Floats:
+def _checked_counts(counts: ArrayLike, differences: Floats) -> Floats:
+    """The number of rows of each unit. Raises InputError unless each is above 0."""
     size = finite("counts", counts)
     same_length(differences=differences, counts=size)
     wrong = np.flatnonzero(size <= 0)
@@ -366,17 +387,19 @@ def _counts(counts: ArrayLike, differences: Floats) -> Floats:
     return size
 
 
-def agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
+def agree(value: float, limits: Interval, p: float, level: float) -> Interval:
     """Limits changed to contain the value, and to contain 0 exactly if p does not reject.
 
     They may disagree if p is exact and the limits are drawn.
     """
-    low = min(limits[0], value)
-    high = max(limits[1], value)
+    low = min(limits.low, value)
+    high = max(limits.high, value)
     if not rejected(p, level):
-        return min(low, 0.0), max(high, 0.0)
+        return Interval(min(low, 0.0), max(high, 0.0))
     smallest = np.nextafter(0.0, 1.0)
-    return (max(low, smallest), high) if value > 0 else (low, min(high, -smallest))
+    if value > 0:
+        return Interval(max(low, smallest), high)
+    return Interval(low, min(high, -smallest))
 
 
 # Over folds, whose scores share training rows -----------------------------------------------------
@@ -398,39 +421,44 @@ def nadeau_bengio(
     >>> round(c.p_value, 4)
     0.1046
     """
-    each = finite("differences", differences)
+    folds = finite("differences", differences)
     if train <= 0 or test <= 0:
         raise InputError(f"train and test must be above 0, got {train} and {test}")
-    if each.size == 0:
+    if folds.size == 0:
         raise InputError("differences must hold at least one fold, got none")
-    value = float(each.mean())
-    n = each.size
-    error = standard_error(each - value) * float(np.sqrt(1 + n * test / train))
-    return ByT(value, error, n, n - 1, CORRECTED_T, abs(value)).compared(level=level, unit=unit)
+    mean = float(folds.mean())
+    n = folds.size
+    error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
+    difference = DifferenceByT(mean, error, n, n - 1, CORRECTED_T, abs(mean))
+    return difference.comparison(level=level, unit=unit)
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
     """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of
-    homogeneity.
+    homogeneity, as q, freedom and p.
 
     weight: 1 / variance. units: the number of units that each variance was estimated from, infinite
     if it is known. p is from χ² if all are known, else from Welch's F,
     doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
-    >>> found = cochran([1, 2], [2, 2], [np.inf, np.inf])
-    >>> found["q"], found["freedom"], round(found["p"], 4)
+    >>> test = cochran([1, 2], [2, 2], [np.inf, np.inf])
+    >>> test["q"], test["freedom"], round(test["p"], 4)
     (1.0, 1, 0.3173)
     """
     from scipy.special import chdtrc, fdtrc
 
-    values, weights, sizes = (np.asarray(side, float) for side in (value, weight, units))
+    values = np.asarray(value, float)
+    weights = np.asarray(weight, float)
+    sizes = np.asarray(units, float)
     k = same_length(value=values, weight=weights, units=sizes)
     share = ratio(weights, weights.sum())
-    q = float((weights * (values - (share * values).sum()) ** 2).sum())
+    centre = (share * values).sum()
+    q = float((weights * (values - centre) ** 2).sum())
     if k < 2:
         return {"q": q, "freedom": k - 1, "p": np.nan}
-    unsure = float(((1 - share) ** 2 / (sizes - 1)).sum())
-    if unsure == 0:
+    uncertainty = float(((1 - share) ** 2 / (sizes - 1)).sum())  # of the weights
+    if uncertainty == 0:
         return {"q": q, "freedom": k - 1, "p": float(chdtrc(k - 1, q))}
-    f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * unsure)
-    return {"q": q, "freedom": k - 1, "p": float(fdtrc(k - 1, (k**2 - 1) / (3 * unsure), f))}
+    f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * uncertainty)
+    second_freedom = (k**2 - 1) / (3 * uncertainty)
+    return {"q": q, "freedom": k - 1, "p": float(fdtrc(k - 1, second_freedom, f))}

@@ -8,7 +8,7 @@ memory.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,46 +16,58 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio
 
 
-def unknown(power: int) -> float:
-    """NaN, for a power of the influence values that was not added up."""
+def unknown_power(power: int) -> float:
+    """NaN: the standardised sum of a power of the influence values that was not added up."""
     return float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Sums of powers of the influence values l of n units. square: Σ l². kish: Kish's effective
-    number of units.
+    """Sums of powers of the influence values l of n units.
 
-    power: p -> Σ lᵖ / (Σ l²)^(p/2), for p = 3 and 4.
+    square: Σ l². kish: Kish's effective number of units. standardised_power: p -> Σ lᵖ /
+    (Σ l²)^(p/2), for p = 3 and 4.
 
-    >>> s = Spread.of(np.array([4.0, -1, -1, -1, -1, 0]))
-    >>> round(s.error, 3), round(s.skewness, 3), round(s.freedom(5.0), 3)
+    >>> s = Spread.from_influence(np.array([4.0, -1, -1, -1, -1, 0]))
+    >>> round(s.error, 3), round(s.skewness, 3), round(s.kurtosis_freedom(5.0), 3)
     (4.899, 1.643, 4.138)
     """
 
     n: float
     square: float
     kish: float
-    power: Callable[[int], float] = unknown
+    standardised_power: Callable[[int], float] = unknown_power
 
     @staticmethod
-    def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> "Spread":
-        """The spread of influence values, one per unit. times: the number of units with each
-        value.
+    def from_influence(
+        influence: Floats, *, kish: float | None = None, frequency: Floats | None = None
+    ) -> "Spread":
+        """The spread of influence values, one per unit.
+
+        kish: the effective number of units, by default their number. frequency: the number of units
+        with each value, None for one.
         """
-        n = float(len(moved) if times is None else times.sum())
-        squares = moved**2
-        square = float(squares.sum() if times is None else times @ squares)
-        return Spread(
-            n, square, n if kish is None else kish, lambda p: float(standardised(moved, p, times))
-        )
+        squares = influence**2
+        if frequency is None:
+            n = float(len(influence))
+            square = float(squares.sum())
+        else:
+            n = float(frequency.sum())
+            square = float(frequency @ squares)
+
+        def standardised_power(power: int) -> float:
+            return float(standardised(influence, power, frequency))
+
+        return Spread(n, square, n if kish is None else kish, standardised_power)
 
     @staticmethod
-    def without_each(values: Floats, kish: float) -> "Spread":
-        """The spread from the values without each unit (Tukey's jackknife); first-order influence
-        is too small.
+    def from_jackknife(leave_one_out: Floats, kish: float) -> "Spread":
+        """The spread by Tukey's jackknife, from the value without each unit.
+
+        With few units, first-order influence values are too small.
         """
-        return Spread.of((values - values.mean()) * (kish - 1) / kish, kish=kish)
+        influence = (leave_one_out - leave_one_out.mean()) * (kish - 1) / kish
+        return Spread.from_influence(influence, kish=kish)
 
     @property
     def error(self) -> float:
@@ -65,44 +77,54 @@ class Spread:
     @property
     def skewness(self) -> float:
         """The skewness of the influence values; 0 if all are 0."""
-        return self.power(3) * float(np.sqrt(self.n))
+        return self.standardised_power(3) * float(np.sqrt(self.n))
 
-    def freedom(self, most: float) -> float:
-        """The degrees of freedom of the squared error, from the kurtosis of the influence values; 1
-        to `most`.
+    def kurtosis_freedom(self, most: float) -> float:
+        """The degrees of freedom of the squared error, from the kurtosis of the influence values:
+        between 1 and `most`.
 
         The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ /
-        (Σ l²)² − 1 / n).
+        (Σ l²)² − 1 / n) degrees of freedom.
         """
-        most = max(most, 1.0)
-        spread = self.power(4) - 1 / max(self.n, 1)
-        return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
+        most = float(max(most, 1.0))
+        relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)
+        if relative_variance > 0:
+            return float(min(max(2 / relative_variance, 1.0), most))
+        return most
 
 
-def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
-    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; values are scaled to avoid overflow
-    and underflow.
+def standardised(influence: Floats, power: int, frequency: Floats | None = None) -> Floats:
+    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, for p = 3 or 4; 0 if all l are 0.
+
+    frequency: the number of units with each value, None for one. Values are scaled to avoid
+    overflow and underflow.
 
     >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
     0.4082
     """
-    far = np.abs(moved).max(axis=-1, initial=0.0, keepdims=True)
-    z = moved / np.where(far == 0, 1.0, far)
-    squared = z * z
-    z *= squared if power == 3 else squared * z
-    square, whole = (x.sum(axis=-1) if times is None else x @ times for x in (squared, z))
-    return np.where(square == 0, 0.0, whole / np.where(square == 0, 1.0, square) ** (power / 2))
+    largest = np.abs(influence).max(axis=-1, initial=0.0, keepdims=True)
+    scaled = influence / np.where(largest == 0, 1.0, largest)
+    squares = scaled * scaled
+    powers = scaled * (squares if power == 3 else squares * scaled)
+    if frequency is None:
+        square_sum = squares.sum(axis=-1)
+        power_sum = powers.sum(axis=-1)
+    else:
+        square_sum = squares @ frequency
+        power_sum = powers @ frequency
+    divisor = np.where(square_sum == 0, 1.0, square_sum) ** (power / 2)
+    return np.where(square_sum == 0, 0.0, power_sum / divisor)
 
 
-def standard_error(effect: ArrayLike) -> float:
-    """The error of the mean of effects l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN
+def standard_error(influence: ArrayLike) -> float:
+    """The error of the mean of values l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN
     below two units.
 
     >>> round(standard_error([-1, 0, 1]), 6)
     0.57735
     """
-    effects = np.asarray(effect, float)
-    return Spread.of(effects).error / max(effects.size, 1)
+    values = np.asarray(influence, float)
+    return Spread.from_influence(values).error / max(values.size, 1)
 
 
 def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
@@ -115,7 +137,8 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
 
 
 def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
-    """The same of variances that are each estimated from few values: from two on.
+    """The degrees of freedom of a sum of variances that are each estimated from few values: from
+    two on.
 
     The square of such a variance is (f + 2) / f times too large on f degrees of freedom, so that
     `satterthwaite` would give too few: Satterthwaite 1946, doi:10.2307/3002019. At least the
@@ -129,8 +152,8 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
     if not variance.size:
         return float("nan")
     most = float(freedom.sum())
-    found = ratio(variance.sum() ** 2, (variance**2 / (freedom + 2)).sum()) - 2
-    return float(np.clip(np.nan_to_num(found, nan=most), freedom.min(), most))
+    corrected = ratio(variance.sum() ** 2, (variance**2 / (freedom + 2)).sum()) - 2
+    return float(np.clip(np.nan_to_num(corrected, nan=most), freedom.min(), most))
 
 
 def kish(weight: Floats) -> float:
@@ -142,59 +165,77 @@ def kish(weight: Floats) -> float:
     return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
 
 
-def of_units(differences: ArrayLike) -> Floats:
-    """The differences, one per unit. Raises InputError without units or with a value that is not
-    finite.
+def checked_differences(differences: ArrayLike) -> Floats:
+    """The differences as an array, one per unit. Raises InputError without units or with a value
+    that is not finite.
     """
-    units = finite("differences", differences)
-    if units.size == 0:
+    values = finite("differences", differences)
+    if values.size == 0:
         raise InputError("differences must hold at least one unit, got none")
-    return units
+    return values
 
 
-def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves if there are no units. A unit with a NaN has
-    NaN.
+def by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
+    """The sum of the values of each unit's rows; the values themselves if `unit`, the key of each
+    row's unit, is None. A unit with a NaN has NaN.
 
     >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])
     """
     if unit is None:
-        return rows
-    code, names = codes(unit)
-    return np.bincount(code, rows, names.size).astype(np.float64)
+        return values
+    number, names = codes(unit)
+    return np.bincount(number, values, names.size).astype(np.float64)
 
 
 # Roots --------------------------------------------------------------------------------------------
 
 
+class Boundary(NamedTuple):
+    """Two neighbouring points, one for which a condition holds and one for which it does not."""
+
+    inside: float
+    outside: float
+
+
 def bisect(
     holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60
-) -> tuple[float, float]:
-    """Two points as close as bisection gets them, one for which a condition holds and one for which
-    it does not.
+) -> Boundary:
+    """Where a condition that holds at `inside` stops to hold before `outside`: two points as close
+    as bisection gets them.
 
-    >>> inside, outside = bisect(lambda x: x * x < 2, 1.0, 2.0)
-    >>> inside < 2**0.5 <= outside, round(outside, 12)
+    >>> boundary = bisect(lambda x: x * x < 2, 1.0, 2.0)
+    >>> boundary.inside < 2**0.5 <= boundary.outside, round(boundary.outside, 12)
     (True, 1.414213562373)
     """
     for _ in range(steps):
         middle = (inside + outside) / 2
-        if middle in (inside, outside):
+        if middle in (inside, outside):  # no number lies between
             break
-        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-    return float(inside), float(outside)
+        if holds(middle):
+            inside = middle
+        else:
+            outside = middle
+    return Boundary(float(inside), float(outside))
+
+
+class Interval(NamedTuple):
+    """The lower and the upper limit of an interval."""
+
+    low: float
+    high: float
 
 
 def inverted(
     score: Callable[[float], float], z: float, low: float, value: float, high: float
-) -> tuple[float, float]:
-    """The points at which a decreasing score, 0 at `value`, equals z (from `low` on) and −z (up to
-    `high`).
+) -> Interval:
+    """The limits of a score interval: where a decreasing score, 0 at `value`, equals z and −z.
+
+    The lower limit is searched from `low` on, the upper one up to `high`.
 
     >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
     [-1.0, 1.0]
     """
-    return bisect(lambda x: score(x) > z, low, value)[0], bisect(
-        lambda x: score(x) > -z, value, high
-    )[0]
+    lower = bisect(lambda x: score(x) > z, low, value)
+    upper = bisect(lambda x: score(x) > -z, value, high)
+    return Interval(lower.inside, upper.inside)

@@ -1,8 +1,8 @@
 """Statistic: one metric of one system on a sample, with the quantities that intervals and tests
 need.
 
-It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`), or from sums over
-blocks (`summed`, `class_cells`).
+It is computed from values per unit (`UnitStatistic`), from rows in memory (`RowStatistic`), or from
+sums over blocks (`summed`, `class_cells`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
 
-LEFT_IN = float(np.exp(-1))  # the weight of the rows' own value in Efron's .632 estimate
-TIMES = 2  # the mean weight: of few units each has much of the weight
+OWN_ROWS = float(np.exp(-1))  # the weight of the value on the rows in Efron's .632 estimate
+HEAVY_TIMES = 2  # the mean weight: among few units each one has a large share of the weight
+MOST_SHARE = 0.999  # of the weight of a group: a unit that has all of it is always heavy
 
 
 class Layout(Enum):
@@ -40,108 +41,252 @@ class Layout(Enum):
     DRAWN = "draws of units that are the same in every sample"
 
 
+class Difference(NamedTuple):
+    """The difference of two values, its standard error, and the number of units that have both."""
+
+    value: float
+    error: float
+    n: int
+
+
+class HitCount(NamedTuple):
+    """The number of hits, and of the rows or units that could be one."""
+
+    hits: int
+    n: int
+
+
+class Discordant(NamedTuple):
+    """The number of rows that are a hit of the first system alone, of the second alone, and of all
+    rows that count.
+    """
+
+    first_only: int
+    second_only: int
+    n: int
+
+
+class ClassSquares(NamedTuple):
+    """For each class the sum of the squared influence of its rows on a difference, and the number
+    of its rows. Both are empty if classes are not told apart.
+    """
+
+    squares: Floats
+    rows: Ints
+
+
+NO_CLASSES = ClassSquares(np.empty(0), np.empty(0, np.int64))
+
+
+# What intervals and tests can ask -----------------------------------------------------------------
+
+# A subclass has what stands below `if TYPE_CHECKING` as a field, or computes it.
+
+
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """One metric of one system: `chosen`, the `layout` of the sample, `value`, and `n`, the number
-    of units.
-
-    `spread` has the units' influence values; `spread_from` those on the difference from another
-    statistic.
+    """One metric of one system on a sample. chosen: the metric at its cut-off. n: the number of
+    units, or of rows if these are independent.
     """
 
     chosen: metric.Chosen
 
-    # whether it is a mean of many parts with few positives each: `metric.Combined.scarce`
-    scarce: ClassVar[bool] = False
-    held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
-    mid_p: ClassVar[bool] = False  # whether sign flips count ties half
-    redraws: ClassVar[bool] = (
-        False  # whether the threshold was chosen on the units, and is again on samples of them
-    )
+    mid_p: ClassVar[bool] = False  # True if sign flips count ties half
+
+    if TYPE_CHECKING:
+
+        @property
+        def layout(self) -> Layout: ...
+        @property
+        def value(self) -> float: ...
+        @property
+        def n(self) -> int: ...
 
     @property
-    def dominated(self: Any) -> bool:
-        """True if one unit may have more weight than `Kind.heavy`, as Kish's number of the units
-        says.
-        """
-        heavy = self.chosen.metric.kind.heavy
-        return self.layout is Layout.WEIGHTED and self.freedom + 1 < min(
-            1 / heavy**2, self.n / TIMES
-        )
+    def in_memory(self) -> bool:
+        """True if every unit is in memory, False if only sums over units are."""
+        return True
 
-    def meets(self, other: Any) -> bool:
+    @property
+    def rechooses_threshold(self) -> bool:
+        """True if the threshold was chosen on these units, and is chosen again on samples of
+        them.
+        """
+        return False
+
+    @property
+    def dominated(self) -> bool:
+        """True if one unit may have so much of the weight that there is no interval or test."""
+        return False
+
+    def overlaps(self, other: Self) -> bool:
         """True if at least one unit has both values."""
         return True
 
-    @cached_property
-    def table_spread(self: Any) -> Spread:
-        """The spread of a metric of unweighted rows, from the influence of one row of each bin of
-        its score.
-        """
-        kind = self.chosen.metric.kind
-        parts = []
-        c = kind.source(self.tables)
-        for step, moved in kind.by_steps(c, self.value):
-            for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
-                each = rows.astype(np.float64)
-                squared = by * by
-                parts.append(
-                    (np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared)))
-                )
-        squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
-        skew = float(np.nan_to_num(ratio(cubes, squares**1.5)))
-        return Spread(c.total, squares, c.total, lambda power: skew)
-
-    def predicts_as(self, other: Any) -> bool:
+    def predicts_same(self, other: Self) -> bool:
         """True if both systems are known to predict the same for every row."""
         return False
 
-    def pairs(self, other: Any) -> bool:
-        """True if the row-by-row values of both are known, for a metric that leaves rows out."""
-        return True
-
-    def against(self: Any, other: Any) -> tuple[float, float, int]:
-        """The difference over the units that have both values, its standard error, and the number
-        of these units.
-        """
-        return self.value - other.value, self.spread_from(other).error, self.n
-
-    def minus(self: Any, other: Any) -> Sums:
-        """The differences of two statistics' terms over a common denominator, NaN if either is
-        undefined.
-        """
-        return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
-
-    def shared_means(self) -> list[OfUnits]:
+    def shared_means(self) -> list[UnitStatistic]:
         """[this statistic] if it is a mean of values of units that all systems share, otherwise
         [].
         """
         return []
-
-    def leave_one_out(self) -> Self:
-        """The statistic with the influence of leaving out each row, if it is `scarce`."""
-        return replace(self, chosen=self.chosen.leave_one_out) if self.scarce else self
 
     def base(self) -> Self:
         """The statistic of the metric that this one transforms; itself if it transforms none."""
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
 
-    def unadjusted(self) -> Any:
+    def unadjusted(self) -> Statistic:
         """The statistic before an adjustment; itself if it is not adjusted."""
         return self
 
     @property
-    def informative(self: Any) -> float:
-        """The number of units that tell as much without the adjustment."""
+    def informative_units(self) -> float:
+        """The number of units that would tell as much without the adjustment."""
         return float(self.n)
+
+
+class TermStatistic(Statistic):
+    """A mean, or a ratio of sums, whose terms are known for every row or unit.
+
+    sums: the terms. unit: the cluster of each row, None if they are independent or added up by
+    unit.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def sums(self) -> Sums: ...
+        @property
+        def unit(self) -> np.ndarray | None: ...
+
+    def term_differences(self, other: Self) -> Sums:
+        """The differences of two statistics' terms over a common denominator, NaN if either is
+        undefined.
+        """
+        return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
+
+    def counts_same_rows(self, other: Self) -> bool:
+        """True if both statistics are of the same rows in every unit, for a metric that leaves rows
+        out.
+        """
+        return True
+
+
+class SpreadStatistic(Statistic):
+    """A metric whose units have known influence values.
+
+    spread: of the influence values. freedom: the degrees of freedom of the standard error, Kish's
+    number of units less 1.
+    """
+
+    error_method: ClassVar[str] = "delta method"
+
+    if TYPE_CHECKING:
+
+        @property
+        def spread(self) -> Spread: ...
+        @property
+        def freedom(self) -> float: ...
+        def difference_spread(self, other: Self) -> Spread:
+            """The spread of the units' influence on the difference from `other`."""
+
+    @property
+    def dominated(self) -> bool:
+        """True if one unit may have more than the share `Kind.heavy` of the weight, as Kish's
+        number of units says.
+        """
+        if self.layout is not Layout.WEIGHTED:
+            return False
+        heavy: float = self.chosen.metric.kind.heavy
+        return self.freedom + 1 < min(1 / heavy**2, self.n / HEAVY_TIMES)
+
+    def shared_difference(self, other: Self) -> Difference:
+        """The difference from `other` over the units that have both values."""
+        return Difference(self.value - other.value, self.difference_spread(other).error, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """A metric that another one combines: its share in the mean, its statistic, and the influence
+    of each unit.
+
+    excess: the upward bias of its value.
+    """
+
+    share: float
+    statistic: SpreadStatistic
+    influence: Floats
+    excess: float = 0.0
+
+
+class ScoreStatistic(SpreadStatistic):
+    """A metric of rows with a class or label, which may be a mean of metrics (`components`).
+
+    tables: the tables of counts by score.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def tables(self) -> score_kinds.Tables: ...
+        def squares_by_class(self, other: Self) -> ClassSquares:
+            """The influence on the difference from `other` by class, for unweighted rows."""
+
+        def components(self) -> Iterator[Component]:
+            """The metrics that this one is the mean of."""
+
+        def share_influence(self) -> Floats | None:
+            """The units' influence on the mean through the shares of its components; None if these
+            are fixed.
+            """
+
+        def null_difference_spread(self, other: Self) -> Spread:
+            """As `difference_spread`; for metrics of the highest-scored rows under the null
+            hypothesis that both systems are equal.
+            """
+
+    @property
+    def scarce(self) -> bool:
+        """True if it is a mean of many components with few positives each; see
+        `Combined.scarce`.
+        """
+        return False
+
+    def leave_one_out(self) -> Self:
+        """The statistic with the influence of leaving out each row, if it is `scarce`."""
+        return replace(self, chosen=self.chosen.leave_one_out) if self.scarce else self
+
+    @cached_property
+    def table_spread(self) -> Spread:
+        """The spread of a metric of unweighted rows, from the influence of one row of each class
+        and threshold.
+        """
+        kind: score_kinds.Curve = self.chosen.metric.kind
+        table = kind.source(self.tables)
+        squares = []
+        cubes = []
+        for step, influence in kind.by_steps(table, self.value):
+            positive, negative = influence
+            for count, one_row in ((step.n, negative), (step.p, positive)):
+                rows = count.astype(np.float64)
+                squared = one_row * one_row
+                squares.append(np.dot(rows, squared))
+                cubes.append(np.dot(rows, np.multiply(squared, one_row, out=squared)))
+        # steps come from the lowest score on: their sums are added from the highest
+        square = float(sum(reversed(squares)))
+        cube = float(sum(reversed(cubes)))
+        skew = float(np.nan_to_num(ratio(cube, square**1.5)))
+        return Spread(table.total, square, table.total, lambda power: skew)
 
 
 # Units --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class OfUnits(Statistic):
+class UnitStatistic(TermStatistic):
     """Values per unit. unit: the cluster of each value, None if they are independent.
 
     design: the layout in that case.
@@ -163,26 +308,31 @@ class OfUnits(Statistic):
 
     @property
     def n(self) -> int:
-        """Units with a value."""
+        """The number of units with a value."""
         return int(self.sums.defined.sum())
 
-    def meets(self, other: OfUnits) -> bool:
-        """True if at least one unit has both values."""
+    def overlaps(self, other: UnitStatistic) -> bool:
+        """True if at least one unit has both values; of independent samples each must have one."""
         if self.layout is Layout.INDEPENDENT:
             return bool(self.n and other.n)
         return bool((self.sums.defined & other.sums.defined).any())
 
-    def shared_means(self) -> list[OfUnits]:
+    def shared_means(self) -> list[UnitStatistic]:
+        """[this statistic] unless it is a ratio of sums or its units are not shared."""
         if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED):
             return [self]
         return []
 
-    def hits(self) -> tuple[int, int]:
-        """The number of ones and the number of units; each value is 0 or 1."""
-        return int(self.sums.numerator.sum()), len(self.sums.numerator)
+    def unadjusted(self) -> UnitStatistic:
+        """Itself: the values are not adjusted."""
+        return self
+
+    def hits(self) -> HitCount:
+        """The number of ones, and of units; each value is 0 or 1."""
+        return HitCount(int(self.sums.numerator.sum()), len(self.sums.numerator))
 
 
-class OfRepeated(OfUnits):
+class RepeatedUnitStatistic(UnitStatistic):
     """Values of repeated draws of 0 or 1, such as pass@k: they have few steps, and their
     differences often tie.
     """
@@ -191,30 +341,31 @@ class OfRepeated(OfUnits):
 
 
 @dataclass(frozen=True, eq=False)
-class OfAdjusted(OfUnits):
+class AdjustedStatistic(UnitStatistic):
     """Values of units adjusted by an earlier measurement (CUPED): a mean of amounts, also where the
     raw values are 0 and 1.
     """
 
-    original: OfUnits = field(kw_only=True)
+    original: UnitStatistic = field(kw_only=True)
 
     @staticmethod
-    def metric_of(chosen: metric.Chosen) -> metric.Chosen:
+    def adjusted_metric(chosen: metric.Chosen) -> metric.Chosen:
         """The mean of the adjusted values of a metric."""
         mean = kinds.PerUnit(chosen.metric.kind.of)
         return replace(chosen, metric=replace(chosen.metric, kind=mean))
 
     @classmethod
-    def of(cls, original: OfUnits, values: Floats) -> Self:
-        """The adjusted values of the units of a statistic."""
-        chosen = cls.metric_of(original.chosen)
+    def adjust(cls, original: UnitStatistic, values: Floats) -> Self:
+        """The statistic of adjusted values of the same units."""
+        chosen = cls.adjusted_metric(original.chosen)
         return cls(chosen, Sums(values), design=original.design, original=original)
 
-    def unadjusted(self) -> OfUnits:
+    def unadjusted(self) -> UnitStatistic:
+        """The statistic of the raw values."""
         return self.original
 
     @property
-    def informative(self) -> float:
+    def informative_units(self) -> float:
         """The units, times the factor by which the adjustment reduces the variance."""
         before = self.original.sums.numerator.var()
         after = self.sums.numerator.var()
@@ -222,7 +373,7 @@ class OfAdjusted(OfUnits):
 
 
 @dataclass(frozen=True, eq=False)
-class OfDraws(OfUnits):
+class NoisyUnitStatistic(UnitStatistic):
     """Values of units that are fixed; each is estimated from random draws.
 
     noise: the variance of each value over its draws. freedom: degrees of freedom of these
@@ -232,41 +383,50 @@ class OfDraws(OfUnits):
     noise: Floats = field(default_factory=lambda: np.empty(0))
     freedom: float = np.nan
 
-    layout: ClassVar[Layout] = Layout.DRAWN  # type: ignore[misc]
+    @property
+    def layout(self) -> Layout:
+        """Fixed units, of which only the draws vary."""
+        return Layout.DRAWN
 
-    def noise_on(self, keep: Bools) -> float:
-        """The standard error of the mean over the units `keep`; NaN if the variance of one of them
-        is unknown.
+    def error_on(self, units: Bools) -> float:
+        """The standard error of the mean over these units; NaN if the variance of one of them is
+        unknown.
         """
-        return float(np.sqrt(self.noise[keep].sum()) / keep.sum())
+        return float(np.sqrt(self.noise[units].sum()) / units.sum())
 
 
 @dataclass(frozen=True, eq=False)
-class Hits(Statistic):
+class SuccessShare(Statistic):
     """The share of successes in trials of one system, independent of other systems' trials."""
 
     successes: int
     n: int
 
-    layout: ClassVar[Layout] = Layout.INDEPENDENT
+    @property
+    def layout(self) -> Layout:
+        """Independent trials."""
+        return Layout.INDEPENDENT
 
     @property
     def value(self) -> float:
         """The share of successes."""
         return float(ratio(self.successes, self.n))
 
-    def hits(self) -> tuple[int, int]:
+    def hits(self) -> HitCount:
         """Successes and trials."""
-        return self.successes, self.n
+        return HitCount(self.successes, self.n)
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Statistic):
+class KnownValue(Statistic):
     """A number from an earlier report, with the interval given there, if any."""
 
     estimate: Estimate
 
-    layout: ClassVar[Layout] = Layout.KNOWN
+    @property
+    def layout(self) -> Layout:
+        """A number that is known."""
+        return Layout.KNOWN
 
     @property
     def value(self) -> float:
@@ -282,27 +442,29 @@ class Known(Statistic):
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A metric that another one combines: its weight in the mean, its statistic, and the influence
-    of each unit.
+class HitMask(NamedTuple):
+    """For each row whether it counts, and whether it is a hit."""
 
-    excess: the upward bias of its value.
+    counts: Bools
+    hit: Bools
+
+
+class JointRows(NamedTuple):
+    """Two statistics on the same rows or cells.
+
+    square_weight: the factor of a row's squared influence; Σ weight² of a cell.
     """
 
-    share: float
-    statistic: Any
-    moved: Floats
-    excess: float = 0.0
+    first: RowStatistic
+    second: RowStatistic
+    square_weight: Floats | float
 
 
 @dataclass(frozen=True, eq=False)
-class OfRows(Statistic):
+class RowStatistic(TermStatistic, ScoreStatistic):
     """A metric computed from rows in memory."""
 
     rows: Rows
-
-    how: ClassVar[str] = "delta method"
 
     @property
     def layout(self) -> Layout:
@@ -310,23 +472,24 @@ class OfRows(Statistic):
         return layout_of(units=self.unit is not None, weights=self.rows.weight is not None)
 
     @property
-    def redraws(self) -> bool:  # type: ignore[override]
+    def rechooses_threshold(self) -> bool:
         """True if the threshold was chosen on the same rows."""
         return self.rows.redraw is not None
 
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
-        return self.chosen.metric.kind.each(self.rechosen.sample)
+        kind: kinds.Share | score_kinds.Decision = self.chosen.metric.kind
+        return kind.each(self.rechosen.sample)
 
     @property
     def rechosen(self) -> RechosenCounts:
         """The counts of bootstrap samples, at thresholds that are chosen again on each."""
-        redraw: Any = self.rows.redraw
-        return redraw()
+        assert self.rows.redraw is not None
+        return self.rows.redraw()
 
     @cached_property
-    def value_elsewhere(self) -> float:
+    def value_on_new_rows(self) -> float:
         """The value that is expected on other rows than those that chose the threshold: Efron's
         .632 estimate.
 
@@ -334,11 +497,11 @@ class OfRows(Statistic):
         lies below the sample's own: the thresholds fit the chance of the sample and that of the
         table equally well.
         """
-        each = self.chosen.metric.kind.each
-        left_out = defined(2 * each(self.rechosen.whole) - self.bootstrap_values)
+        kind: kinds.Share | score_kinds.Decision = self.chosen.metric.kind
+        left_out = defined(2 * kind.each(self.rechosen.whole) - self.bootstrap_values)
         if not left_out.size:
             return self.value
-        estimate = LEFT_IN * self.value + (1 - LEFT_IN) * float(left_out.mean())
+        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(left_out.mean())
         inside = self.chosen.metric.low < estimate < self.chosen.metric.high
         return estimate if inside else self.value
 
@@ -346,7 +509,9 @@ class OfRows(Statistic):
     def value(self) -> float:
         """The value of the metric."""
         kind: kinds.Kind = self.chosen.metric.kind
-        return self.effects.value if kind.joint else kind.value(self.rows, self.chosen.k)
+        if kind.joint:
+            return self.effects.value
+        return kind.value(self.rows, self.chosen.k)
 
     @cached_property
     def effects(self) -> kinds.Effects:
@@ -358,17 +523,21 @@ class OfRows(Statistic):
         """The terms of each row, for a mean or a ratio of sums."""
         return self.chosen.sums(self.rows)
 
-    def predicts_as(self, other: OfRows) -> bool:
+    def predicts_same(self, other: Self) -> bool:
+        """True if both systems have the same scores and, if a threshold decides, the same
+        decisions on these rows and on bootstrap samples.
+        """
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # equal decisions of other scores: of the rows to come some will differ
         if not self.chosen.decided:
             return True
-        rechosen = not self.redraws or np.array_equal(
+        if self.rechooses_threshold and not np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
-        )
-        return rechosen and self.decides_as(other)
+        ):
+            return False
+        return self.decides_same(other)
 
-    def decides_as(self, other: OfRows) -> bool:
+    def decides_same(self, other: Self) -> bool:
         """True if both systems decide the same for every row."""
         return np.array_equal(self.rows.predicted, other.rows.predicted)
 
@@ -389,198 +558,227 @@ class OfRows(Statistic):
         It is that of the smallest group of rows that the metric depends on, such as the positive
         ones.
         """
-        return self.n - 1.0 if self.layout is Layout.PLAIN else self.fewest - 1
+        return self.n - 1.0 if self.layout is Layout.PLAIN else self.fewest_units - 1
+
+    def _group_weights(self) -> Iterator[Floats]:
+        """The weight of each unit in each group of rows that the metric depends on."""
+        kind: kinds.Kind = self.chosen.metric.kind
+        for member in kind.groups(self.rows):
+            yield by_unit(self.rows.weights * member, self.unit)
 
     @property
-    def fewest(self) -> float:
+    def fewest_units(self) -> float:
         """Kish's number of units in the smallest group of rows that the metric depends on."""
-        groups = self.chosen.metric.kind.groups(self.rows)
-        return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups)
+        return min(map(kish, self._group_weights()))
 
     @property
-    def dominated(self: Any) -> bool:
-        """True if a unit has more of a group's weight than `Kind.heavy`, and `TIMES` as much as its
-        mean unit.
+    def dominated(self) -> bool:
+        """True if a unit has more than the share `Kind.heavy` of a group's weight, and twice as
+        much as its mean unit.
         """
         if self.layout is not Layout.WEIGHTED:
             return False
-        kind = self.chosen.metric.kind
-        each = (by_unit(self.rows.weights * group, self.unit) for group in kind.groups(self.rows))
-        most = (
-            (w.max(initial=0.0), w.sum(), min(TIMES / max(int(np.count_nonzero(w)), 1), 0.999))
-            for w in each
-        )
-        return any(one > weight * max(kind.heavy, share) for one, weight, share in most)
+        heavy: float = self.chosen.metric.kind.heavy
+        for weights in self._group_weights():
+            units = max(int(np.count_nonzero(weights)), 1)
+            bound = max(heavy, min(HEAVY_TIMES / units, MOST_SHARE))
+            if weights.max(initial=0.0) > weights.sum() * bound:
+                return True
+        return False
 
     @property
-    def each(self) -> Floats:
+    def row_influence(self) -> Floats:
         """The influence of each row, or of one row of each cell."""
         return self.effects.rows
 
     @cached_property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return self.spread_of(self.each, self)
+        return self._spread_of(self.row_influence, self)
 
-    def spread_from(self, other: OfRows) -> Spread:
+    def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        return self.spread_of(self.each - other.each, self)
+        return self._spread_of(self.row_influence - other.row_influence, self)
 
-    def spread_of(self, moved: Floats, on: OfRows) -> Spread:
-        """The spread of influence values `moved`, one per row of `on`, added up by unit."""
-        return Spread.of(by_unit(moved, self.unit), kish=self.freedom + 1)
+    def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
+        """The spread of influence values, one per row of a statistic, added up by unit."""
+        return Spread.from_influence(by_unit(influence, self.unit), kish=self.freedom + 1)
 
-    def against(self, other: OfRows) -> tuple[float, float, int]:
+    def shared_difference(self, other: Self) -> Difference:
+        """The difference from `other` over the units with rows that have both values."""
         if np.array_equal(self.sums.defined, other.sums.defined):
-            return super().against(other)
-        difference = self.minus(other)
-        top, size = difference.by_unit(difference.defined, self.unit)
-        value = float(top.sum() / size.sum())
-        spread = Spread.of((top - value * size) / size.sum(), kish=self.freedom + 1)
-        return value, spread.error, int(np.count_nonzero(size))
+            return super().shared_difference(other)
+        difference = self.term_differences(other)
+        total, size = difference.by_unit(difference.defined, self.unit)
+        value = float(total.sum() / size.sum())
+        influence = (total - value * size) / size.sum()
+        spread = Spread.from_influence(influence, kish=self.freedom + 1)
+        return Difference(value, spread.error, int(np.count_nonzero(size)))
 
     @cached_property
     def unit_terms(self) -> Floats:
         """The sums of the terms of each unit, for a function of means: one column per unit."""
-        kind: Any = self.chosen.metric.kind
+        kind: score_kinds.OfMeans = self.chosen.metric.kind
         terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
         return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
 
-    def without_each(self) -> Floats:
+    def leave_one_out_values(self) -> Floats:
         """The metric without each unit, for a function of means."""
-        kind: Any = self.chosen.metric.kind
+        kind: score_kinds.OfMeans = self.chosen.metric.kind
         terms = self.unit_terms
         return kind.of_sets(terms.sum(axis=1)[:, None] - terms)
 
-    def pair(self, other: OfRows) -> tuple[OfRows, OfRows, Floats | float]:
-        """Both metrics on the same rows, and the factor of each row's squared influence."""
-        return self, other, 1.0
+    def on_joint_rows(self, other: Self) -> JointRows:
+        """Both statistics on the same rows."""
+        return JointRows(self, other, 1.0)
 
-    def counted(self, rows: Bools) -> int:
-        """The number of rows that `rows` marks."""
-        return int(np.count_nonzero(rows))
+    def count_rows(self, member: Bools) -> int:
+        """The number of rows that `member` marks."""
+        return int(np.count_nonzero(member))
 
-    def apart_by(self, other: OfRows) -> Floats:
+    def difference_influence(self, other: Self) -> Floats:
         """The influence of each row on the difference, for unweighted rows.
 
         For metrics of the highest-scored rows it is computed under the null hypothesis that both
         systems are equal.
         """
-        picks = self.chosen.metric.kind.picks and self.layout is Layout.PLAIN
-        return self._picked_apart(other) if picks else self.each - other.each
+        if self.chosen.metric.kind.picks and self.layout is Layout.PLAIN:
+            return self._null_influence(other)
+        return self.row_influence - other.row_influence
 
-    def _picked_apart(self, other: OfRows) -> Floats:
-        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
+    def _null_influence(self, other: RowStatistic) -> Floats:
+        """The influence of each row on the difference if both systems are equal."""
+        kind: kinds.Kind = self.chosen.metric.kind
+        return kind.apart_by(self.rows, other.rows, self.chosen.k)
 
-    def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
-        """The sum of the squared influence on the difference in each class, and the number of its
-        rows.
-
-        Both are empty if rows are weighted or clustered.
-        """
-        kind = self.chosen.metric.kind
+    def squares_by_class(self, other: Self) -> ClassSquares:
+        """The influence on the difference by class; empty if rows are weighted or clustered."""
+        kind: kinds.Kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
-            return np.empty(0), np.empty(0, np.int64)
-        a, b, times = self.pair(other)
-        of = kind.strata(a.rows)
-        squares: Floats = np.bincount(of, times * a.apart_by(b) ** 2).astype(np.float64, copy=False)
-        rows = np.bincount(of, a.rows.weight).astype(np.int64)
-        return squares[rows > 0], rows[rows > 0]
+            return NO_CLASSES
+        joint = self.on_joint_rows(other)
+        stratum = kind.strata(joint.first.rows)
+        influence = joint.first.difference_influence(joint.second)
+        squares = np.bincount(stratum, joint.square_weight * influence**2)
+        rows = np.bincount(stratum, joint.first.rows.weight).astype(np.int64)
+        return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
 
-    def spread_apart(self, other: OfRows) -> Spread:
-        """The spread of what `apart_by` has of each unit."""
-        a, b, _ = self.pair(other)
-        return self.spread_of(a.apart_by(b), a)
+    def null_difference_spread(self, other: Self) -> Spread:
+        """The spread of the units' `difference_influence`."""
+        joint = self.on_joint_rows(other)
+        return self._spread_of(joint.first.difference_influence(joint.second), joint.first)
 
     @property
-    def scarce(self) -> bool:  # type: ignore[override]
+    def scarce(self) -> bool:
         """True if it is a mean of many parts of unweighted rows with few positives each."""
         kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
             return False
-        each = (part.rows for part in kind.parts(self.rows))
-        return kind.scarce(np.array([rows.weights @ (rows.actual == 1) for rows in each]))
+        parts = [part.rows for part in kind.parts(self.rows)]
+        positives = np.array([rows.weights @ (rows.actual == 1) for rows in parts])
+        return kind.scarce(positives)
 
-    def parts(self) -> Iterator[Piece]:
+    def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        kind: Any = self.chosen.metric.kind
+        kind: metric.Combined = self.chosen.metric.kind
         for part in kind.weighed(self.rows):
-            side = OfRows(metric.Chosen(kind.of), part.rows)
-            moved = by_unit(part.spread(side.effects.rows, len(self.rows)), self.unit)
-            yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
+            statistic = RowStatistic(metric.Chosen(kind.of), part.rows)
+            influence = part.spread(statistic.effects.rows, len(self.rows))
+            excess = kind.of.kind.excess(part.rows)
+            yield Component(part.share, statistic, by_unit(influence, self.unit), excess)
 
-    def of_shares(self) -> Floats | None:
-        """The units' influence on the mean through the shares of its parts; None if these are
+    def share_influence(self) -> Floats | None:
+        """The units' influence on the mean through the shares of its components; None if these are
         fixed.
         """
-        moved = self.chosen.metric.kind.by_share(self.rows, None, self.value)
-        return None if moved is None else by_unit(moved, self.unit)
+        kind: metric.Combined = self.chosen.metric.kind
+        influence = kind.by_share(self.rows, None, self.value)
+        return None if influence is None else by_unit(influence, self.unit)
 
-    def both(self) -> list[Piece]:
+    def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        sides = [OfRows(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
-        return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
+        kind: metric.Harmonic = self.chosen.metric.kind
+        statistics = [RowStatistic(metric.Chosen(combined), self.rows) for combined in kind.pair]
+        return [
+            Component(1.0, statistic, by_unit(statistic.effects.rows, self.unit))
+            for statistic in statistics
+        ]
 
-    def moved_by_group(self) -> list[Floats]:
+    def influence_by_group(self) -> list[Floats]:
         """The units' influence, for each group of rows with a variance of its own; clustered rows
         are one group.
         """
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.rows, self.unit)]
-        return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
+        kind: kinds.Kind = self.chosen.metric.kind
+        return [self.effects.rows[group] for group in kind.groups(self.rows)]
 
     @property
     def tables(self) -> score_kinds.Tables:
         """The tables of counts by score."""
         return self.rows
 
-    def hits(self) -> tuple[int, int]:
+    @cached_property
+    def _hit_mask(self) -> HitMask:
+        kind: kinds.Share = self.chosen.metric.kind
+        return HitMask(*kind.hits(self.rows))
+
+    def hits(self) -> HitCount:
         """The number of hits, and of the rows that count."""
-        member, hit = self._hits
-        return self.counted(hit), self.counted(member)
+        mask = self._hit_mask
+        return HitCount(self.count_rows(mask.hit), self.count_rows(mask.counts))
 
-    def only(self, other: OfRows) -> tuple[int, int, int]:
-        """The number of rows that are a hit of this system alone, of the other alone, and of all
-        rows that count.
-        """
-        a, b, _ = self.pair(other)
-        (member, first), (_, second) = a._hits, b._hits
-        return a.counted(first & ~second), a.counted(member & second & ~first), a.counted(member)
+    def discordant(self, other: Self) -> Discordant:
+        """The numbers of rows that are a hit of one of the two systems alone."""
+        joint = self.on_joint_rows(other)
+        first = joint.first._hit_mask
+        second = joint.second._hit_mask
+        count = joint.first.count_rows
+        first_only = count(first.hit & ~second.hit)
+        second_only = count(first.counts & second.hit & ~first.hit)
+        return Discordant(first_only, second_only, count(first.counts))
 
-    def shared(self, other: OfRows) -> Ints:
+    def joint_hits(self, other: Self) -> Ints:
         """A 2 × 2 table of the rows that count for both: hit or not of this one (rows), of the
         other (columns).
         """
-        a, b, _ = self.pair(other)
-        (member, first), (others, second) = a._hits, b._hits
-        both = member & others
-        return np.array(
-            [[a.counted(both & x & y) for y in (second, ~second)] for x in (first, ~first)]
-        )
-
-    @cached_property
-    def _hits(self) -> tuple[Bools, Bools]:
-        return self.chosen.metric.kind.hits(self.rows)
+        joint = self.on_joint_rows(other)
+        first = joint.first._hit_mask
+        second = joint.second._hit_mask
+        counts = first.counts & second.counts
+        count = joint.first.count_rows
+        hits = [count(counts & first.hit & second.hit), count(counts & first.hit & ~second.hit)]
+        misses = [count(counts & ~first.hit & second.hit), count(counts & ~first.hit & ~second.hit)]
+        return np.array([hits, misses])
 
 
-def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
-    """The variance of one metric on each of several similar parts of the rows, and the number of
-    units behind it.
+class PooledVariance(NamedTuple):
+    """The variance of a metric on each part of the rows, and the fewest units behind one."""
 
-    parts: for each part the units' influence values, by group (`OfRows.moved_by_group`). The
-    variance of a unit's influence is pooled over all parts, for each group such as the positive
-    rows, and scaled by the group's size in the part.
+    variance: Floats
+    units: float
+
+
+def pooled_variances(parts: Sequence[Sequence[Floats]]) -> PooledVariance:
+    """The variance of one metric on each of several similar parts of the rows.
+
+    parts: for each part the units' influence values, by group
+    (`RowStatistic.influence_by_group`). The variance of a unit's influence is pooled over all
+    parts, for each group such as the positive rows, and scaled by the group's size in the part.
     """
     variance = np.zeros(len(parts))
     fewest = np.inf
-    for moved in zip(*parts, strict=True):
-        units = np.array([len(effects) for effects in moved])
-        each = sum(float(effects @ effects) * n**2 for effects, n in zip(moved, units, strict=True))
-        variance += ratio(each, np.sum(units - 1) * units)
+    for influence_by_part in zip(*parts, strict=True):
+        units = np.array([len(influence) for influence in influence_by_part])
+        squares = [float(influence @ influence) for influence in influence_by_part]
+        pooled = sum(square * n**2 for square, n in zip(squares, units, strict=True))
+        variance += ratio(pooled, np.sum(units - 1) * units)
         fewest = min(fewest, float(units.sum()))
-    return variance, fewest
+    return PooledVariance(variance, fewest)
 
 
 def layout_of(*, units: bool, weights: bool) -> Layout:
     """The layout of rows with or without units and weights."""
-    return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
+    if weights:
+        return Layout.WEIGHTED
+    return Layout.CLUSTERED if units else Layout.PLAIN

@@ -6,9 +6,10 @@ standard error and that of a difference therefore follow from one table of momen
 adds its derivative.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from evalkit.arrays import Bools, Floats, minus, ratio
 from evalkit.catalogue import kinds, score_kinds
 from evalkit.metrics.kept import Moments, Sample
 from evalkit.metrics.rows import Sums
-from evalkit.statistics.spread import Spread, unknown
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.spread import Spread, unknown_power
+from evalkit.statistics.statistic import Layout, SpreadStatistic, TermStatistic
 
-HOW = "influence sums"
+ERROR_METHOD = "influence sums"
+NO_VARIANCE = 1e-14  # of the squared value: below it what is left of a variance is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,73 +35,88 @@ class Squares:
     near: Floats
 
 
-def at_hand(moments: Moments | None) -> bool:
-    """True if the columns of each unit are kept."""
+def has_units(moments: Moments | None) -> bool:
+    """True if the columns of each unit are in memory."""
     return moments is not None and moments.each is not None
 
 
-def formed(
+def combined_spread(
     moments: Moments,
-    form: Floats,
+    coefficients: Floats,
     other: Floats | None,
+    *,
     n: int,
     freedom: float,
-    power: Any = unknown,
+    standardised_power: Callable[[int], float] = unknown_power,
 ) -> Spread:
-    """The spread of influence values that are the combination `form` of the columns, less `other`
-    if there is one.
+    """The spread of influence values that are a linear combination of the columns of moments, less
+    the combination `other` if there is one.
     """
+    kish = freedom + 1
     if moments.units is None:
-        return Spread(
-            n, moments.square(form if other is None else form - other), freedom + 1, power
-        )
-    moved = form @ moments.units
-    return replace(
-        Spread.of(
-            moved if other is None else minus(moved, other @ moments.units), kish=freedom + 1
-        ),
-        n=n,
-    )
+        difference = coefficients if other is None else coefficients - other
+        return Spread(n, moments.square(difference), kish, standardised_power)
+    influence = coefficients @ moments.units
+    if other is not None:
+        influence = minus(influence, other @ moments.units)
+    return replace(Spread.from_influence(influence, kish=kish), n=n)
 
 
 @dataclass(frozen=True, eq=False)
-class Formed(Statistic):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of
-    these, by row or unit.
+class LinearStatistic(SpreadStatistic):
+    """A metric whose influence values are a linear combination of columns that were added up.
 
-    A subclass adds `of`, the value before it is transformed, `n` and `freedom`.
+    moments: of these columns, by row or unit. coefficients: of each column. untransformed: the
+    value, before `Transformed` if the metric is of this kind.
     """
 
     moments: Moments
 
-    unit: ClassVar[None] = None  # what is kept of each unit is added up already
+    if TYPE_CHECKING:
+
+        @property
+        def coefficients(self) -> Floats: ...
+        @property
+        def untransformed(self) -> float: ...
 
     @property
-    def held(self) -> bool:  # type: ignore[override]
+    def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        return at_hand(self.moments)
+        return has_units(self.moments)
 
     @property
-    def value(self: Any) -> float:
+    def value(self) -> float:
         """The value of the metric."""
-        kind = self.chosen.metric.kind
-        return float(self.of if kind.original is None else kind.f(self.of))
+        kind: kinds.Kind = self.chosen.metric.kind
+        if isinstance(kind, kinds.Transformed):
+            return float(kind.f(self.untransformed))
+        return float(self.untransformed)
 
     @cached_property
-    def spread(self: Any) -> Spread:
+    def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return formed(self.moments, self.form, None, self.n, self.freedom, self._power)
+        return combined_spread(
+            self.moments,
+            self.coefficients,
+            None,
+            n=self.n,
+            freedom=self.freedom,
+            standardised_power=self._standardised_power,
+        )
 
-    def spread_from(self: Any, other: Any) -> Spread:
+    def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        return formed(self.moments, self.form, other.form, self.n, self.freedom)
+        return combined_spread(
+            self.moments, self.coefficients, other.coefficients, n=self.n, freedom=self.freedom
+        )
 
-    def _power(self, power: int) -> float:
+    def _standardised_power(self, power: int) -> float:
+        """See `Spread`: NaN, as powers were not added up."""
         return float("nan")
 
 
 @dataclass(frozen=True, eq=False)
-class OfMoments(Formed):
+class MomentStatistic(LinearStatistic, TermStatistic):
     """A function of the sums of its terms, which are the columns at `place`; the first column is
     the weight.
 
@@ -110,7 +127,12 @@ class OfMoments(Formed):
     layout: Layout
     squares: Squares | None = None
 
-    how: ClassVar[str] = HOW
+    error_method: ClassVar[str] = ERROR_METHOD
+
+    @property
+    def unit(self) -> None:
+        """None: the terms are added up by unit already."""
+        return
 
     @property
     def plain(self) -> bool:
@@ -118,9 +140,10 @@ class OfMoments(Formed):
         return self.layout is Layout.PLAIN
 
     @property
-    def kind(self) -> Any:
+    def kind(self) -> kinds.OfRowTerms | score_kinds.OfMeans:
         """The kind of the metric, or of the one that it transforms."""
-        return self.chosen.base.metric.kind
+        kind: kinds.OfRowTerms | score_kinds.OfMeans = self.chosen.base.metric.kind
+        return kind
 
     @cached_property
     def totals(self) -> Floats:
@@ -128,83 +151,107 @@ class OfMoments(Formed):
         return self.moments.totals[self.place]
 
     @cached_property
-    def of(self) -> float:
+    def untransformed(self) -> float:
         """The value before it is transformed."""
         return float(self.kind.of_terms(self.totals))
 
     @property
     def n(self) -> int:
         """The number of units, or of the rows that count; the number of all rows if none counts."""
-        part = round(self.totals[1]) if self.plain and isinstance(self.kind, kinds.Loss) else 0
-        return part or self.moments.n
+        if self.plain and isinstance(self.kind, kinds.Loss):
+            counting_rows = round(self.totals[1])
+            if counting_rows:
+                return counting_rows
+        return self.moments.n
 
     @cached_property
     def freedom(self) -> float:
         """The degrees of freedom of the standard error: Kish's number of units, less 1."""
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
-    def _slopes(self, near: Floats | float = 0.0) -> Floats:
+    def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
         """The units' influence as a linear combination of the terms, whose numbers lie around
         `near`.
         """
-        if not isinstance(self.kind, score_kinds.OfMeans):
-            return np.array(ratio([1.0, -self.of], self.totals[1]))
-        means = ratio(self.totals[1:], self.totals[0])
-        slopes = self.kind.f(means)[1]
-        return np.array(ratio([-slopes @ (means - near), *slopes], self.totals[0]))
+        kind = self.kind
+        if not isinstance(kind, score_kinds.OfMeans):
+            return np.array(ratio([1.0, -self.untransformed], self.totals[1]))
+        weight = self.totals[0]
+        means = ratio(self.totals[1:], weight)
+        slopes = kind.f(means)[1]
+        return np.array(ratio([-slopes @ (means - near), *slopes], weight))
 
     @cached_property
-    def form(self) -> Floats:
+    def coefficients(self) -> Floats:
         """The units' influence values as multiples of all columns."""
-        form = np.zeros(len(self.moments.mean))
-        form[self.place] = self._slopes()
-        return form
+        coefficients = np.zeros(len(self.moments.mean))
+        coefficients[self.place] = self._term_coefficients()
+        return coefficients
 
-    def _power(self, power: int) -> float:
-        """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0
-        in the sums.
-        """
+    def _standardised_power(self, power: int) -> float:
+        """See `Spread`: fourth powers, if they are known; cubes of a loss."""
         if power == 4:
-            if self.squares is None:
-                return np.nan
-            square, fourth = self.squares.moments.powers(
-                self._slopes(self.squares.near) * self.totals[0]
-            )
-            return float(ratio(fourth, square**2))
-        m, at, value = self.moments, self.place.start, self.of
-        by = m.mean[at] - value
-        out = m.n - self.n
-        cube = m.third[at] + 3 * m.second[at, at] * by + m.n * by**3 + out * value**3
-        square = m.second[at, at] + m.n * by**2 - out * value**2
-        return float(cube / square**1.5) if square > 1e-14 * m.n * value**2 else 0.0
+            return self._fourth_power()
+        return self._cube_of_loss()
 
-    # Where every unit is at hand
+    def _fourth_power(self) -> float:
+        """Σ l⁴ / (Σ l²)² of the influence values l; NaN if squares were not added up."""
+        if self.squares is None:
+            return np.nan
+        coefficients = self._term_coefficients(self.squares.near) * self.totals[0]
+        square, fourth = self.squares.moments.powers(coefficients)
+        return float(ratio(fourth, square**2))
+
+    def _cube_of_loss(self) -> float:
+        """Σ l³ / (Σ l²)^1.5 of the influence values l on a loss.
+
+        The column holds the losses of all rows, and 0 for rows that do not count: these are taken
+        out of the sums.
+        """
+        moments = self.moments
+        column = self.place.start
+        value = self.untransformed
+        shift = moments.mean[column] - value  # from the column's mean to the metric
+        excluded = moments.n - self.n
+        second = moments.second[column, column]
+        cubes = moments.third[column] + 3 * second * shift + moments.n * shift**3
+        cubes += excluded * value**3
+        squares = second + moments.n * shift**2 - excluded * value**2
+        if squares > NO_VARIANCE * moments.n * value**2:
+            return float(cubes / squares**1.5)
+        return 0.0
+
+    # Where every unit is in memory
 
     @cached_property
     def unit_terms(self) -> Floats:
         """The sums of the terms of each unit: one column per unit."""
-        return self.moments.units[self.place]
+        terms: Floats = self.moments.units[self.place]
+        return terms
 
     @cached_property
     def sums(self) -> Sums:
         """The terms of each unit, for a mean or a ratio of sums."""
-        top, size = self.unit_terms
+        total, size = self.unit_terms
         if not isinstance(self.kind, kinds.Loss):
-            return Sums(top, size)
-        # NaN where no row takes part
-        top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)
-        return Sums(top) if self.plain else Sums(top, size)
+            return Sums(total, size)
+        weight = self.moments.units[0]
+        # NaN for a unit of which no row counts
+        total = np.where((size > 0) | (weight == 0), total, np.nan)
+        return Sums(total) if self.plain else Sums(total, size)
 
-    def without_each(self) -> Floats:
+    def leave_one_out_values(self) -> Floats:
         """The metric without each unit, for a function of means."""
-        return self.kind.of_sets(self.totals[:, None] - self.unit_terms)
+        kind = self.kind
+        assert isinstance(kind, score_kinds.OfMeans)
+        return kind.of_sets(self.totals[:, None] - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
-class OfDrawn(Statistic):
+class SampledMedian(SpreadStatistic):
     """A median of all rows, whose standard error is estimated from a sample of them.
 
-    member: the sampled rows that belong to the group. system: its number.
+    middle: the median. system: its number. member: the sampled rows that belong to the slice.
     """
 
     middle: score_kinds.Middle
@@ -215,8 +262,12 @@ class OfDrawn(Statistic):
     n: int
     freedom: float
 
-    how: ClassVar[str] = HOW
-    held: ClassVar[bool] = False
+    error_method: ClassVar[str] = ERROR_METHOD
+
+    @property
+    def in_memory(self) -> bool:
+        """False: only a sample is."""
+        return False
 
     @property
     def value(self) -> float:
@@ -224,32 +275,35 @@ class OfDrawn(Statistic):
         return self.middle.value
 
     @cached_property
-    def moved(self) -> Floats:
-        """The influence of each sampled row on the median."""
-        rows = self.sample.rows
-        moved = np.zeros(len(self.sample.rows))
-        own = rows.rows(self.system)
-        effect = self.chosen.metric.kind.moved(own, None, (0.0, 0.0), self.middle)
-        moved[self.member] = (own.weights * effect)[self.member]
-        return moved
+    def row_influence(self) -> Floats:
+        """The influence of each sampled row on the median; 0 for rows of other slices."""
+        kind: score_kinds.Quantile = self.chosen.metric.kind
+        rows = self.sample.rows.rows(self.system)
+        influence = rows.weights * kind.moved(rows, None, (0.0, 0.0), self.middle)
+        of_slice = np.zeros(len(self.sample.rows))
+        of_slice[self.member] = influence[self.member]
+        return of_slice
 
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
+        square, _ = self.sample.square(self.row_influence)
+        return Spread(self.n, square, self.freedom + 1)
 
-    def spread_from(self, other: "OfDrawn") -> Spread:
+    def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
+        square, _ = self.sample.square(self.row_influence - other.row_influence)
+        return Spread(self.n, square, self.freedom + 1)
 
     @property
     def unsure(self) -> float:
         """The relative uncertainty of the standard error."""
-        return self.sample.square(self.moved)[1]
+        _, uncertainty = self.sample.square(self.row_influence)
+        return uncertainty
 
 
 @dataclass(frozen=True, eq=False)
-class OfSums(Statistic):
+class SummedMean(SpreadStatistic):
     """A mean of which only sums are known. square: Σ of the squared influence values. skew: their
     skewness.
 
@@ -264,12 +318,15 @@ class OfSums(Statistic):
     skew: float = 0.0
     unsure: float = 0.0
 
-    how: ClassVar[str] = HOW
-    held: ClassVar[bool] = False
+    error_method: ClassVar[str] = ERROR_METHOD
+
+    @property
+    def in_memory(self) -> bool:
+        """False: only sums are."""
+        return False
 
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return Spread(
-            self.n, self.square, self.freedom + 1, lambda power: self.skew / float(np.sqrt(self.n))
-        )
+        standardised_cube = self.skew / float(np.sqrt(self.n))
+        return Spread(self.n, self.square, self.freedom + 1, lambda power: standardised_cube)

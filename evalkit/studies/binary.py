@@ -58,7 +58,7 @@ from evalkit.statistics import (
     statistic,
 )
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import Known, Statistic
+from evalkit.statistics.statistic import KnownValue, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import EVERY, Member, Row, Settings, frame, limits
@@ -165,7 +165,7 @@ class BinaryStudy(row_study.RowStudy):
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
         if chosen.decided and not self.decision_column and np.isnan(self.thresholds[system]):
             level = self.settings.level
-            return Known(
+            return KnownValue(
                 chosen,
                 Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED),
             )
@@ -783,7 +783,7 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
     systems = of.table.systems
     primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
-    counting = class_cells.Counting(2, of.scale, of.squares, labels_study.FEW, few)
+    counting = class_cells.CellCounter(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = (
@@ -804,7 +804,7 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
 
 
 def _second_reading(
-    of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.Counting
+    of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.CellCounter
 ) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems = range(len(measured.systems))

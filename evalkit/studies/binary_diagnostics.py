@@ -11,6 +11,7 @@ from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.statistics import methods, significance
+from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import diagnostics, score_curves
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import Row, framed
@@ -77,9 +78,10 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
     """
     if study.settings.unit is None or study.blocks is not None:
         return None
-    pooled, within = (
-        study.measure(Chosen(metric), study.leader) for metric in (tables.ROC_AUC, tables.GAUC)
-    )
+    pooled = study.measure(Chosen(tables.ROC_AUC), study.leader)
+    within = study.measure(Chosen(tables.GAUC), study.leader)
+    assert isinstance(pooled, RowStatistic)
+    assert isinstance(within, RowStatistic)
     return methods.influence(pooled, within, study.inference_options(1))
 
 

@@ -509,7 +509,7 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
     return ByClass(
         scored=of.scored,
-        counting=class_cells.Counting(k, of.scale, of.squares, limits.bins, few),
+        counting=class_cells.CellCounter(k, of.scale, of.squares, limits.bins, few),
         terms=Terms.alone(metrics, systems, few, class_rows),
         sliced=sliced,
         ranked=bool(_ordered(primary)),

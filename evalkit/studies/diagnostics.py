@@ -239,7 +239,7 @@ def in_headline(study: Study, skew: Skew) -> bool:
 def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
     """The comparisons by sign flips, those of one system with others on as many units at once."""
     flipped = (
-        (pair, inference.flipped(*(study.measure(chosen, name) for name in pair)))
+        (pair, inference.flipped_differences(*(study.measure(chosen, name) for name in pair)))
         for pair in study.pairs
     )
     tested = ((pair, d) for pair, d in flipped if d is not None and d.size)
@@ -469,7 +469,7 @@ def _table(study: Study) -> Floats | None:
     return complete(sides) if len(sides) == len(study.order) else None
 
 
-def complete(sides: Sequence[statistic.OfUnits]) -> Floats:
+def complete(sides: Sequence[statistic.UnitStatistic]) -> Floats:
     """Units × systems, of the units that all systems have; of several rows their mean."""
     values = np.column_stack([side.sums.per_unit for side in sides])
     keep = ~np.isnan(values).any(axis=1)

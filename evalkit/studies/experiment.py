@@ -24,7 +24,7 @@ from evalkit.reading.matching import proposal
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
-from evalkit.statistics.statistic import Layout, OfAdjusted, OfUnits
+from evalkit.statistics.statistic import AdjustedStatistic, Layout, UnitStatistic
 from evalkit.studies import randomisation, study, units
 from evalkit.studies.randomisation import Check
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair, frame
@@ -80,13 +80,13 @@ class Experiment(Study):
     def tested(self) -> list[lookup.Chosen]:
         """The metrics as their tests compare them: an adjusted share is a mean of amounts."""
         return [
-            OfAdjusted.metric_of(chosen) if self.adjusted_for(chosen) else chosen
+            AdjustedStatistic.adjusted_metric(chosen) if self.adjusted_for(chosen) else chosen
             for chosen in self.directed
         ]
 
     def compared(
         self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
-    ) -> tuple[OfUnits, OfUnits]:
+    ) -> tuple[UnitStatistic, UnitStatistic]:
         """The metric in two arms, adjusted by a column from before the experiment if one is named
         (CUPED).
 
@@ -103,7 +103,7 @@ class Experiment(Study):
         left = experiments.adjusted(
             first.sums.numerator, second.sums.numerator, *(x - centre for x in before)
         )
-        return OfAdjusted.of(first, left[0]), OfAdjusted.of(second, left[1])
+        return AdjustedStatistic.adjust(first, left[0]), AdjustedStatistic.adjust(second, left[1])
 
     @study.once
     def compare(
@@ -271,10 +271,10 @@ class Experiment(Study):
         """True if so many users were seen in several arms that the assignment is in doubt."""
         return self.crossed > MANY_CROSSED * self.users
 
-    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
         """One value per user of the arm."""
         sums = self._members(chosen.sums(self.table.numbers), system, member)
-        return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
+        return UnitStatistic(chosen, sums, design=Layout.INDEPENDENT)
 
     def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
         """The values of the members of an arm, from the values of all users."""
@@ -325,7 +325,7 @@ class Experiment(Study):
         return self._compared_means(*experiments.adjusted(*self._capped(share), *before))
 
     def _compared_means(self, *sides: Floats) -> significance.Comparison:
-        first, second = (OfUnits(self.primary, Sums(side)) for side in sides)
+        first, second = (UnitStatistic(self.primary, Sums(side)) for side in sides)
         return methods.two_means(first, second, self.inference_options(2))
 
     def stratified(self) -> significance.Comparison:

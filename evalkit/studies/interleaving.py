@@ -207,10 +207,10 @@ class Interleaving(Study):
 
     def measure(
         self, chosen: lookup.Chosen, system: str, member: Member = EVERY
-    ) -> statistic.OfUnits:
+    ) -> statistic.UnitStatistic:
         """One value per user."""
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
-        return statistic.OfUnits(
+        return statistic.UnitStatistic(
             chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design
         )
 

@@ -37,7 +37,7 @@ from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
-from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.class_cells import CellCounter
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among
@@ -308,7 +308,7 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     kind = primary.metric.kind
     return ByLabel(
         cuts=cuts,
-        counting=Counting(2, of.scale, of.squares, FEW, few),
+        counting=CellCounter(2, of.scale, of.squares, FEW, few),
         terms=terms_of(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         sliced_hits={name: own for name, own in hits.items() if name == primary.label},

@@ -226,10 +226,10 @@ class Validation(Shown, Study):
 
     def measure(
         self, chosen: Chosen, system: str, member: Member | Ints = EVERY
-    ) -> statistic.OfRows:
+    ) -> statistic.RowStatistic:
         """The metric of a system's out-of-fold rows."""
         rows = self.pooled[system]
-        return statistic.OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+        return statistic.RowStatistic(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
     def deciding_estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
         """The metric with the interval that decides: of the mean of the folds if few rows are
@@ -250,7 +250,7 @@ class Validation(Shown, Study):
 
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
-        return inference.estimate(statistic.OfRows(chosen, rows), self.inference_options(1))
+        return inference.estimate(statistic.RowStatistic(chosen, rows), self.inference_options(1))
 
     @property
     def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
@@ -370,7 +370,7 @@ class Validation(Shown, Study):
                 moved.append(
                     [part.sums.take(part.sums.size > 0).per_unit]
                     if means
-                    else part.moved_by_group()
+                    else part.influence_by_group()
                 )
         value = np.array(values)
         units = np.inf

@@ -25,6 +25,7 @@ from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import (
     intervals,
+    max_t,
     methods,
     multiplicity,
     power,
@@ -35,7 +36,12 @@ from evalkit.statistics import (
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.spread import Spread, by_unit
-from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
+from evalkit.statistics.statistic import (
+    Layout,
+    NoisyUnitStatistic,
+    RepeatedUnitStatistic,
+    UnitStatistic,
+)
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import (
@@ -120,16 +126,16 @@ class Significance(shown.Shown, Study):
         """
         return self.unit_count > self.settings.limits.reading.max_listed
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
         """One value per row."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == reports.THESE:
             noise = self.data.noise(chosen, system)[member]
-            return OfDraws(chosen, sums, noise=noise, freedom=self.data.freedom(system))
+            return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         repeated = (chosen.label, system) in self.data.repeated
-        return (OfRepeated if repeated and clusters is None else OfUnits)(
+        return (RepeatedUnitStatistic if repeated and clusters is None else UnitStatistic)(
             chosen, sums, clusters, design
         )
 
@@ -177,7 +183,7 @@ class Significance(shown.Shown, Study):
             )
         return super().estimate(chosen, system, member)
 
-    def paired(self, chosen: Chosen, pair: SystemPair) -> methods.Paired:
+    def paired(self, chosen: Chosen, pair: SystemPair) -> methods.PairedDifference:
         """The difference of a pair with its standard error over units."""
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
@@ -202,10 +208,10 @@ class Significance(shown.Shown, Study):
             or any(self.is_ratio(chosen) for chosen, _ in every)
         ):
             return None
-        adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
+        adjusted = max_t.max_t_of_many if self.many else max_t.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
-    def _joined(self, every: list[Tested], keep: Bools) -> multiplicity.Pairs:
+    def _joined(self, every: list[Tested], keep: Bools) -> max_t.ColumnPairs:
         """The pairs of a family as pairs of columns, one per metric and system, over the units to
         keep.
         """
@@ -215,10 +221,10 @@ class Significance(shown.Shown, Study):
         table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
         metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
         if self.unit is None:
-            return multiplicity.Pairs.of(table, *sides.T, metric=metric)
+            return max_t.ColumnPairs.from_table(table, *sides.T, metric=metric)
         unit = self.unit[keep]
         added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
-        return multiplicity.Pairs.of(table, *sides.T, metric=metric, added=added)
+        return max_t.ColumnPairs.from_table(table, *sides.T, metric=metric, add_up=added)
 
     def bootstraps(self, chosen: Chosen) -> dict[SystemPair, float]:
         """The bootstrap test of the mean, over units or whole clusters; none if there are too many
@@ -365,7 +371,7 @@ class Significance(shown.Shown, Study):
 
     def _meet(self, chosen: Chosen, pair: SystemPair) -> bool:
         first, second = self.compared(chosen, pair)
-        return first.meets(second)
+        return first.overlaps(second)
 
     @cached_property
     def families(self) -> list[list[Tested]]:
@@ -522,7 +528,7 @@ def _over_looks(p: float, looks: int) -> float:
 
 def _error(d: Floats, unit: np.ndarray | None) -> float:
     """The standard error of the mean of d where whole units vary."""
-    return Spread.of(by_unit(d - d.mean(), unit)).error / d.size
+    return Spread.from_influence(by_unit(d - d.mean(), unit)).error / d.size
 
 
 # Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed -------
@@ -613,7 +619,7 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     return {"mean_ranks": means, "units": ranked.units} | tests | {"critical_difference": least}
 
 
-def spread(study: Significance) -> methods.Paired | None:
+def spread(study: Significance) -> methods.PairedDifference | None:
     """The standard deviation of the headline's differences over units, as used by a t-test.
 
     None for folds, whose differences are no sample, below two units, and if all differences are
@@ -633,7 +639,7 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     n = of.n
     fewest = max(of.n // 4, 3)
     far = 1.4 * power.minimum_detectable(
-        of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows
+        of.spread_at(0.0), fewest, level=study.family_level, grows=of.growth.linear
     )
     for size in sorted({fewest, n, 4 * n}):
         for d in np.linspace(0, far, points):

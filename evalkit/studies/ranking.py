@@ -186,10 +186,12 @@ class Ranking(Shown, Study):
         }
 
     @once
-    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> statistic.OfUnits:
+    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> statistic.UnitStatistic:
         """One value per query, clustered if a unit was named."""
         unit = None if self.unit is None else self.unit[member]
-        return statistic.OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
+        return statistic.UnitStatistic(
+            chosen, self.per_query[chosen.label, system].take(member), unit
+        )
 
     def units_held(self) -> units.Units:
         """One value per query, also for lists read shard by shard; the first items of each list if
@@ -208,7 +210,7 @@ class Ranking(Shown, Study):
     def _with_interval(self, chosen: Chosen, values: Sums) -> intervals.Estimate:
         """A number of every query with its interval."""
         return inference.estimate(
-            statistic.OfUnits(chosen, values, self.unit), self.inference_options(1)
+            statistic.UnitStatistic(chosen, values, self.unit), self.inference_options(1)
         )
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
@@ -235,7 +237,7 @@ class Ranking(Shown, Study):
         difference.
         """
         first, second = self.compared(chosen, pair)
-        if not first.meets(second):
+        if not first.overlaps(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
         by_t = methods.paired(first, second)

@@ -31,8 +31,8 @@ from evalkit.reading.matching import commands
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.statistic import OfRows, Statistic, layout_of
-from evalkit.statistics.summed import OfSums
+from evalkit.statistics.statistic import RowStatistic, Statistic, layout_of
+from evalkit.statistics.summed import SummedMean
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.study import Row, Settings, SystemPair, frame
 from evalkit.system import cached
@@ -584,7 +584,12 @@ class Rating(row_study.RowStudy):
             unsure = 0.0
             layout = self.measured.layout
             if sample.is_whole:
-                yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
+                yield (
+                    tenth + 1,
+                    int(n),
+                    forecast,
+                    RowStatistic(IN_TENTH, error.take(drawn == tenth)),
+                )
                 continue
             if self.settings.unit:
                 inside = rows.weights * (drawn == tenth)
@@ -598,7 +603,7 @@ class Rating(row_study.RowStudy):
                 tenth + 1,
                 int(n),
                 forecast,
-                OfSums(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure),
+                SummedMean(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure),
             )
 
     def _along(self, i: int) -> tuple[Floats, ...]:

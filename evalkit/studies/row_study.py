@@ -191,7 +191,9 @@ class RowStudy(Shown, Study):
             tables, lambda: self.rng(key), draws=draws, level=level, fine=fine
         )
 
-    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> consistency.Perfect:
+    def perfect(
+        self, c: Counts, metric: Callable[[Counts], float]
+    ) -> consistency.PerfectCalibration:
         """What perfect calibration would show, if rows are independent and unweighted."""
         if not self.plain:
             return consistency.UNKNOWN

@@ -23,7 +23,7 @@ from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, tre
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms, inference
-from evalkit.statistics.class_cells import MovingCut, of_system, units_of
+from evalkit.statistics.class_cells import MovingDecisions, of_system, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.spread import kish
 from evalkit.studies.study import Row, SystemPair, framed
@@ -497,7 +497,7 @@ class Varied:
     """
 
     moves: Moving
-    cuts: Mapping[str, MovingCut]
+    cuts: Mapping[str, MovingDecisions]
     limits: Mapping[str, Sequence[Sequence[Estimate]]]
     level: float
 
@@ -510,7 +510,7 @@ class Varied:
         """The metrics of a system's counts at one of the thresholds."""
         place = self.moves.place(float(c.threshold))
         variance = float(
-            self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
+            self.cuts[name].error_variance[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         )
         most = max(costs.fp, costs.fn)
         cost = closed_forms.ranged_t(
@@ -540,7 +540,9 @@ class Varied:
         """By threshold the limits of each of `METRICS`, rounded to a number of decimals, and the
         spread of costs.
         """
-        spread = np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist()
+        spread = (
+            np.rint(self.cuts[name].error_variance * WHOLE / self._largest).astype(int).tolist()
+        )
         limits = [
             [_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]
         ]
@@ -548,7 +550,7 @@ class Varied:
 
     @property
     def _largest(self) -> float:
-        return max(float(np.abs(cut.spread).max()) for cut in self.cuts.values()) or 1.0
+        return max(float(np.abs(cut.error_variance).max()) for cut in self.cuts.values()) or 1.0
 
 
 def _limits(e: Estimate, places: int) -> list[float]:
@@ -566,11 +568,14 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
         return Plain(study.settings.level if study.plain else None)
     options = study.inference_options(1)
     chosen = [lookup.find(name, "counts") for name in METRICS]
-    cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
+    cuts = {
+        name: MovingDecisions.of_rows(study.measured.rows[name], c)
+        for name, c in moves.tables.items()
+    }
     limits = {
         name: [
             [inference.estimate(of_system(metric, at, 0), options) for metric in chosen]
-            for at in cut.groups
+            for at in cut.by_threshold
         ]
         for name, cut in cuts.items()
     }

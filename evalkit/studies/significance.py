@@ -193,11 +193,11 @@ class Shares(Shown, Study):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
         """The share of successes, or the null share, which is known."""
         if system in self.data.systems:
-            return statistic.Hits(chosen, *self.counts(system))
+            return statistic.SuccessShare(chosen, *self.counts(system))
         assert self.null is not None
         most = int(self.data.trials.max())
         level = self.settings.level
-        return statistic.Known(
+        return statistic.KnownValue(
             chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given")
         )
 
@@ -368,7 +368,7 @@ def coverage(study: Significance) -> dict[str, np.ndarray | None]:
 
 
 @dataclass(frozen=True)
-class ClaimedMean(significance.ByT):
+class ClaimedMean(significance.DifferenceByT):
     """A mean with its standard error. uncorrected: that error without the factors
     clusters / (clusters − 1), known as CR0.
     """
@@ -403,7 +403,7 @@ def mean_by(
         return ClaimedMean(value, error, n, np.inf, inference.BY_DRAWS, uncorrected=error)
     group = None if cluster is None else codes(cluster[known])[0]
     if tasks is None or (group is not None and _lie_in_one(task, group)):
-        spread = Spread.of(by_unit(weight * (values - value), group))
+        spread = Spread.from_influence(by_unit(weight * (values - value), group))
         clusters = int(spread.n)
         error = spread.error
         uncorrected = float(np.sqrt(spread.square))

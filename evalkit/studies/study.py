@@ -291,7 +291,7 @@ class Study(ABC):
     ) -> significance.Comparison:
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
-        if not first.meets(second):
+        if not first.overlaps(second):
             where = roles_of.listed(
                 dict.fromkeys(source.name for source in self.sources), sources.SHOWN
             )
@@ -391,7 +391,7 @@ class Study(ABC):
 
     @property
     def design(self) -> Any:
-        """The object with the sample's `layout` and whether every unit is in memory (`held`)."""
+        """The object with the sample's `layout`, and whether every unit is `in_memory`."""
         return self.measure(self.primary, self.systems[0])
 
     def methods_are(
@@ -399,7 +399,9 @@ class Study(ABC):
     ) -> str:
         """The methods of metrics as text; `side` selects interval or test."""
         of = self.design
-        return inference.words(metrics, of.layout, side, held=of.held, rechosen=self.rechosen)
+        return inference.words(
+            metrics, of.layout, side, in_memory=of.in_memory, rechosen=self.rechosen
+        )
 
     @property
     def tests_are(self) -> str:

@@ -33,7 +33,13 @@ from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.spread import Spread, by_unit
-from evalkit.statistics.statistic import Hits, Layout, OfRepeated, OfRows, OfUnits
+from evalkit.statistics.statistic import (
+    Layout,
+    RepeatedUnitStatistic,
+    RowStatistic,
+    SuccessShare,
+    UnitStatistic,
+)
 from evalkit.studies import diagnostics, study, units
 from evalkit.studies.randomisation import sample_ratio
 
@@ -313,7 +319,7 @@ class Side:
     @cached_property
     def value(self) -> float:
         """The value of the metric."""
-        return float(self.data.value if self.termed else OfRows(self.chosen, self.data).value)
+        return float(self.data.value if self.termed else RowStatistic(self.chosen, self.data).value)
 
     def take(self, rows: Bools) -> Side:
         """The metric on these rows."""
@@ -336,15 +342,15 @@ class Side:
         are averaged.
         """
         if not self.termed:
-            return OfRows(self.chosen, self.data)
+            return RowStatistic(self.chosen, self.data)
         top, bottom = self.sums.numerator, self.sums.size
         kind: Kind = (Proportion if self.whole else PerUnit if mean else Ratio)(lookup.absent)
         of = Chosen(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
         if self.whole:
-            return Hits(of, round(top.sum()), self.size)
+            return SuccessShare(of, round(top.sum()), self.size)
         repeated = self.file.metrics[self.chosen.label].get("repeated", False)
         alone = mean and not self.file.clustered[self.at].any()
-        statistic = OfRepeated if repeated and alone else OfUnits
+        statistic = RepeatedUnitStatistic if repeated and alone else UnitStatistic
         return statistic(of, Sums(top, None if mean else bottom), design=design)
 
     @cached_property
@@ -458,15 +464,15 @@ class Joined:
             return methods.no_test(first, second, o)
         metric = first.chosen.metric
         if isinstance(metric.kind, ClassCoverage):
-            return inference.by_mover(first, second, o, n=first.n)
+            return inference.compare_by_mover(first, second, o, n=first.n)
         plain = Layout.PLAIN in (first.layout, second.layout)
         biased = isinstance(metric.kind, Order) and metric.kind.biased
         if biased and plain and not self.common.size:
-            return inference.orders_apart(first, second, o)
-        of = self._by_influence(first, second).compared(level=o.level, unit=o.unit)
+            return inference.compare_independent_orders(first, second, o)
+        of = self._by_influence(first, second).comparison(level=o.level, unit=o.unit)
         return inference.within_range(of, metric.high - metric.low)
 
-    def _by_influence(self, first: Any, second: Any) -> significance.ByT:
+    def _by_influence(self, first: Any, second: Any) -> significance.DifferenceByT:
         """The difference of metrics of rows that are not the same on both sides, to first order."""
         value = first.value - second.value
         freedoms = [max(side.freedom, 1.0) for side in (first, second)]
@@ -475,10 +481,10 @@ class Joined:
             return significance.welch_t(
                 value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t"
             )
-        spread = Spread.of(self.paired.new.moved - self.paired.old.moved)
+        spread = Spread.from_influence(self.paired.new.moved - self.paired.old.moved)
         scale = min(1.0, max(abs(first.value), abs(second.value)))
-        freedom = min(spread.freedom(spread.n - 1), *freedoms)
-        return significance.ByT(
+        freedom = min(spread.kurtosis_freedom(spread.n - 1), *freedoms)
+        return significance.DifferenceByT(
             value, spread.error, self.common.size, freedom, "influence of units, t", scale
         )
 
@@ -582,12 +588,12 @@ class Recomputed(study.Study):
         assert side is not None
         side = side if member is study.EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
         if not side.termed:
-            return OfRows(chosen, side.data)
+            return RowStatistic(chosen, side.data)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
         ratio = isinstance(chosen.metric.kind, PerUnit) and side.data.denominator is not None
         if side.whole or ratio or not isinstance(chosen.metric.kind, OF_TERMS):
             return side.statistic(design, mean=side.averaged)
-        return OfUnits(
+        return UnitStatistic(
             chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design
         )
 
