@@ -331,19 +331,33 @@ class RankingInput:
 
     def _refuse_two_roles(self, part: InputPart, columns: Mapping[str, str]) -> None:
         """Raise InputError if a further column of the first rows could be the query, and would part
-        its lists, or could be another grade.
+        its lists, or could be another grade. columns: role -> column.
         """
         uses = {*columns.values(), *self.options.columns.values(), *self.options.attributes}
-        cells = part.head
-        for role in {"query", "grade"}.difference(self.options.columns) & {*columns}:
-            name = columns[role]
-            others = [one for one in roles_of.SYNONYMS[role] if one in cells and one not in uses]
-            for other in others if name in cells else ():
-                pairs = {*zip(cells[name], cells[other], strict=True)}
-                if len({*cells[name]}) < len(pairs) < len(cells[name]):
-                    ways = [written({role: one}) for one in (other, name)]
-                    named = {"name": name, "other": other, "first": ways[0], "second": ways[1]}
-                    raise refused(part.name, "two_roles", role=role, **named)
+        unused = [] if part.layout else [name for name in part.columns if name not in uses]
+        for role in ("query", "grade"):
+            # a column that the user names has the role, whatever else could have it
+            if role not in columns or role in self.options.columns:
+                continue
+            for other in roles_of.SYNONYMS[role]:
+                if other in unused:
+                    self._refuse_other_lists(part, role, columns[role], other)
+
+    def _refuse_other_lists(self, part: InputPart, role: str, name: str, other: str) -> None:
+        """Raise InputError if a second column of a role tells rows apart that are equal in the
+        first one, and does not only number the rows. name, other: the two columns.
+        """
+        pairs = {*zip(part.head[name], part.head[other], strict=True)}
+        if len({*part.head[name]}) < len(pairs) < len(part.head[name]):
+            raise refused(
+                part.name,
+                "two_roles",
+                role=role,
+                name=name,
+                other=other,
+                first=written({role: other}),
+                second=written({role: name}),
+            )
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
         """How a run is read by the cells of its columns; None if names alone say it, or if no
@@ -502,9 +516,9 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
-    samples = {column.name: column for column in SampledTable.of(part, {}).columns}
-    if not {score, "rank"} <= samples.keys():
+    if part.layout or not {score, "rank"} <= {*part.columns}:
         return
+    samples = {column.name: column for column in SampledTable.of(part, {}).columns}
     scores = samples[score].numbers
     ranks = samples["rank"].numbers
     if scores is None or ranks is None:
