@@ -13,9 +13,9 @@ from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts, RechosenCounts
-from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
-from evalkit.metrics.kept import part_sums
+from evalkit.metrics.influence import CELLS as SPREAD, cell_ends, cells, pool
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.samples import part_sums
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
 MANY = 1_000  # rows from which Poisson counts are drawn first
@@ -328,7 +328,7 @@ def largest_rise(
     >>> 0.1 < rise < 0.3
     True
     """
-    table = ends(c, FEW_CELLS)
+    table = cell_ends(c, FEW_CELLS)
     gap = np.zeros(1)
     for size, weight, side in zip(
         sizes, (table.positive, table.negative), (sign, -sign), strict=True
@@ -376,7 +376,7 @@ def _placed(rows: Rows) -> tuple[Floats, Ints, Ints, int]:
     """
     score = pool(rows.counts, cells(rows.counts, SPREAD)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = influence.place(ends(rows.counts, SPREAD).threshold, rows.scores)
+    cell = influence.place(cell_ends(rows.counts, SPREAD).threshold, rows.scores)
     unit, units = _numbered_units(rows)
     return score, cell + len(score) * (rows.actual == 0), unit, units
 
@@ -452,7 +452,7 @@ class ThresholdChoice:
         [0.9, 0.6, 0.4, 0.1]
         """
         rng = self.new_rng().spawn(1)[0]  # systems choose among unlike thresholds
-        table = ends(c, CELLS)
+        table = cell_ends(c, CELLS)
         while len(table.threshold) < len(c.threshold):
             sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
             drawn = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))

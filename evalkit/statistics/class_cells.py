@@ -20,9 +20,12 @@ from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue import kinds, metric
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, influence
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
+from evalkit.metrics.moments import Moments, UnitColumns, UnitSums
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.metrics.summaries import Bundle
+from evalkit.metrics.tallies import Tally
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, OfRows, Piece, Statistic
 from evalkit.statistics.summed import Formed, at_hand, formed
@@ -144,7 +147,7 @@ class OfCells(OfRows):
     @cached_property
     def each(self) -> Floats:  # type: ignore[override]
         """The influence of one row of each cell on the metric, per unit of weight."""
-        return ratio(self.effects.rows, self.rows.weights)
+        return ratio(self.effects.influence, self.rows.weights)
 
     def of(self, chosen: metric.Chosen, rows: Rows) -> OfCells:
         """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
@@ -250,18 +253,20 @@ class OfCells(OfRows):
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
-        parts = list(self.chosen.metric.kind.weighed(self.rows))
-        of = metric.Chosen(self.chosen.metric.kind.of)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Combined)
+        parts = list(kind.parts(self.rows))
+        of = metric.Chosen(kind.metric)
         yield from self._pieces(
             [self.of(of, part.rows) for part in parts], [part.share for part in parts]
         )
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        return self._pieces(
-            [self.of(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair],
-            [1.0, 1.0],
-        )
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Harmonic)
+        sides = [self.of(metric.Chosen(of), self.rows) for of in kind.pair]
+        return self._pieces(sides, [1.0, 1.0])
 
     def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
         moved = image(self.group.products(self.system, np.array([side.each for side in sides])))
@@ -364,9 +369,9 @@ class OfMean(OfForm):
     def scarce(self) -> bool:  # type: ignore[override]
         """True if it is a mean of many parts of unweighted rows with few positives each."""
         kind = self.chosen.metric.kind
-        plain = self.layout is Layout.PLAIN
-        mean = isinstance(kind, metric.Combined)
-        return plain and mean and kind.scarce(self.positives)
+        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
+            return False
+        return kind.scarce(self.positives)
 
     def leave_one_out(self) -> OfMean:
         """Itself: the second reading adds up the influence of leaving out each row."""
@@ -401,34 +406,36 @@ class CellCounts(Bundle):
     """
 
     cells: dict[tuple[int, int], Tally]
-    products: tuple[Products | Parted, ...]
+    products: tuple[Products | UnitSums, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Products(Moments):
     """The uncentred moments of columns that are mostly 0 in a unit; sums of cubes are not kept.
 
-    each: the hashes of the units, and a sparse row for each.
+    unit_columns: one element, whose columns are a sparse matrix with a row for each unit.
     """
 
     def __add__(self, other: Moments) -> Products:
         from scipy import sparse
 
         n = self.n + other.n
-        each = None
-        if n <= self.few and self.each is not None and other.each is not None:
-            each = (
-                np.append(self.each[0], other.each[0]),
-                sparse.vstack([self.each[1], other.each[1]], "csr"),
-            )
-        return replace(self, n=n, second=self.second + other.second, each=each)
+        unit_columns = None
+        if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
+            (first,) = self.unit_columns
+            (second,) = other.unit_columns
+            columns = sparse.vstack([first.columns, second.columns], "csr")
+            unit_columns = (UnitColumns(np.append(first.key, second.key), columns),)
+        second_moments = self.second + other.second
+        return replace(self, n=n, second=second_moments, unit_columns=unit_columns)
 
     @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes."""
-        if self.each is None:
+        if self.unit_columns is None:
             return None
-        return self.each[1][np.argsort(self.each[0], kind="stable")].T
+        (units,) = self.unit_columns
+        return units.columns[np.argsort(units.key, kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,10 +455,10 @@ class Counting:
 
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole number."""
-        return None if self.scale is None else grid.whole(block.weights, self.scale)
+        return None if self.scale is None else grid.in_units(block.weights, self.scale)
 
     def __call__(
-        self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None
+        self, block: Block, actual: Ints, said: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
         """The cells of the rows of a block."""
         k = self.classes
@@ -463,7 +470,7 @@ class Counting:
                 for j in range(0 if block.clustered else i)
             }
             cells |= {
-                pair: Tally(most=self.bins, parts=(self._bins(*of, weight),))
+                pair: Tally(max_bins=self.bins, grids=(self._bins(*of, weight),))
                 for pair, of in codes.items()
             }
         return CellCounts(
@@ -490,21 +497,21 @@ class Counting:
         return grid.Grid(0, code, code, tuple(sums[:, there]))
 
     def _products(
-        self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None
-    ) -> Products | Parted:
+        self, block: Block, actual: Ints, said: Sequence[Ints] | Ints, whole: Ints | None
+    ) -> Products | UnitSums:
         from scipy import sparse
 
         k = self.classes
         weight = np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
         cell = [(i * k + actual) * k + own for i, own in enumerate(said)]
         size = len(said) * k**2
-        names, unit = block.distinct
-        if block.parted:
+        names, unit = block.key_index
+        if block.units_split:
             every = [np.bincount(at * len(names) + unit, weight, size * len(names)) for at in cell]
-            return Parted(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
+            return UnitSums(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
         at = np.tile(unit, len(cell)), np.concatenate(cell)
         by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
-        each = (names, by_unit) if len(names) <= self.few else None
+        each = (UnitColumns(names, by_unit),) if len(names) <= self.few else None
         none = np.zeros(size)
         gram = (by_unit.T @ by_unit).toarray()
         return Products(len(names), none, gram, none, self.few, each)
@@ -513,7 +520,7 @@ class Counting:
 
     def group(self, c: CellCounts, design: Layout) -> Group:
         """The cells of all systems. design: the layout of the rows."""
-        of = {at: self.read(tally.whole, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
+        of = {at: self.read(tally.merged, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         moments = c.products[0].moments.around_zero if c.products else None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue import kinds, score_kinds as scores
+from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.catalogue.tables import PRECISION, against_rest
@@ -135,7 +135,7 @@ def undefined(level: float, unit: str) -> Comparison:
 def _transformed(statistic: Any, o: Options) -> Estimate:
     """The original's limits, transformed."""
     e = estimate(statistic.base(), o)
-    f = statistic.chosen.metric.kind.f
+    f = statistic.chosen.metric.kind.function
     low, high = sorted((f(e.low), f(e.high)))
     return replace(e, value=statistic.value, low=low, high=high)
 
@@ -210,7 +210,7 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
         e = estimate(side.statistic, o)
         fixed = other.statistic.value
         moved = replace(
-            e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed)
+            e, value=statistic.value, low=kind.mean(e.low, fixed), high=kind.mean(e.high, fixed)
         )
         sides.append(closed_forms.Part(1.0, moved, side.moved))
     e = closed_forms.mover_mean(sides, n=statistic.n, level=o.level)
@@ -389,13 +389,19 @@ INTERVALS = (
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
-    Rule(kinds.Transformed, EVERY, _transformed, "the original's, transformed"),
+    Rule(metric.Transformed, EVERY, _transformed, "the original's, transformed"),
     Rule(Combined, EVERY, _combined, BY_PARTS),
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
-    Rule(scores.OfMeans, EVERY, interval_methods.jackknife_or_delta, LEFT_OF_MEANS, held=True),
     Rule(
-        (scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False
+        scores.FunctionOfMeans, EVERY, interval_methods.jackknife_or_delta, LEFT_OF_MEANS, held=True
+    ),
+    Rule(
+        (scores.FunctionOfMeans, kinds.RatioOfRows),
+        EVERY,
+        interval_methods.delta_of_few,
+        DELTA,
+        held=False,
     ),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
     Rule(kinds.Loss, ROWS, interval_methods.mean_of_losses, SKEWED, held=True),
@@ -403,7 +409,7 @@ INTERVALS = (
     Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, held=True),
     Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), EVERY, interval_methods.delta, DELTA),
+    Rule((kinds.PerUnit, kinds.Loss, scores.Median), EVERY, interval_methods.delta, DELTA),
     Rule(kinds.ClassCoverage, EVERY, _coverage_interval, REACHED),
     Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
@@ -411,11 +417,11 @@ INTERVALS = (
     Rule(kinds.Smooth, EVERY, interval_methods.delta_of_few, FEW),
     Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
-    Rule(scores.AtRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
+    Rule(scores.AtBaseRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
     Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Share, ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, ROWS, interval_methods.delong, AREA),
-    Rule(scores.AtRate, ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(scores.AtBaseRate, ROWS, interval_methods.at_rate, OWN_SCALE),
     Rule(scores.Order, ROWS, interval_methods.of_order, RARE_POSITIVES),
     Rule(scores.Coefficient, ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, ROWS, interval_methods.skewed, HALL),
@@ -426,12 +432,12 @@ INTERVALS = (
         interval_methods.overlap,
         "Wilson's limits of the Jaccard index, mapped",
     ),
-    Rule(scores.OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
+    Rule(scores.MeanOfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
     Rule(scores.Lift, ROWS, interval_methods.lift, LIFT),
     Rule(scores.TopRecall, ROWS, interval_methods.top_recall, LIFT),
     Rule(scores.TopPrecision, ROWS, interval_methods.top_precision, PICKED),
     Rule(scores.Depth, ROWS, interval_methods.depth, LIFT),
-    Rule(scores.AtRates, ROWS, interval_methods.at_rates, AT_RATES),
+    Rule(scores.FunctionOfRates, ROWS, interval_methods.at_rates, AT_RATES),
     Rule(scores.Decision, ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
 )
 
@@ -459,18 +465,18 @@ TESTS = (
     ),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
-    Rule(kinds.Transformed, EVERY, _of_originals, "the original's"),
+    Rule(metric.Transformed, EVERY, _of_originals, "the original's"),
     Rule(PARTS, ROWS, methods.of_few, BY_CLASS),
     Rule(PARTS, UNITS, methods.of_few, FEW, held=True),
     Rule(scores.Calibration, EVERY, methods.no_test, "none"),
     Rule(
-        scores.OfMeans,
+        scores.FunctionOfMeans,
         EVERY,
         methods.without_each,
         f"{JACKKNIFE}, {DELTA} above 20,000 units",
         held=True,
     ),
-    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, methods.influence, DELTA, held=False),
+    Rule((scores.FunctionOfMeans, kinds.RatioOfRows), EVERY, methods.influence, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, methods.flips_of_sums, ONE_DENOMINATOR),
     Rule(kinds.Loss, ROWS, methods.losses, "sign flips, paired t above 20,000 rows", held=True),
     Rule(kinds.Loss, ROWS, methods.paired_t, "paired t"),
@@ -486,19 +492,17 @@ TESTS = (
         held=True,
     ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
-    Rule(
-        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA
-    ),
+    Rule((kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Median), EVERY, methods.influence, DELTA),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
     Rule(kinds.Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
     Rule(scores.Area, ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
-    Rule((scores.AtRate, scores.Skill, scores.Coefficient), ROWS, methods.welch, FIRST_ORDER),
+    Rule((scores.AtBaseRate, scores.Skill, scores.Coefficient), ROWS, methods.welch, FIRST_ORDER),
     Rule(scores.Depth, ROWS, methods.of_few, FEW),
     Rule(scores.Order, ROWS, methods.by_rows, "t on the influence of each row"),
     Rule(scores.Gap, ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
     Rule(
-        (scores.Overlap, scores.OfShares, scores.AtRates),
+        (scores.Overlap, scores.MeanOfShares, scores.FunctionOfRates),
         ROWS,
         methods.welch_of_decisions,
         OF_DECISIONS,
@@ -539,7 +543,11 @@ def _first(kind: type[Kind], layout: Layout, *, held: bool) -> Method:
 
 def _method(kind: Kind, layout: Layout, *, held: bool, rechosen: bool) -> Method:
     """rechosen: True if samples choose their own thresholds."""
-    return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout, held=held)
+    return (
+        RECHOSEN
+        if rechosen and kind.moves_with_threshold
+        else _first(type(kind), layout, held=held)
+    )
 
 
 def method(statistic: Any) -> Method:

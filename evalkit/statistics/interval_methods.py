@@ -109,7 +109,7 @@ def mean_of_table(chosen: Chosen, c: counts.Counts, *, level: float) -> Estimate
     label = np.repeat([1, 0], len(c.threshold))
     rows = np.concatenate([c.positive, c.negative])
     loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
-    value = kind.at(c, np.nan)
+    value = kind.value_at(c, np.nan)
     spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
@@ -284,7 +284,7 @@ def _with_bootstrap_t(e: Estimate, statistic: Any, o: Options) -> Estimate:
     terms = statistic.unit_terms
     terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
     far, near = bootstrap.t_limits(
-        terms, kind.f, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
+        terms, kind.function, high, rng=o.rng, level=o.level, resamples=o.limits.resamples
     )
     return e.no_closer_than(replace(e, low=far, high=near), BOOTSTRAP_T)
 
@@ -366,7 +366,7 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     tp, fn = c.positive + HALF
     fp, tn = c.negative + HALF
     more = counts.Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn]))
+    spread = Spread.of(np.ravel(kind.influence_table(more)), times=np.array([tp, fn, fp, tn]))
     e = closed_forms.ranged_t(
         kind.read(more),
         spread.error,
@@ -409,7 +409,7 @@ def gap(statistic: Any, o: Options, rows: float = 1.0) -> Estimate:
     of independent rows that a weight of 1 represents.
     """
     c = statistic.tables.counts
-    top, sign = influence.widest(c)
+    top, sign = influence.widest_gap(c)
     sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
     hits = [
         size * ratio(column[top], column[-1])
@@ -434,7 +434,7 @@ def gap_of_units(statistic: Any, o: Options) -> Estimate:
     variance there.
     """
     c, error = statistic.tables.counts, statistic.spread.error
-    top, _ = influence.widest(c)
+    top, _ = influence.widest_gap(c)
     few = (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()

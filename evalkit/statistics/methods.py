@@ -307,7 +307,7 @@ def _row_more(a: Any, b: Any) -> Floats:
     If few rows differ, their number is uncertain, and if none does, the difference would have a
     variance of 0.
     """
-    bins = (side.chosen.metric.kind.bins(side.tables.cut) for side in (a, b))
+    bins = (side.chosen.metric.kind.influence_table(side.tables.cut) for side in (a, b))
     return np.sum([FEW * np.diff(moved, axis=1)[:, 0] ** 2 for moved in bins], axis=0)
 
 

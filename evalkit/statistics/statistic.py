@@ -81,7 +81,7 @@ class Statistic:
         kind = self.chosen.metric.kind
         parts = []
         c = kind.source(self.tables)
-        for step, moved in kind.by_steps(c, self.value):
+        for step, moved in kind.influence_by_step(c, self.value):
             for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
                 each = rows.astype(np.float64)
                 squared = by * by
@@ -201,7 +201,9 @@ class OfAdjusted(OfUnits):
     @staticmethod
     def metric_of(chosen: metric.Chosen) -> metric.Chosen:
         """The mean of the adjusted values of a metric."""
-        mean = kinds.PerUnit(chosen.metric.kind.of)
+        kind = chosen.metric.kind
+        assert isinstance(kind, kinds.PerUnit)
+        mean = kinds.PerUnit(kind.function)
         return replace(chosen, metric=replace(chosen.metric, kind=mean))
 
     @classmethod
@@ -317,7 +319,14 @@ class OfRows(Statistic):
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
-        return self.chosen.metric.kind.each(self.rechosen.sample)
+        return self._decision_kind.values_of_counts(self.rechosen.sample)
+
+    @property
+    def _decision_kind(self) -> kinds.Share | score_kinds.Decision:
+        """The kind of a metric of decisions."""
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        return kind
 
     @property
     def rechosen(self) -> RechosenCounts:
@@ -334,7 +343,7 @@ class OfRows(Statistic):
         lies below the sample's own: the thresholds fit the chance of the sample and that of the
         table equally well.
         """
-        each = self.chosen.metric.kind.each
+        each = self._decision_kind.values_of_counts
         left_out = defined(2 * each(self.rechosen.whole) - self.bootstrap_values)
         if not left_out.size:
             return self.value
@@ -361,7 +370,7 @@ class OfRows(Statistic):
     def predicts_as(self, other: OfRows) -> bool:
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # equal decisions of other scores: of the rows to come some will differ
-        if not self.chosen.decided:
+        if not self.chosen.uses_decisions:
             return True
         rechosen = not self.redraws or np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
@@ -415,7 +424,7 @@ class OfRows(Statistic):
     @property
     def each(self) -> Floats:
         """The influence of each row, or of one row of each cell."""
-        return self.effects.rows
+        return self.effects.influence
 
     @cached_property
     def spread(self) -> Spread:
@@ -450,7 +459,7 @@ class OfRows(Statistic):
         """The metric without each unit, for a function of means."""
         kind: Any = self.chosen.metric.kind
         terms = self.unit_terms
-        return kind.of_sets(terms.sum(axis=1)[:, None] - terms)
+        return kind.of_many_terms(terms.sum(axis=1)[:, None] - terms)
 
     def pair(self, other: OfRows) -> tuple[OfRows, OfRows, Floats | float]:
         """Both metrics on the same rows, and the factor of each row's squared influence."""
@@ -466,11 +475,11 @@ class OfRows(Statistic):
         For metrics of the highest-scored rows it is computed under the null hypothesis that both
         systems are equal.
         """
-        picks = self.chosen.metric.kind.picks and self.layout is Layout.PLAIN
+        picks = self.chosen.metric.kind.selects_rows and self.layout is Layout.PLAIN
         return self._picked_apart(other) if picks else self.each - other.each
 
     def _picked_apart(self, other: OfRows) -> Floats:
-        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
+        return self.chosen.metric.kind.influence_on_difference(self.rows, other.rows, self.chosen.k)
 
     def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
         """The sum of the squared influence on the difference in each class, and the number of its
@@ -483,6 +492,7 @@ class OfRows(Statistic):
             return np.empty(0), np.empty(0, np.int64)
         a, b, times = self.pair(other)
         of = kind.strata(a.rows)
+        assert of is not None
         squares: Floats = np.bincount(of, times * a.apart_by(b) ** 2).astype(np.float64, copy=False)
         rows = np.bincount(of, a.rows.weight).astype(np.int64)
         return squares[rows > 0], rows[rows > 0]
@@ -498,36 +508,42 @@ class OfRows(Statistic):
         kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
             return False
-        each = (part.rows for part in kind.parts(self.rows))
+        each = (part.rows for part in kind.split(self.rows))
         return kind.scarce(np.array([rows.weights @ (rows.actual == 1) for rows in each]))
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
         kind: Any = self.chosen.metric.kind
-        for part in kind.weighed(self.rows):
-            side = OfRows(metric.Chosen(kind.of), part.rows)
-            moved = by_unit(part.spread(side.effects.rows, len(self.rows)), self.unit)
-            yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
+        for part in kind.parts(self.rows):
+            side = OfRows(metric.Chosen(kind.metric), part.rows)
+            moved = by_unit(part.among_all(side.effects.influence, len(self.rows)), self.unit)
+            yield Piece(part.share, side, moved, kind.metric.kind.excess(part.rows))
 
     def of_shares(self) -> Floats | None:
         """The units' influence on the mean through the shares of its parts; None if these are
         fixed.
         """
-        moved = self.chosen.metric.kind.by_share(self.rows, None, self.value)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Combined)
+        moved = kind.influence_through_shares(self.rows, None, self.value)
         return None if moved is None else by_unit(moved, self.unit)
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        sides = [OfRows(metric.Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
-        return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Harmonic)
+        sides = [OfRows(metric.Chosen(of), self.rows) for of in kind.pair]
+        return [Piece(1.0, side, by_unit(side.effects.influence, self.unit)) for side in sides]
 
     def moved_by_group(self) -> list[Floats]:
         """The units' influence, for each group of rows with a variance of its own; clustered rows
         are one group.
         """
         if self.layout is not Layout.PLAIN:
-            return [by_unit(self.effects.rows, self.unit)]
-        return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
+            return [by_unit(self.effects.influence, self.unit)]
+        return [
+            self.effects.influence[group] for group in self.chosen.metric.kind.groups(self.rows)
+        ]
 
     @property
     def tables(self) -> score_kinds.Tables:
@@ -560,7 +576,9 @@ class OfRows(Statistic):
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:
-        return self.chosen.metric.kind.hits(self.rows)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Share)
+        return kind.hits(self.rows)
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, minus, ratio
-from evalkit.catalogue import kinds, score_kinds
-from evalkit.metrics.kept import Moments, Sample
+from evalkit.catalogue import kinds, metric, score_kinds
+from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Sums
+from evalkit.metrics.samples import Sample
 from evalkit.statistics.spread import Spread, unknown
 from evalkit.statistics.statistic import Layout, Statistic
 
@@ -35,7 +36,7 @@ class Squares:
 
 def at_hand(moments: Moments | None) -> bool:
     """True if the columns of each unit are kept."""
-    return moments is not None and moments.each is not None
+    return moments is not None and moments.unit_columns is not None
 
 
 def formed(
@@ -83,7 +84,7 @@ class Formed(Statistic):
     def value(self: Any) -> float:
         """The value of the metric."""
         kind = self.chosen.metric.kind
-        return float(self.of if kind.original is None else kind.f(self.of))
+        return float(kind.function(self.of) if isinstance(kind, metric.Transformed) else self.of)
 
     @cached_property
     def spread(self: Any) -> Spread:
@@ -147,10 +148,10 @@ class OfMoments(Formed):
         """The units' influence as a linear combination of the terms, whose numbers lie around
         `near`.
         """
-        if not isinstance(self.kind, score_kinds.OfMeans):
+        if not isinstance(self.kind, score_kinds.FunctionOfMeans):
             return np.array(ratio([1.0, -self.of], self.totals[1]))
         means = ratio(self.totals[1:], self.totals[0])
-        slopes = self.kind.f(means)[1]
+        slopes = self.kind.function(means).slopes
         return np.array(ratio([-slopes @ (means - near), *slopes], self.totals[0]))
 
     @cached_property
@@ -197,7 +198,7 @@ class OfMoments(Formed):
 
     def without_each(self) -> Floats:
         """The metric without each unit, for a function of means."""
-        return self.kind.of_sets(self.totals[:, None] - self.unit_terms)
+        return self.kind.of_many_terms(self.totals[:, None] - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ class OfDrawn(Statistic):
     member: the sampled rows that belong to the group. system: its number.
     """
 
-    middle: score_kinds.Middle
+    middle: score_kinds.MedianEstimate
     sample: Sample
     system: int
     member: Bools | slice
@@ -229,23 +230,26 @@ class OfDrawn(Statistic):
         rows = self.sample.rows
         moved = np.zeros(len(self.sample.rows))
         own = rows.rows(self.system)
-        effect = self.chosen.metric.kind.moved(own, None, (0.0, 0.0), self.middle)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, score_kinds.Median)
+        effect = kind.influence_of_rows(own, self.middle)
         moved[self.member] = (own.weights * effect)[self.member]
         return moved
 
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
+        return Spread(self.n, self.sample.influence_square(self.moved).value, self.freedom + 1)
 
     def spread_from(self, other: "OfDrawn") -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
+        square = self.sample.influence_square(self.moved - other.moved).value
+        return Spread(self.n, square, self.freedom + 1)
 
     @property
     def unsure(self) -> float:
         """The relative uncertainty of the standard error."""
-        return self.sample.square(self.moved)[1]
+        return self.sample.influence_square(self.moved).uncertainty
 
 
 @dataclass(frozen=True, eq=False)
