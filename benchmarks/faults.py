@@ -103,8 +103,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/losses.py",
-        "whole = np.abs(actual) + np.abs(forecast)",
-        "whole = np.abs(actual + forecast)",
+        "size = np.abs(actual) + np.abs(forecast)",
+        "size = np.abs(actual + forecast)",
         "sMAPE of opposite signs",
     ),
     Fault(
@@ -138,17 +138,17 @@ FAULTS = (
         "_discounted(r.ideal, None, gain))",
         "NDCG@k over the ideal of the whole list",
     ),
-    Fault("catalogue/tables.py", "= importance(g)", "= 1.0", "GAUC without weights"),
+    Fault("catalogue/tables.py", "= importance(groups)", "= 1.0", "GAUC without weights"),
     Fault(
         "catalogue/tables.py",
-        "np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion)))",
-        "np.flatnonzero(labels.one_vs_rest(rows.confusion).positives > 0)",
+        "seen = labels.occurs(labels.one_vs_rest(rows.confusion))",
+        "seen = labels.one_vs_rest(rows.confusion).positives > 0",
         "macro leaves out classes only predicted",
     ),
     Fault(
         "metrics/labels.py",
-        "np.dot(metric(c)[has], c.positives[has])",
-        "np.dot(metric(c)[has], (c.positives + c.fp)[has])",
+        "weight = c.positives[occurring]",
+        "weight = (c.positives + c.fp)[occurring]",
         "weighted by other numbers",
     ),
     # Statistics
@@ -599,7 +599,7 @@ FAULTS = (
     # Draws
     Fault(
         "metrics/draws.py",
-        "within = (freedom * np.nan_to_num(self.pooled) + whole) / (freedom + 1)",
+        "within = (freedom * np.nan_to_num(self.pooled) + total) / (freedom + 1)",
         "within = float(np.nan_to_num(self.pooled))",
         "the prior of pass@k by the pooled variance alone",
     ),

@@ -142,7 +142,7 @@ def test_the_variance_of_the_slope_is_the_sandwich_of_rows():
     chance = 1 / (1 + np.exp(-columns @ coefficients))
     bread = np.linalg.inv((columns.T * chance * (1 - chance)) @ columns)
     sandwich = bread @ ((columns.T * (label - chance) ** 2) @ columns) @ bread
-    slope, moved = calibration.slope(c), calibration.slope_bins(c)
+    slope, moved = calibration.slope(c), calibration.slope_influence(c)
     assert slope == pytest.approx(coefficients[1], abs=1e-9)
     variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
     assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
@@ -178,7 +178,7 @@ def reweighted(columns, label, offset):
 def test_classes_that_a_threshold_separates_have_no_slope(labels):
     c = count([0.1, 0.2, 0.7, 0.9], labels)
     assert np.isnan(calibration.slope(c))
-    assert np.isnan(calibration.slope_bins(c)).all()
+    assert np.isnan(calibration.slope_influence(c)).all()
 
 
 def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
@@ -239,7 +239,9 @@ def rows_of(case):
 def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
     case, rows = CASES[name], rows_of(CASES[name])
     table = calibration.means(rows)
-    np.testing.assert_allclose(calibration.isotonic(table)[table.of], case["isotonic"], atol=1e-10)
+    np.testing.assert_allclose(
+        calibration.isotonic(table)[table.index], case["isotonic"], atol=1e-10
+    )
     curve = np.interp(rows.scores, *calibration.means_curve(table))
     np.testing.assert_allclose(curve, case["isotonic"], atol=1e-10)
     of_case = case["parts"]

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
-from evalkit.metrics import grid
+from evalkit.metrics.distributions import Distribution
 from evalkit.statistics import inference, signflip
 from evalkit.studies import rating, score_curves
 
 COMPUTED = (
-    (grid.Counted, "sizes"),
+    (Distribution, "sizes"),
     (inference, "compare"),
     (inference, "estimate"),
     (score_curves, "band"),
@@ -87,6 +87,6 @@ def test_a_constant_forecast_is_measured_once(monkeypatch):
     study = ek.rating(preds, metrics="median_absolute_error")
     study.summary()
     measured = []
-    monkeypatch.setattr(rating.score_kinds.Quantile, "middle", lambda *a, **k: measured.append(a))
+    monkeypatch.setattr(rating.score_kinds.Median, "estimate", lambda *a, **k: measured.append(a))
     study.summary()
     assert not measured

@@ -42,7 +42,7 @@ def test_decisions_by_hand(name):
     said = EXAMPLES[name]
     at = k.count(said["score"], said["positive"], said["negative"])
     for metric, text in said["printed"].items():
-        assert find(metric, "counts").at(at, 0.5) == printed(text)
+        assert find(metric, "counts").value_at(at, 0.5) == printed(text)
 
 
 @pytest.mark.parametrize("label", [[0, 0, 0], [1, 1, 1], []])

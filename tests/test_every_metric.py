@@ -48,7 +48,7 @@ def forecasts(seed):
     rng = np.random.default_rng(3)
     actual = rng.gamma(2, 2, 300)
     forecast = np.maximum(actual + np.random.default_rng(seed).normal(0.3, 1.5, 300), 0.05)
-    return Rows(actual, forecast, beside={"naive_mae": rng.gamma(4, 0.5, 300)})
+    return Rows(actual, forecast, columns={"naive_mae": rng.gamma(4, 0.5, 300)})
 
 
 SAMPLES = {
@@ -215,7 +215,7 @@ SMOOTHED = (
 @each([chosen for chosen in LIMITED if chosen.label not in SMOOTHED])
 def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
     s = SAMPLES[chosen.metric.structure][0]
-    moved, even = chosen.effects(s).rows, np.ones(len(s))
+    moved, even = chosen.effects(s).influence, np.ones(len(s))
     assert moved.sum() == pytest.approx(0, abs=1e-9)
     for row in (3, 50, 170):
         step = chosen.value(
@@ -309,7 +309,9 @@ def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
             member, hit = metric.kind.hits(s)
             value = hit[member].mean() if member.any() else np.nan
             assert find(name).value(s) == pytest.approx(value, nan_ok=True), name
-            assert find(name).at(s.counts, threshold) == pytest.approx(value, nan_ok=True), name
+            assert find(name).value_at(s.counts, threshold) == pytest.approx(value, nan_ok=True), (
+                name
+            )
 
 
 def test_average_precision_has_no_test_where_a_class_has_one_row():

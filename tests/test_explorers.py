@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.metrics.rows import By
+from evalkit.metrics.rows import ErrorKind
 from evalkit.pages import classification_page, explorer, ranking_page
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs import lists as listed
@@ -78,7 +78,7 @@ def test_each_segment_has_its_most_missed_rows():
     )
     m = row_study.missed(study, 40)
     few = np.arange(2980, 3000)
-    worst = few[np.argsort(-m.misses.off["a"][few])]
+    worst = few[np.argsort(-m.misses.errors["a"][few])]
     assert {*worst[:6]} <= {*m.rows}
     assert "overall and per segment" in explorer.explorer(study).html
 
@@ -106,14 +106,14 @@ def test_scores_that_are_no_probabilities_are_ranked():
     table["score_a"] = 10 * table["score_a"]
     m = classification.read(table).data.misses
     rank = (table["score_a"].rank() - 0.5) / len(table)
-    assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
-    assert m.by is By.RANK
+    assert m.errors["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
+    assert m.error_kind is ErrorKind.RANK
 
 
 def test_a_class_without_probabilities_is_hit_or_missed():
     table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
     m = classification.read(table).data.misses
-    assert next(iter(m.off.values())).tolist() == [0, 0, 0, 1, 0, 1]
+    assert next(iter(m.errors.values())).tolist() == [0, 0, 0, 1, 0, 1]
 
 
 def test_a_table_that_is_not_at_hand_says_that_it_lists_none():

@@ -15,12 +15,12 @@ from evalkit.catalogue.lookup import find
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import auc, average_precision, count
 from evalkit.metrics.influence import (
-    auc_bins,
+    auc_influence,
     auc_variance,
     average_precision_bias,
-    average_precision_bins,
+    average_precision_influence,
     place,
-    widest,
+    widest_gap,
 )
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, methods
@@ -33,15 +33,18 @@ def of_rows(bins, c, label, score):
     return bins[1 - np.asarray(label), place(c.threshold, np.asarray(score))]
 
 
-def auc_influence(c, label, score):
-    return of_rows(auc_bins(c), c, label, score)
+def auc_influence_by_row(c, label, score):
+    return of_rows(auc_influence(c), c, label, score)
 
 
-def average_precision_influence(c, label, score):
-    return of_rows(average_precision_bins(c), c, label, score)
+def average_precision_influence_by_row(c, label, score):
+    return of_rows(average_precision_influence(c), c, label, score)
 
 
-INFLUENCE = ((auc, auc_influence), (average_precision, average_precision_influence))
+INFLUENCE = (
+    (auc, auc_influence_by_row),
+    (average_precision, average_precision_influence_by_row),
+)
 
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), min_size=4, max_size=25)
@@ -73,7 +76,7 @@ def test_influence_makes_the_variance_of_auc(data):
     if not 1 < label.sum() < len(label) - 1:
         return
     c = count(score, label)
-    moved = auc_influence(c, label, score)
+    moved = auc_influence_by_row(c, label, score)
     sides = [moved[label == side] for side in (0, 1)]
     assert [side.sum() for side in sides] == pytest.approx([0, 0], abs=1e-12)
     variance = sum(side @ side * side.size / (side.size - 1) for side in sides)
@@ -88,8 +91,8 @@ def test_a_class_with_one_row_has_no_variance():
 def test_rows_without_weight_may_have_the_lowest_score():
     score, label, weight = np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1]), np.array([1.0, 2.0, 0.0])
     c = count(score, weight * label, weight * (1 - label))
-    assert (weight * auc_influence(c, label, score)).tolist() == [0.0, 0.0, 0.0]
-    assert np.isfinite(average_precision_influence(c, label, score)).all()
+    assert (weight * auc_influence_by_row(c, label, score)).tolist() == [0.0, 0.0, 0.0]
+    assert np.isfinite(average_precision_influence_by_row(c, label, score)).all()
 
 
 @pytest.mark.parametrize("digits", [1, 3])
@@ -111,10 +114,10 @@ def test_runs_of_thresholds_move_a_metric_as_the_whole_table_does(monkeypatch, n
     rng = np.random.default_rng(8)
     c = count(rng.normal(size=1_000), rng.random(1_000) < 0.3)
     kind = lookup.find(name, "counts").metric.kind
-    runs = list(kind.by_steps(c, kind.at(c, np.nan)))[::-1]
+    runs = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))[::-1]
     assert len(runs) == 16
     np.testing.assert_array_equal(
-        np.concatenate([moved for _, moved in runs], axis=1), kind.bins(c)
+        np.concatenate([moved for _, moved in runs], axis=1), kind.influence_table(c)
     )
     np.testing.assert_array_equal(np.concatenate([step.tp for step, _ in runs]), c.tp)
 
@@ -125,7 +128,7 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
     gap = np.abs(c.tp * c.negatives - c.fp * c.positives)
     for size in (1, 7, 64, 1_000):
         monkeypatch.setattr("evalkit.metrics.counts.STEP", size)
-        index, sign = widest(c)
+        index, sign = widest_gap(c)
         assert (index, sign) == (
             int(np.argmax(gap)),
             np.sign((c.tp * c.negatives - c.fp * c.positives)[index]),

@@ -248,13 +248,13 @@ def test_weighted_rows_have_kishs_number():
     statistic = RowStatistic(loss, rows)
     without = [RowStatistic(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
     jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
-    delta = spread.standard_error(statistic.effects.rows * 40)
+    delta = spread.standard_error(statistic.effects.influence * 40)
     assert delta < statistic.spread.error < 1.05 * jackknife
     share = rows.weight / rows.weight.sum()
     assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
     plain = RowStatistic(loss, replace(rows, weight=None))
     assert plain.spread.error == pytest.approx(
-        spread.standard_error(plain.effects.rows * 40), rel=1e-12
+        spread.standard_error(plain.effects.influence * 40), rel=1e-12
     )
 
 
@@ -477,7 +477,7 @@ def test_further_numbers_of_the_page_lie_in_their_range(data):
     plain = Rows(label.astype(np.int64), a / 8, 0.5)
     weights = 1.0 + np.arange(len(label)) % 7
     metrics = [tables.lift_at(depth) for depth in DEPTHS]
-    metrics += [of(rate) for _, of in tables.MOVED for rate in (0.05, 0.5)]
+    metrics += [of(rate) for _, of in tables.CHANGED_BY_BASE_RATE for rate in (0.05, 0.5)]
     for metric, sample in product(metrics, (plain, replace(plain, weight=weights))):
         e = estimate(Chosen(metric), sample)
         if np.isfinite(e.low + e.value):
@@ -504,7 +504,9 @@ def test_the_effects_of_a_depth_are_those_of_a_weight():
     label = (rng.random(400) < 0.3).astype(np.int64)
     sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
     for depth in DEPTHS:
-        moved = Depth(tables.lift_at(depth).kind.of, depth=depth).effects(sample, None).rows
+        moved = (
+            Depth(tables.lift_at(depth).kind.function, depth=depth).effects(sample, None).influence
+        )
         assert moved.sum() == pytest.approx(0, abs=1e-9)
 
 

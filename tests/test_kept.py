@@ -11,8 +11,11 @@ from samples import rng
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import grid
-from evalkit.metrics.kept import Block, Distinct, Sample, Tally, mixed, parts_of
+from evalkit.metrics.blocks import Block
+from evalkit.metrics.hashes import KeyRepeats, mixed
 from evalkit.metrics.rows import Sums
+from evalkit.metrics.samples import Sample, parts_of
+from evalkit.metrics.tallies import Tally
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -33,18 +36,20 @@ def block(units: int | None = None) -> Block:
 
 
 def sampled(rows: Block, size: int, most: int = MOST) -> Sample:
-    ends = rows.starts[::size] if rows.clustered else np.arange(0, len(rows), size)
-    parts = (rows.at(slice(*ends)) for ends in zip(ends, [*ends[1:], len(rows)], strict=True))
-    return reduce(add, (Sample.of(part, most) for part in parts))
+    ends = rows.unit_starts[::size] if rows.clustered else np.arange(0, len(rows), size)
+    parts = (rows.take(slice(*ends)) for ends in zip(ends, [*ends[1:], len(rows)], strict=True))
+    return reduce(add, (Sample.from_block(part, most) for part in parts))
 
 
 @pytest.mark.parametrize("units", [None, 20_000])
 def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
     rows = block(units)
-    starts = np.random.default_rng(1).permutation(len(rows.starts))
-    sizes = np.diff(rows.starts, append=ROWS)
-    other = rows.at(
-        np.concatenate([np.arange(rows.starts[i], rows.starts[i] + sizes[i]) for i in starts])
+    starts = np.random.default_rng(1).permutation(len(rows.unit_starts))
+    sizes = np.diff(rows.unit_starts, append=ROWS)
+    other = rows.take(
+        np.concatenate(
+            [np.arange(rows.unit_starts[i], rows.unit_starts[i] + sizes[i]) for i in starts]
+        )
     )
     a, b = sampled(rows, 900), sampled(other, 5_000)
     assert len(a.rows) <= MOST
@@ -60,8 +65,8 @@ def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
 def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
     rows = block(units)
     sample, moved = sampled(rows, 900), rows.truth - rows.truth.mean()
-    exact = np.sum(np.add.reduceat(moved, rows.starts) ** 2) if units else np.sum(moved**2)
-    square, unsure = sample.square(sample.rows.truth - rows.truth.mean())
+    exact = np.sum(np.add.reduceat(moved, rows.unit_starts) ** 2) if units else np.sum(moved**2)
+    square, unsure = sample.influence_square(sample.rows.truth - rows.truth.mean())
     assert abs(np.sqrt(square / exact) - 1) <= 4 * unsure <= 1.2
 
 
@@ -77,24 +82,24 @@ def test_whole_units_are_drawn():
 
 def test_few_rows_are_all_drawn():
     sample = sampled(block(), 900, ROWS)
-    assert sample.is_whole
+    assert sample.is_complete
     assert sample.stands_for == 1.0
 
 
 def test_keys_that_come_again_are_counted_up_to_a_bound():
     keys = mixed(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
-    parts = [Distinct.of(some, 10_000) for some in np.array_split(keys, 37)]
-    assert reduce(add, parts).repeated == 20_000 - len(np.unique(keys))
+    parts = [KeyRepeats.from_keys(some, 10_000) for some in np.array_split(keys, 37)]
+    assert reduce(add, parts).repeated_rows == 20_000 - len(np.unique(keys))
     assert (
         reduce(
-            add, [Distinct.of(some, 10_000) for some in np.array_split(np.unique(keys), 9)]
-        ).repeated
+            add, [KeyRepeats.from_keys(some, 10_000) for some in np.array_split(np.unique(keys), 9)]
+        ).repeated_rows
         == 0
     )
     assert (
         reduce(
-            add, [Distinct.of(some, 500) for some in np.array_split(np.unique(keys), 9)]
-        ).repeated
+            add, [KeyRepeats.from_keys(some, 500) for some in np.array_split(np.unique(keys), 9)]
+        ).repeated_rows
         is None
     )
 
@@ -190,7 +195,7 @@ def test_the_rows_of_a_unit_are_in_one_part_whatever_their_order():
     rows = block(300)
     part = parts_of(rows, 50)
     other = np.random.default_rng(1).permutation(ROWS)
-    assert np.array_equal(parts_of(rows.at(other), 50), part[other])
+    assert np.array_equal(parts_of(rows.take(other), 50), part[other])
     assert len({*zip(rows.key.tolist(), part.tolist(), strict=True)}) == 300
 
 
@@ -198,7 +203,9 @@ def test_the_rows_of_a_unit_are_in_one_part_whatever_their_order():
 def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
     key = np.repeat(mixed(np.arange(2, dtype=np.uint64)), 10_000)
     names = np.arange(1, 20_001) if numbered else None
-    rows = Block(np.zeros(20_000), np.zeros((1, 20_000)), None, key, alike=True, names=names)
+    rows = Block(
+        np.zeros(20_000), np.zeros((1, 20_000)), None, key, key_hashes_row=True, names=names
+    )
     sizes = np.bincount(parts_of(rows, 100), minlength=100)
     assert sizes.mean() == 200
     assert sizes.var() == pytest.approx(200, rel=0.5)
@@ -209,9 +216,10 @@ def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
 def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(held, cut):
     score, hit = rng(1).random(10_000), rng(2).random(10_000) < 0.3
     pieces = np.array_split(np.arange(10_000), 7)
-    told = {"most": 500, "held": held, "cut": cut}
-    whole = reduce(add, (Tally.of_hits(score[at], hit[at], None, **told) for at in pieces)).whole
-    expected = grid.reduce(score, hit, most=500, cut=cut)
+    options = {"max_bins": 500, "max_waiting": held, "cut": cut}
+    tallies = [Tally.from_hits(score[rows], hit[rows], None, **options) for rows in pieces]
+    whole = reduce(add, tallies).merged
+    expected = grid.reduce(score, hit, max_bins=500, cut=cut)
     np.testing.assert_array_equal(whole.low, expected.low)
     np.testing.assert_array_equal(whole.high, expected.high)
     np.testing.assert_array_equal(whole.sums, expected.sums)

@@ -23,7 +23,7 @@ from evalkit.catalogue import lookup, tables
 from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
-from evalkit.measured.readings import ByScore
+from evalkit.measured.readings import BinaryFirstReading
 from evalkit.measured.rows import Terms
 from evalkit.metrics import influence
 from evalkit.pages import classification_page, significance_page
@@ -121,7 +121,7 @@ def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
     limits = Limits(bins=2_000, reading=SHARDS)
     kept, reduced = (classified(table(), some, metrics=binned) for some in (USUAL, limits))
     text = classification_page.findings(reduced).text
-    for area, bound in zip(binned.split(","), reduced.measured.bounds, strict=True):
+    for area, bound in zip(binned.split(","), reduced.measured.bin_errors, strict=True):
         assert (numbers(kept)[area] - numbers(reduced)[area]).abs().max() <= bound
         assert power(bound) in text
 
@@ -216,12 +216,15 @@ def table(tmp_path_factory):
 
 
 def counted(table, most=2**20):
-    """The bins by group and system, and the facts, of a table in an engine."""
+    """The bins by group and system, and the counts of rows, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
     counting, cuts = CellCounter(2, table.scale), [0.5] * len(table.table.systems)
-    by_score = ByScore(counting=counting, terms=Terms.alone((), 0, 0), limits=limits, exact=cuts)
-    found = table.table.total(pickle.loads(pickle.dumps(by_score)))
-    return {key[:2]: tally.whole for key, tally in found.scores.items()}, found.facts.sums
+    terms = Terms.uncentred((), 0, 0)
+    reading = BinaryFirstReading(counting=counting, terms=terms, limits=limits, exact=cuts)
+    found = table.table.total(pickle.loads(pickle.dumps(reading)))
+    odd = [*found.further.outside.sums, *found.further.certain_errors.sums]
+    bins = {(key.group, key.system): tally.merged for key, tally in found.scores.items()}
+    return bins, [found.rows, found.further.positives, *odd]
 
 
 def grids(folder, memory, size, most=2**20, **more):
@@ -237,9 +240,9 @@ def grids(folder, memory, size, most=2**20, **more):
 def test_counts_are_the_same_at_every_limit(table, most, weight):
     folder, data = table
     weighed = {"columns": {"weight": weight}}
-    whole, facts = grids(folder, 10**9, 10**6, most, **weighed)
+    whole, rows = grids(folder, 10**9, 10**6, most, **weighed)
     small, again = grids(folder, 250 * 10**6, 7_000, most, **weighed)
-    assert facts.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
+    assert rows == again == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
     assert (
         sorted(whole)
         == sorted(small)
@@ -330,7 +333,7 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
         {f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)}
     )
     study = classified(data, SMALL)
-    assert not study.measured.together
+    assert not study.measured.label_sets_known
     text = classification_page.estimates(study).html
     assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text
@@ -422,7 +425,7 @@ def test_equal_rows_without_ids_are_drawn_as_one():
     data = pd.DataFrame({"actual": actual, "forecast": forecast})
     study = of.study_of("rating", data, Limits(reading=SHARDS, drawn=30))
     assert len(study.kept.sample.rows) == 25
-    assert study.kept.sample.drawn.times[0].sum() == 3_000
+    assert study.kept.sample.times.sum() == 3_000
     assert study.unsure == 0
 
 

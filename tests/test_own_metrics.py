@@ -302,7 +302,7 @@ def test_the_examples_of_the_docs_are_metrics():
     rows = Rows(
         np.array([1, 0, 1, 0]),
         np.array([0.9, 0.8, 0.2, 0.1]),
-        beside={"amount": np.array([50.0, 1, 1, 1])},
+        columns={"amount": np.array([50.0, 1, 1, 1])},
     )
     names = ("money_saved", "cost_per_alarm", "alarms_in_vain", "cost")
     assert [find(variables[name], "counts").value(rows) for name in names] == [7.5, 2.5, 0.5, 1.5]

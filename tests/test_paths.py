@@ -14,7 +14,7 @@ from evalkit.metrics import calibration
 from evalkit.metrics.calibration import expit
 from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.curves import net_benefit
-from evalkit.metrics.grid import Counted
+from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
 from evalkit.studies import reliability, score_curves
@@ -236,7 +236,11 @@ def off_mean(rows):
     table = calibration.means(of_rows)
     band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
     drawn = reliability.drawn_means(
-        {"a": reliability.mean_reliability(table, 1.0, band, Counted.of(of_rows.scores))}
+        {
+            "a": reliability.mean_reliability(
+                table, 1.0, band, Distribution.from_values(of_rows.scores)
+            )
+        }
     )
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "words": {"a": []}}

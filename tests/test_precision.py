@@ -112,7 +112,7 @@ def test_more_distinct_scores_than_bins_leave_the_threshold_exact():
     data = table("float32").assign(score_a=rng.random(600).astype("float32"))
     data.loc[:20, "score_a"] = np.float32(AT)
     study = classified(data, replace(SMALL, bins=64), threshold=AT)
-    assert grid.spread(study.measured.scores(0, 0, 0).bins).any()
+    assert grid.pools_scores(study.measured.scores(0, 0, 0).bins).any()
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
 
 

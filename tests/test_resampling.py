@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from evalkit.catalogue.lookup import find
-from evalkit.metrics import curves, influence, kept
+from evalkit.metrics import curves, influence, samples
 from evalkit.metrics.counts import (
     Counts,
     RechosenCounts,
@@ -239,7 +239,7 @@ def test_cells_are_found_without_looking_at_every_threshold(weight, share, most)
     c = count(score, weight * label, weight * (1 - label))
     expected = every_threshold(c, most)
     np.testing.assert_array_equal(influence.cells(c, most), expected)
-    pooled, ends = influence.pool(c, expected), influence.ends(c, most)
+    pooled, ends = influence.pool(c, expected), influence.cell_ends(c, most)
     np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])
 
 
@@ -277,7 +277,7 @@ def choosing(rule, *, samples, seed=1):
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows = seen(100_000)
     drawn = choosing(reached, samples=100, seed=2).of_rows(rows)
-    cell = influence.ends(rows.counts, bootstrap.COARSE).threshold
+    cell = influence.cell_ends(rows.counts, bootstrap.CELLS).threshold
     assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
     assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
 
@@ -334,7 +334,7 @@ def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_o
     hits = np.array([4.0, 8.0])
     sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
     whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
-    rows = seen(100).at(0.5, redraw=lambda: RechosenCounts(sample, whole))
+    rows = seen(100).at_threshold(0.5, redraw=lambda: RechosenCounts(sample, whole))
     statistic = RowStatistic(find("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
@@ -353,10 +353,12 @@ def chosen_mcc(rows):
     def redraw():
         return choosing(curves.best_f, samples=200).of_rows(rows)
 
-    return RowStatistic(find("mcc", "counts"), rows.at(curves.best_f(rows.counts), redraw))
+    return RowStatistic(
+        find("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)
+    )
 
 
 def test_rows_are_added_up_by_part_class_and_candidate():
     part, actual = np.array([0, 1, 1]), np.array([True, False, False])
-    sums = kept.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
+    sums = samples.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
     assert sums.tolist() == [[0, 2, 0, 0], [0, 0, 7, 0]]

@@ -14,7 +14,7 @@ from significance_tables import rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import plots
-from evalkit.metrics.grid import Counted
+from evalkit.metrics.distributions import Distribution
 from evalkit.pages import first_screen, lessons_page, page, ranking_page, significance_page
 from evalkit.statistics import methods, multiplicity, significance as tests
 from evalkit.studies import lessons, paired, ranking, significance
@@ -172,7 +172,7 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     assert heights.sum() == pytest.approx(1)
     assert heights[1].sum() == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
     d = sample.differences().to_numpy()
-    ax = axes(plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y")
+    ax = axes(plots.histogram, monkeypatch, Distribution.from_values(d), xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
 
 
@@ -182,7 +182,7 @@ def test_differences_that_are_better_are_green(monkeypatch, direction, units):
     ax = axes(
         plots.histogram,
         monkeypatch,
-        Counted.of(d),
+        Distribution.from_values(d),
         xlabel="x",
         ylabel="y",
         direction=direction,

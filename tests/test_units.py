@@ -167,7 +167,7 @@ def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
-    assert not tables.GAUC.kind.termed
+    assert not tables.GAUC.kind.has_terms
 
 
 # Whether it is written ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
-
-if TYPE_CHECKING:
-    from evalkit.catalogue.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +24,43 @@ class Effects:
     """
 
     value: float
-    rows: Floats
+    influence: Floats
 
 
-Centre = tuple[
-    float, float
-]  # near which actual values and forecasts lie: from there their squares are summed
-CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
+class Centre(NamedTuple):
+    """Numbers near which actual values and forecasts lie: squares are summed around them, which
+    keeps digits.
+    """
+
+    actual: float
+    forecast: float
+
+
+class Cells(NamedTuple):
+    """Labels and decisions of the four kinds of rows: TP, FN, FP, TN."""
+
+    label: np.ndarray
+    decision: np.ndarray
+
+
+CELLS = Cells(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
+
+
+class Hits(NamedTuple):
+    """Two masks: the rows that count, and the hits among them."""
+
+    member: Bools
+    hit: Bools
+
+
+class HitCounts(NamedTuple):
+    """The numbers, or weights, of the hits and of the rows that count."""
+
+    hits: float
+    members: float
+
+
+HitRule = Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]  # (actual, predicted) -> `Hits`
 
 
 # Kinds --------------------------------------------------------------------------------------------
@@ -42,26 +69,41 @@ CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 class Kind(ABC):
     """The kind of a metric, which decides its interval and test.
 
-    apart: tests estimate the variance of positive and negative rows separately. decided: only the
-    decisions at the threshold matter, not the order of the scores. joint: value and influence are
-    computed together. of_rows: it is a mean over rows. original: the metric that it transforms.
-    picks: two systems differ in the rows that count. summed: it is computed from sums over rows in
-    two readings. totalled: it is computed from sums of `terms`. termed: `Termed.sums` gives each
-    row or unit its terms, whose sums over any subset give the metric of that subset. heavy: the
-    share of the weight above which one row or unit leaves no interval: tests would reject what is
-    true too often.
+    variance_by_class: tests estimate the variance of positive and negative rows separately.
+    uses_decisions: only the decisions at the threshold matter, not the order of the scores. joint:
+    value and influence are computed together. mean_over_rows: it is one. selects_rows: two systems
+    differ in the rows that count. summed: it is computed from sums over rows in two readings.
+    has_terms: `RatioOfSums.sums` gives each row or unit its terms, whose sums over any subset give
+    the metric of that subset. heavy: the share of the weight above which one row or unit leaves no
+    interval: tests would reject what is true too often.
     """
 
     heavy: ClassVar[float] = 0.4
-    apart: ClassVar[bool] = False
-    decided: ClassVar[bool] = False
+    variance_by_class: ClassVar[bool] = False
     joint: ClassVar[bool] = False
-    of_rows: ClassVar[bool] = False
-    summed: ClassVar[bool] = False
-    totalled: ClassVar[bool] = False
-    termed: ClassVar[bool] = False
-    picks: ClassVar[bool] = False
-    original: ClassVar[Metric | None] = None
+    mean_over_rows: ClassVar[bool] = False
+
+    # these follow from the metrics that a kind combines, or are constants of a kind
+
+    @property
+    def uses_decisions(self) -> bool:
+        """True if only the decisions at the threshold matter."""
+        return False
+
+    @property
+    def summed(self) -> bool:
+        """True if it is computed from sums over rows in two readings."""
+        return False
+
+    @property
+    def has_terms(self) -> bool:
+        """True if each row or unit has terms whose sums over any subset give its metric."""
+        return False
+
+    @property
+    def selects_rows(self) -> bool:
+        """True if two systems differ in the rows that count."""
+        return False
 
     @property
     def leave_one_out(self) -> Kind | None:
@@ -71,27 +113,29 @@ class Kind(ABC):
         return None
 
     @property
-    def thresholded(self) -> bool:
+    def moves_with_threshold(self) -> bool:
         """True if another threshold can change the metric."""
-        return self.decided
+        return self.uses_decisions
 
     @property
     def needs_rows(self) -> bool:
         """True if intervals and tests use more of the rows than their terms."""
-        return not self.termed
+        return not self.has_terms
 
     def groups(self, rows: Rows) -> list[Bools]:
         """The groups of rows that the metric depends on; the smallest limits how well the variance
         is known.
         """
-        label = rows.actual == 1
-        return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
+        if not self.variance_by_class:
+            return [np.ones(len(rows), dtype=bool)]
+        positive = rows.actual == 1
+        return [positive, ~positive]
 
-    def strata(self, rows: Rows) -> Any:
+    def strata(self, rows: Rows) -> np.ndarray | None:
         """The class of each row, if each class adds its own part to the variance of a difference;
         else None.
         """
-        return rows.actual != 1 if self.apart else None
+        return rows.actual != 1 if self.variance_by_class else None
 
     def excess(self, rows: Rows) -> float:
         """The upward bias of the value in a small sample, which adds up in a mean of several
@@ -107,19 +151,24 @@ class Kind(ABC):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+    def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, for unweighted rows."""
-        return self.effects(first, k).rows - self.effects(second, k).rows
+        return self.effects(first, k).influence - self.effects(second, k).influence
 
 
-class Termed(Kind):
+class RatioOfSums(Kind):
     """A ratio of sums of terms, one term per row or unit."""
 
-    termed: ClassVar[bool] = True
+    @property
+    def has_terms(self) -> bool:
+        """True: see `sums`."""
+        return True
 
     @abstractmethod
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The terms of each unit."""
+        """The terms of each unit. structure: rows, ranked lists or others, by the metric's
+        table.
+        """
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The ratio of the sums."""
@@ -128,31 +177,46 @@ class Termed(Kind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
         terms = self.sums(rows, k, 1)
-        value, size = terms.value, terms.size
+        value = terms.value
+        size = terms.size
         total = np.nansum(size if terms.defined.all() else np.where(terms.defined, size, np.nan))
-        moved = ratio(terms.numerator - value * size, total)
-        return Effects(value, np.nan_to_num(moved, copy=False) if np.isfinite(value) else moved)
+        influence = ratio(terms.numerator - value * size, total)
+        if np.isfinite(value):  # a row without a value has no influence
+            influence = np.nan_to_num(influence, copy=False)
+        return Effects(value, influence)
 
 
-class OfTable(Kind):
+class TableKind(Kind):
     """A metric that is computed from counts of labels 0 and 1 by score, without the rows."""
 
     @abstractmethod
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The metric of the table; for a metric of decisions, at the threshold."""
 
 
+class TermsKind(Kind):
+    """A metric that is a function of sums of terms of the rows."""
+
+    @abstractmethod
+    def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
+        """The terms of each row, unweighted."""
+
+    @abstractmethod
+    def of_terms(self, totals: Floats) -> float:
+        """The metric, from the sums of the terms."""
+
+
 @dataclass(frozen=True)
-class PerUnit(Termed):
-    """The mean of one value per unit. of: (structure, k, level) -> the values; level is the
+class PerUnit(RatioOfSums):
+    """The mean of one value per unit. function: (structure, k, level) -> the values; level is the
     relevance level.
     """
 
-    of: Callable[..., Floats]
+    function: Callable[..., Floats]
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The values of the units."""
-        return Sums(self.of(structure, k, level))
+        return Sums(self.function(structure, k, level))
 
 
 class Proportion(PerUnit):
@@ -160,35 +224,33 @@ class Proportion(PerUnit):
 
 
 @dataclass(frozen=True)
-class Ratio(Termed):
-    """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit.
+class Ratio(RatioOfSums):
+    """A ratio of sums over units. function: (structure, k, level) -> the terms of each unit.
 
     within: True if a unit's terms depend on which of its rows are included, because they are ranked
     within the unit.
     """
 
-    of: Callable[..., Sums]
+    function: Callable[..., Sums]
     within: bool = False
 
     @property
-    def termed(self) -> bool:  # type: ignore[override]
-        """True if some of the rows have the same terms."""
+    def has_terms(self) -> bool:
+        """True if a part of a unit's rows has the terms that it has among all of them."""
         return not self.within
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms, multiplied by the weights of rows that have any."""
-        return self.of(structure, k, level)
+        return self.function(structure, k, level)
 
 
-class OfRowTerms(Termed, OfTable):
+class RowTerms(RatioOfSums, TableKind, TermsKind):
     """A ratio of sums of terms of each row."""
 
-    summed: ClassVar[bool] = True
-    totalled: ClassVar[bool] = True
-
-    @abstractmethod
-    def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """Both terms of each row, unweighted."""
+    @property
+    def summed(self) -> bool:
+        """True: sums of terms suffice."""
+        return True
 
     def of_terms(self, totals: Floats) -> float:
         """The ratio, from the sums of the terms."""
@@ -196,7 +258,7 @@ class OfRowTerms(Termed, OfTable):
 
 
 @dataclass(frozen=True)
-class Loss(OfRowTerms):
+class Loss(RowTerms):
     """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that does
     not count.
 
@@ -207,7 +269,7 @@ class Loss(OfRowTerms):
     per_row: Callable[[Rows, Any], Floats]
     worst: float = np.inf
     partial: bool = False
-    of_rows: ClassVar[bool] = True
+    mean_over_rows: ClassVar[bool] = True
 
     @property
     def needs_rows(self) -> bool:
@@ -217,7 +279,8 @@ class Loss(OfRowTerms):
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """For each row its loss, and 1 if it counts, unweighted."""
         loss = self.per_row(rows, k)
-        return [np.where(np.isnan(loss), 0.0, loss), (~np.isnan(loss)).astype(np.float64)]
+        undefined = np.isnan(loss)
+        return [np.where(undefined, 0.0, loss), (~undefined).astype(np.float64)]
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, multiplied by the weights of rows that have any."""
@@ -231,19 +294,21 @@ class Loss(OfRowTerms):
         """The number of rows that do not count."""
         return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
 
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table; NaN if some rows do not count, because their pairs are
         unknown.
         """
-        rows, weight = rows_of(c, threshold)
-        return float(
-            ratio(np.dot(weight, np.where(weight > 0, self.per_row(rows, None), 0.0)), c.total)
-        )
+        rows = rows_of(c, threshold)
+        # a score that no row of a class has counts for nothing, even if its loss is undefined
+        loss = np.where(rows.weights > 0, self.per_row(rows, None), 0.0)
+        return float(ratio(np.dot(rows.weights, loss), c.total))
 
 
 @dataclass(frozen=True)
-class RatioOfRows(OfRowTerms):
-    """A ratio of sums over rows. sides: the two numbers of each row, before its weight."""
+class RatioOfRows(RowTerms):
+    """A ratio of sums over rows. sides: the numerator and the denominator of each row, before its
+    weight.
+    """
 
     sides: Callable[[Rows], Sequence[Floats]]
 
@@ -253,88 +318,94 @@ class RatioOfRows(OfRowTerms):
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """Both numbers, times the weights of the rows."""
-        return Sums(*(structure.weights * side for side in self.sides(structure)))
+        numerator, denominator = self.sides(structure)
+        return Sums(structure.weights * numerator, structure.weights * denominator)
 
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The ratio over the rows of a table; NaN if some rows do not count."""
-        rows, weight = rows_of(c, threshold)
-        return float(
-            ratio(*(np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows)))
-        )
+        rows = rows_of(c, threshold)
+        numerator, denominator = self.sides(rows)
+        member = rows.weights > 0
+        weight = rows.weights[member]
+        return float(ratio(np.dot(weight, numerator[member]), np.dot(weight, denominator[member])))
 
 
-def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
-    """One row for each class and threshold of a table, and its weight."""
+def rows_of(c: Counts, threshold: float) -> Rows:
+    """One row for each class and score of a table, with its weight."""
     label = np.repeat([1, 0], len(c.threshold))
-    return Rows(label, np.tile(c.threshold, 2), threshold), np.concatenate([c.positive, c.negative])
+    weight = np.concatenate([c.positive, c.negative])
+    return Rows(label, np.tile(c.threshold, 2), threshold, weight)
 
 
 @dataclass(frozen=True)
-class Share(Termed, OfTable):
-    """Hits among some of the rows. of: (actual, predicted) -> two masks: rows that count, and hits
-    among them.
+class Share(RatioOfSums, TableKind):
+    """Hits among some of the rows. rule: (actual, predicted) -> two masks: rows that count, and
+    hits among them.
     """
 
-    of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
-    decided: ClassVar[bool] = True
-    of_rows: ClassVar[bool] = True
+    rule: HitRule
+    uses_decisions: ClassVar[bool] = True
+    mean_over_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True  # two systems are compared on the rows that count for both
 
     @staticmethod
-    def by(rule: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]) -> Share:
+    def from_rule(rule: HitRule) -> Share:
         """The share of a rule: an `OwnShare` if the predictions decide which rows count."""
-        member = Share(rule).cells()[0]
-        return OwnShare(rule) if (member[::2] != member[1::2]).any() else Share(rule)
+        member = Share(rule).cells().member
+        predicted, not_predicted = member[::2], member[1::2]
+        return OwnShare(rule) if (predicted != not_predicted).any() else Share(rule)
 
     @property
-    def thresholded(self) -> bool:
+    def moves_with_threshold(self) -> bool:
         """True if it is not a share of labels alone."""
-        cells = np.array(self.cells())
-        return bool((cells[:, [0, 2]] != cells[:, [1, 3]]).any())
+        predicted = [0, 2]  # of `CELLS`
+        not_predicted = [1, 3]
+        return any((mask[predicted] != mask[not_predicted]).any() for mask in self.cells())
 
-    def hits(self, rows: Rows) -> tuple[Bools, Bools]:
-        """Two masks: the rows that count, and the hits among them."""
-        member, hit = self.of(rows.actual, rows.predicted)
-        return member, member & hit
+    def hits(self, rows: Rows) -> Hits:
+        """The rows that count, and the hits among them."""
+        member, hit = self.rule(rows.actual, rows.predicted)
+        return Hits(member, member & hit)
 
     def groups(self, rows: Rows) -> list[Bools]:
         """The rows that count."""
-        return [self.hits(rows)[0]]
+        return [self.hits(rows).member]
 
-    def cells(self) -> tuple[Bools, Bools]:
-        """These masks for a predicted and an unpredicted positive, and for such negatives."""
-        member, hit = self.of(CELLS[0] == 1, CELLS[1] == 1)
-        return member, member & hit
+    def cells(self) -> Hits:
+        """The same of a predicted and an unpredicted positive, and of such negatives."""
+        member, hit = self.rule(CELLS.label == 1, CELLS.decision == 1)
+        return Hits(member, member & hit)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The weight of hits and of the rows that count."""
         member, hit = self.hits(structure)
         return Sums(structure.weights * hit, structure.weights * member)
 
-    def bins(self, decided: Counts) -> Floats:
+    def influence_table(self, decided: Counts) -> Floats:
         """The influence on the share of a positive (first row) and a negative (second), predicted
         or not.
         """
-        hits, members = self.of_table(decided)
+        hits, members = self.hit_counts(decided)
         member, hit = self.cells()
         return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
 
-    def of_table(self, decided: Counts) -> tuple[float, float]:
+    def hit_counts(self, decided: Counts) -> HitCounts:
         """The numbers of hits and of rows that count, from the table of decisions."""
         weight = np.array([decided.positive, decided.negative]).ravel()
         member, hit = self.cells()
-        return (weight @ hit).item(), (weight @ member).item()
+        return HitCounts((weight @ hit).item(), (weight @ member).item())
 
-    def each(self, c: Counts) -> Floats:
+    def values_of_counts(self, c: Counts) -> Floats:
         """The share of each of many counts."""
         weight = np.array([c.tp, c.fn, c.fp, c.tn])
         member, hit = self.cells()
         return ratio(hit @ weight, member @ weight)
 
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""
-        return float(ratio(*self.of_table(influence.decision(c, threshold))))
+        counts = self.hit_counts(influence.decision(c, threshold))
+        return float(ratio(counts.hits, counts.members))
 
 
 @dataclass(frozen=True)
@@ -343,9 +414,9 @@ class OwnShare(Share):
     count.
     """
 
-    picks: ClassVar[bool] = True
+    selects_rows: ClassVar[bool] = True
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+    def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference, computed under the null hypothesis that both
         shares are equal.
 
@@ -353,37 +424,38 @@ class OwnShare(Share):
         equal rows that a row stands for. The squares add up to the variance of the weighted
         generalised score test. Kosinski 2013, doi:10.1002/sim.5587.
         """
-        sides = [self.hits(rows) for rows in (first, second)]
-        times = first.weights
-        sizes = np.array([times @ member for member, _ in sides])
-        equal = float(ratio(sum(times @ hit for _, hit in sides), sizes.sum()))
-        a, b = (member * (hit - equal) for member, hit in sides)
-        shared = float((times * a) @ b)
-        variance = max(equal * (1 - equal) - 2 * shared / sizes.sum(), 0.0) * float(
-            ratio(1.0, sizes).sum()
-        )
-        moved = ratio(a, sizes[0]) - ratio(b, sizes[1])
-        return (
-            times * moved * np.sqrt(np.nan_to_num(ratio(variance, float((times * moved) @ moved))))
-        )
+        weight = first.weights
+        a = self.hits(first)
+        b = self.hits(second)
+        sizes = np.array([weight @ a.member, weight @ b.member])
+        common = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))  # share of both systems
+        residual_a = a.member * (a.hit - common)
+        residual_b = b.member * (b.hit - common)
+        covariance = float((weight * residual_a) @ residual_b)
+        pooled = max(common * (1 - common) - 2 * covariance / sizes.sum(), 0.0)
+        variance = pooled * float(ratio(1.0, sizes).sum())
+        influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
+        # scaled so that their squares, by weight, add up to this variance
+        factor = ratio(variance, float((weight * influence) @ influence))
+        return weight * influence * np.sqrt(np.nan_to_num(factor))
 
 
 @dataclass(frozen=True)
 class Smooth(Kind):
-    """Any other smooth number of the rows. of: (rows, k) -> its effects."""
+    """Any other smooth number of the rows. function: (rows, k) -> its effects."""
 
-    of: Callable[[Rows, int | None], Effects]
+    function: Callable[[Rows, int | None], Effects]
     joint: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        return self.of(rows, k)
+        return self.function(rows, k)
 
 
 class Agreement(Smooth):
     """A smooth number of the table of actual and predicted classes."""
 
-    decided: ClassVar[bool] = True
+    uses_decisions: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
 
@@ -395,12 +467,16 @@ class ClassCoverage(Kind):
     """
 
     target: float
-    decided: ClassVar[bool] = True
+    uses_decisions: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
     def share(self, classes: Bools) -> Share:
         """The share of the rows that are predicted as some classes."""
-        return Share(lambda actual, predicted: (np.ones(len(actual), bool), classes[predicted]))
+
+        def rule(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+            return np.ones(len(actual), bool), classes[predicted]
+
+        return Share(rule)
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The share."""
@@ -408,35 +484,5 @@ class ClassCoverage(Kind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        classes = labels.coverage_by_class(rows.confusion, self.target) > 0
-        return self.share(classes).effects(rows, k)
-
-
-# Of another metric --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Transformed(OfTable):
-    """A monotone function f of another metric, with f′ as slope: it has that metric's test."""
-
-    of: Metric
-    f: Callable[[float], float]
-    slope: Callable[[float], float]
-
-    @property
-    def original(self) -> Metric | None:  # type: ignore[override]
-        """The metric that this one transforms."""
-        return self.of
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The function of the other metric's value."""
-        return self.f(self.of.kind.value(rows, k))
-
-    def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The other metric's effects times f′."""
-        e = self.of.kind.effects(rows, k)
-        return Effects(self.f(e.value), self.slope(e.value) * e.rows)
-
-    def at(self, c: Counts, threshold: float) -> float:
-        """The function of the other metric's value."""
-        return self.f(self.of.kind.at(c, threshold))
+        covered = labels.coverage_by_class(rows.confusion, self.target) > 0
+        return self.share(covered).effects(rows, k)

@@ -47,8 +47,8 @@ HEADS: dict[str, str] = TEXTS["heads"]
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
-NAMED = re.compile(r"\s*([^@^]+?)\s*(?:([@^])\s*(?:k\s*=\s*)?(.*?))?\s*")
-NUMBERED = re.compile(r"(\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(\d+(?:\.\d+)?)(\D*)")
+NAME_AND_CUT = re.compile(r"\s*([^@^]+?)\s*(?:([@^])\s*(?:k\s*=\s*)?(.*?))?\s*")
+NAME_WITH_NUMBER = re.compile(r"(\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(\d+(?:\.\d+)?)(\D*)")
 LONG = 7  # letters of a word in which a wrong one can be told from another metric
 CLOSE = 0.8
 TABLE = RANKINGS
@@ -77,13 +77,14 @@ def find(name: Any, structure: str) -> Chosen:
         raise ParameterError(
             f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
         )
-    found = meanings(name, structure) or _negated(name, structure)
-    if not found:
-        raise ParameterError(_unknown(name, structure))
-    if len(found) == 1:
-        return found[0]
-    definitions = {chosen.label: chosen.metric.formula for chosen in found}
-    raise SeveralMeanings(name, definitions, _reading_of(structure) if structure in READ_AS else "")
+    metrics = meanings(name, structure) or _negated(name, structure)
+    if not metrics:
+        raise ParameterError(_unknown_metric(name, structure))
+    if len(metrics) == 1:
+        return metrics[0]
+    definitions = {chosen.label: chosen.metric.formula for chosen in metrics}
+    advice = _how_the_input_is_read(structure) if structure in READ_AS else ""
+    raise SeveralMeanings(name, definitions, advice)
 
 
 class Spelling(NamedTuple):
@@ -99,8 +100,8 @@ def _letters(name: str) -> str:
     >>> _letters("F0.5-Score"), _letters("precision@")
     ('f05score', 'precision@')
     """
-    plain = unicodedata.normalize("NFKC", name).lower()
-    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", plain)
+    lower = unicodedata.normalize("NFKC", name).lower()
+    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", lower)
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
@@ -109,32 +110,36 @@ def _spellings(name: str) -> Iterator[Spelling]:
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
     """
-    match = NAMED.fullmatch(name)
+    match = NAME_AND_CUT.fullmatch(name)
     if match is None:
         return
-    if match[2] != "@":
+    base, sign, cut = match.groups()
+    if sign != "@":
         yield Spelling(_letters(name).rstrip("^"))
-    if match[2] == "^":
-        yield Spelling(_letters(f"{match[1]}^"), match[3])
-    if match[2] == "@":
-        yield Spelling(_letters(f"{match[1]}@"), match[3])
-        yield Spelling(_letters(match[1]), match[3])
-    elif number := NUMBERED.fullmatch(name):
-        yield Spelling(_letters(f"{number[1]}{number[3]}@"), number[2])
-        yield Spelling(_letters(f"{number[1]}{number[3]}"), number[2])
+    if sign == "^":
+        yield Spelling(_letters(f"{base}^"), cut)
+    if sign == "@":
+        yield Spelling(_letters(f"{base}@"), cut)
+        yield Spelling(_letters(base), cut)
+        return
+    numbered = NAME_WITH_NUMBER.fullmatch(name)
+    if numbered:
+        before, number, after = numbered.groups()
+        yield Spelling(_letters(f"{before}{after}@"), number)
+        yield Spelling(_letters(f"{before}{after}"), number)
 
 
 @cache
-def _rows(structure: str) -> Mapping[str, tuple[Metric, ...]]:
-    """The metrics that each name of a structure may mean: its own name alone, or all of an
-    alias.
+def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
+    """The metrics that each spelling, as `_letters` has it, may mean: the one of this name, or all
+    with this alias.
     """
     table = TABLES[structure]
-    rows: dict[str, tuple[Metric, ...]] = {}
+    metrics: dict[str, tuple[Metric, ...]] = {}
     for metric in table.values():
         for alias in map(_letters, metric.aliases):
-            rows[alias] = (*rows.get(alias, ()), metric)
-    return rows | {_letters(name): (metric,) for name, metric in table.items()}
+            metrics[alias] = (*metrics.get(alias, ()), metric)
+    return metrics | {_letters(name): (metric,) for name, metric in table.items()}
 
 
 def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
@@ -144,38 +149,44 @@ def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
     >>> [chosen.label for chosen in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
-    rows = _rows(structure)
-    spelled = next((one for one in _spellings(name) if one.letters in rows), None)
-    if spelled is None:
-        return ()
-    return tuple(
-        _checked(metric, _cut(spelled.cut, name, metric), name) for metric in rows[spelled.letters]
-    )
+    metrics = _metrics_by_letters(structure)
+    for spelling in _spellings(name):
+        if spelling.letters in metrics:
+            return tuple(
+                _checked(metric, _cut(spelling.cut, name, metric), name)
+                for metric in metrics[spelling.letters]
+            )
+    return ()
 
 
 def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
     """The error whose negative a scorer of scikit-learn is, such as neg_log_loss."""
     error = name.lower().strip().removeprefix("neg_")
-    found = meanings(error, structure) if error != name else ()
-    return tuple(chosen for chosen in found if chosen.metric.best == "low")
+    if error == name:
+        return ()
+    return tuple(chosen for chosen in meanings(error, structure) if chosen.metric.best == "low")
 
 
-def _unknown(name: str, structure: str) -> str:
+def _unknown_metric(name: str, structure: str) -> str:
     """The message for an unknown name, with what may have been meant."""
-    known = TABLES[structure]
-    cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
-    message = f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}"
-    if beside := TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0])):
-        return f"{message}; {beside}"
-    for other in TABLES:
-        letters = [spelled.letters for spelled in _spellings(name)]
-        if any(one in _rows(other) for one in letters):
-            return f"{message}; it is a metric of {HEADS[other].lower()}{_reading_of(structure)}"
-    near = misspelled(name, [*known, *chain(*(metric.aliases for metric in known.values()))])
+    metrics = TABLES[structure]
+    cut = " (with @k)" if any(metric.cut != "never" for metric in metrics.values()) else ""
+    message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{cut}"
+    # numbers that the page has elsewhere than among the metrics
+    elsewhere = TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0]))
+    if elsewhere:
+        return f"{message}; {elsewhere}"
+    spellings = {spelling.letters for spelling in _spellings(name)}
+    for other, head in HEADS.items():
+        if not spellings.isdisjoint(_metrics_by_letters(other)):
+            advice = _how_the_input_is_read(structure)
+            return f"{message}; it is a metric of {head.lower()}{advice}"
+    aliases = chain(*(metric.aliases for metric in metrics.values()))
+    near = misspelled(name, [*metrics, *aliases])
     return f"{message}; did you mean {near!r}?" if near else message
 
 
-def _reading_of(structure: str) -> str:
+def _how_the_input_is_read(structure: str) -> str:
     """How the input is read, and how to have it read otherwise, as the end of a message."""
     return f", the input is read as {HEADS[structure].lower()}{READ_AS.get(structure, '')}"
 
@@ -187,35 +198,41 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     >>> misspelled("ndgc@10", ["ndcg", "dcg"]), misspelled("msle", ["mse"])
     ('ndcg@10', None)
     """
-    base, at, cut = name.lower().strip().partition("@")
-    names = [one for one in known if "@" not in one]
-    words = {word for one in [*names, *KNOWN] for word in one.split("_")}
-    slips = [word for word in base.split("_") if word not in words]
-    if len(slips) != 1:
+    base, sign, cut = name.lower().strip().partition("@")
+    names = [known_name for known_name in known if "@" not in known_name]
+    words = set(chain(*(known_name.split("_") for known_name in [*names, *KNOWN])))
+    unknown_words = [word for word in base.split("_") if word not in words]
+    if len(unknown_words) != 1:
         return None
-    alike = [word for word in sorted(words) if sorted(word) == sorted(slips[0])]
-    if len(slips[0]) >= LONG:
-        alike += difflib.get_close_matches(slips[0], words, n=1, cutoff=CLOSE)
-    mended = (base.replace(slips[0], word) for word in alike)
-    return next((f"{one}{at}{cut}" for one in mended if one in names), None)
+    slip = unknown_words[0]
+    candidates = [word for word in sorted(words) if sorted(word) == sorted(slip)]
+    if len(slip) >= LONG:
+        candidates += difflib.get_close_matches(slip, words, n=1, cutoff=CLOSE)
+    for word in candidates:
+        mended = base.replace(slip, word)
+        if mended in names:
+            return f"{mended}{sign}{cut}"
+    return None
 
 
-def label_of(what: str, name: str, metrics: Iterable[Chosen]) -> str:
+def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
     """The label of the metric of a report that a name stands for.
 
-    what: the parameter, for errors. Raises ParameterError if the report has no such metric.
+    parameter: where the name is, for errors. Raises ParameterError if the report has no such
+    metric.
     """
     metrics = tuple(metrics)
     labels = [chosen.label for chosen in metrics]
     if name in labels:
         return name
-    for structure in {chosen.metric.structure for chosen in metrics}.intersection(TABLES):
-        found = [one.label for one in meanings(name, structure) if one.label in labels]
-        if len(found) == 1:
-            return found[0]
+    structures = {chosen.metric.structure for chosen in metrics}
+    for structure in structures.intersection(TABLES):
+        meant = [chosen.label for chosen in meanings(name, structure) if chosen.label in labels]
+        if len(meant) == 1:
+            return meant[0]
     near = misspelled(name, labels)
     hint = f" (did you mean {near!r}?)" if near else ""
-    raise ParameterError(f"{what} must be one of {', '.join(labels)}, got {name!r}{hint}")
+    raise ParameterError(f"{parameter} must be one of {', '.join(labels)}, got {name!r}{hint}")
 
 
 def of_draws(name: Any) -> bool:
@@ -224,8 +241,11 @@ def of_draws(name: Any) -> bool:
     >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
     (True, False, False)
     """
-    spelled = _spellings(name) if is_in_catalogue(name) else ()
-    return any(one.cut is not None and one.letters in DRAWS for one in spelled)
+    if not is_in_catalogue(name):
+        return False
+    return any(
+        spelling.cut is not None and spelling.letters in DRAWS for spelling in _spellings(name)
+    )
 
 
 def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
@@ -256,8 +276,10 @@ def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | N
 
 def _loaded(name: Any) -> Chosen:
     """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
-    if isinstance(name, str) and (file := OF_FILE.fullmatch(name)):
-        return Chosen(load(file[1], file[2]), _cut(file[3], name))
+    match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
+    if match:
+        file, metric, cut = match.groups()
+        return Chosen(load(file, metric), _cut(cut, name))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
         rule = "must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts"
@@ -266,17 +288,18 @@ def _loaded(name: Any) -> Chosen:
 
 
 def _own(chosen: Chosen, structure: str) -> Chosen:
-    """An own metric, if it can be computed from this structure and has a name of its own."""
-    own: Any = chosen.metric
+    """An own metric, if it can be computed from this structure. Raises ParameterError if it cannot,
+    or if it has the name of a metric of the catalogue.
+    """
+    own = chosen.metric
+    assert isinstance(own, OwnMetric)
     if structure not in own.structures:
         has = next(source.reads for source in INPUTS if structure in source.structures)
         near = "".join(did_you_mean(name, has) for name in own.arguments if name not in has)
-        takes = (
-            f"{own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric "
-            f"of"
-        )
+        takes = f"{own.name} takes {', '.join(own.arguments)}"
         known = f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
-        raise ParameterError(f"metrics: {takes} {known}{near}")
+        not_those = "which are not the arguments of a metric of"
+        raise ParameterError(f"metrics: {takes}, {not_those} {known}{near}")
     if any(own.name in table for table in TABLES.values()):
         raise ParameterError(
             f"metrics: {own.name} is a metric of the catalogue; give yours another name"
@@ -314,16 +337,19 @@ def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
-    return with_distinct_labels(
-        tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
-    )
+    wanted = tuple(names) or usual
+    metrics = dict.fromkeys(find(name, structure) for name in wanted)  # without duplicates
+    return with_distinct_labels(tuple(metrics))
 
 
 def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
     """Return the metrics as they are. Raises ParameterError if two have the same label."""
     labels = [metric.label for metric in metrics]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
+    repeated = [label for label in labels if labels.count(label) > 1]
+    if repeated:
+        raise ParameterError(
+            f"metrics: two metrics are called {repeated[0]}; give one another name"
+        )
     return metrics
 
 
@@ -336,16 +362,14 @@ def possible(
     lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") ->
     what a metric that needs it would require. Raises ParameterError for such a metric.
     """
-    metrics = chosen(
-        names,
-        structure,
-        [name for name in usual if find(name, structure).metric.needs not in lacks],
-    )
-    for metric in metrics:
-        if (need := metric.metric.needs or ("columns" if metric.metric.columns else "")) in lacks:
-            raise ParameterError(
-                f"metrics: {metric.label} needs {lacks[need].format(*metric.metric.columns)}"
-            )
+    allowed = [name for name in usual if find(name, structure).metric.needs not in lacks]
+    metrics = chosen(names, structure, allowed)
+    for chosen_metric in metrics:
+        metric = chosen_metric.metric
+        need = "columns" if metric.columns and not metric.needs else metric.needs
+        if need in lacks:
+            needed = lacks[need].format(*metric.columns)
+            raise ParameterError(f"metrics: {chosen_metric.label} needs {needed}")
     return metrics
 
 
@@ -357,25 +381,27 @@ def markdown() -> str:
 
 
 def _table(metrics: list[Metric]) -> str:
+    """The table of one structure in Markdown."""
     head = "| name | title | what it is | undefined where | equals | other names |"
-    rule = "|---|---|---|---|---|---|"
-    at = {
-        "may": lambda m: f"{m.name}[@k]",
-        "must": lambda m: f"{m.before_cut}k",
-        "never": lambda m: m.name,
-    }
-    cells = (
-        (
-            f"`{at[m.cut](m)}`",
-            m.title,
-            m.formula.replace("|", "\\|"),
-            m.undefined,
-            m.equals,
-            ", ".join(f"`{alias.replace('@', '@k')}`" for alias in m.aliases),
-        )
-        for m in metrics
-    )
-    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in cells)])
+    lines = [head, "|---|---|---|---|---|---|"]
+    for metric in metrics:
+        aliases = ", ".join(f"`{alias.replace('@', '@k')}`" for alias in metric.aliases)
+        formula = metric.formula.replace("|", "\\|")
+        name = f"`{_name_with_cut(metric)}`"
+        cells = [name, metric.title, formula, metric.undefined, metric.equals, aliases]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _name_with_cut(metric: Metric) -> str:
+    """The name of a metric and where its cut-off stands, such as ndcg[@k]."""
+    match metric.cut:
+        case "may":
+            return f"{metric.name}[@k]"
+        case "must":
+            return f"{metric.before_cut}k"
+        case _:
+            return metric.name
 
 
 # `err` is an error or the expected reciprocal rank
@@ -389,9 +415,9 @@ KNOWN = {
 KNOWN |= {name: best for best, named in usual("directions").items() for name in named}
 LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
 PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")
-TURNED = re.compile(rf"(neg|negative|negated|minus|inverse|inv)_|1_(?=({LONGEST_FIRST})$)")
+REVERSED = re.compile(rf"(neg|negative|negated|minus|inverse|inv)_|1_(?=({LONGEST_FIRST})$)")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-OTHER = {"low": "high", "high": "low"}
+OPPOSITE = {"low": "high", "high": "low"}
 
 
 def direction(name: str) -> str | None:
@@ -412,18 +438,18 @@ def direction(name: str) -> str | None:
     base = name.split("@")[0].strip()
     words = "_".join(WORD.findall(base)).lower()
     minus = base.startswith(("-", "−"))
-    exact = next(
-        (known for known in (base.lower(), words) if known in CATALOGUE and not minus), None
-    )
-    if exact:
-        return CATALOGUE[exact] if CATALOGUE[exact] != "neither" and exact not in UNCLEAR else None
-    sides = {KNOWN[phrase] for phrase in PHRASE.findall(words)} or {
-        "high" for word in words.split("_") if word == "score"
-    }
-    if len(sides) != 1:
+    for known in (base.lower(), words):
+        if known in CATALOGUE and not minus:
+            is_clear = CATALOGUE[known] != "neither" and known not in UNCLEAR
+            return CATALOGUE[known] if is_clear else None
+    directions = {KNOWN[phrase] for phrase in PHRASE.findall(words)}
+    if not directions and "score" in words.split("_"):
+        directions = {"high"}
+    if len(directions) != 1:
         return None
-    turned = minus or (words not in KNOWN and TURNED.match(words))
-    return OTHER[sides.pop()] if turned else sides.pop()
+    best = directions.pop()
+    reversed_by_word = words not in KNOWN and REVERSED.match(words)
+    return OPPOSITE[best] if minus or reversed_by_word else best
 
 
 def named(name: str, best: str | None = None) -> Metric:
@@ -434,14 +460,13 @@ def named(name: str, best: str | None = None) -> Metric:
     """
     if best in (None, UNKNOWN):
         best = direction(name) or UNKNOWN
-    formula, undefined = "the mean of the values in the input", "the input holds no value"
     return Metric(
         name,
         "units",
         PerUnit(absent),
-        formula,
-        undefined,
-        "the input",
+        formula="the mean of the values in the input",
+        undefined="the input holds no value",
+        equals="the input",
         low=-np.inf,
         high=np.inf,
         best=best,

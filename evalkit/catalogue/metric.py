@@ -1,18 +1,18 @@
-"""`Metric`, a row of the table of metrics, and `Chosen`, a metric at a cut-off, such as
-`ndcg@10`.
+"""`Metric`, a row of the table of metrics, `Chosen`, a metric at a cut-off, such as `ndcg@10`, and
+the kinds that are made of other metrics.
 """
 
 import pkgutil
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind
+from evalkit.catalogue.kinds import Effects, Kind, RatioOfSums, TableKind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
@@ -39,7 +39,7 @@ class Metric:
 
     name: str
     structure: str
-    kind: Any  # a Kind, of which each asks for what it has
+    kind: Kind
     formula: str
     undefined: str = ""
     equals: str = ""
@@ -59,7 +59,9 @@ class Metric:
     kind_at: Callable[[float], Kind] | None = None
 
     def __hash__(self) -> int:
-        """That of its name: one results' key is made of it for each pair of systems."""
+        """The hash of its name alone, which is quick: results are stored by metric for each pair of
+        systems.
+        """
         return hash(self.name)
 
     @property
@@ -83,12 +85,12 @@ class Metric:
         return self.name if self.name.endswith("^") else f"{self.name}@"
 
     @property
-    def decided(self) -> bool:
-        """True if a threshold decides the metric."""
-        return self.kind.decided
+    def uses_decisions(self) -> bool:
+        """True if only the decisions at a threshold matter."""
+        return self.kind.uses_decisions
 
     @property
-    def tabled(self) -> bool:
+    def needs_table_only(self) -> bool:
         """True if the metric can be computed from the table of a score, without the rows."""
         return self.kind.summed and not self.columns
 
@@ -108,12 +110,10 @@ TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").dec
 
 def described(name: str, structure: str, kind: Kind) -> Metric:
     """The row of a metric, from metrics.toml and its kind."""
-    row = TEXTS[structure][name]
-    lists = {
-        "columns": tuple(row.get("columns", ())),
-        "aliases": tuple(row.get("aliases", "").split()),
-    }
-    return Metric(name.removesuffix("@"), structure, kind, **row | lists)
+    fields = dict(TEXTS[structure][name])
+    fields["columns"] = tuple(fields.get("columns", ()))
+    fields["aliases"] = tuple(fields.get("aliases", "").split())
+    return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
 def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
@@ -125,7 +125,9 @@ def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Met
 
 
 def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Metric:
-    """The row of a metric with a number after its @, which is 1 by default."""
+    """The row of a metric with a number after its @. kind_at: the kind at that number; the row
+    itself has the kind at 1.
+    """
     return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
 
 
@@ -150,37 +152,36 @@ class Chosen:
     @property
     def plain(self) -> str:
         """The description in plain words."""
-        top = (
-            "all items"
-            if self.k is None
-            else "the first item"
-            if self.k == 1
-            else f"the first {self.k} items"
-        )
-        return (
-            self.metric.plain.replace("{top}", top).replace("{k}", str(self.k))
-            or self.metric.formula
-        )
+        if self.k is None:
+            top = "all items"
+        else:
+            top = "the first item" if self.k == 1 else f"the first {self.k} items"
+        plain = self.metric.plain.replace("{top}", top).replace("{k}", str(self.k))
+        return plain or self.metric.formula
 
     @property
-    def decided(self) -> bool:
-        """True if a threshold decides the metric."""
-        return self.base.metric.decided
+    def uses_decisions(self) -> bool:
+        """True if only the decisions at a threshold matter."""
+        return self.base.metric.uses_decisions
 
     @property
     def leave_one_out(self) -> "Chosen":
         """The metric for many parts with few positives each; see `Combined.scarce`."""
-        return replace(self, metric=replace(self.metric, kind=self.metric.kind.leave_one_out))
+        kind = self.metric.kind.leave_one_out
+        assert kind is not None
+        return replace(self, metric=replace(self.metric, kind=kind))
 
     @property
     def base(self) -> "Chosen":
         """The metric itself, or the one that it transforms."""
-        original = self.metric.kind.original
-        return self if original is None else Chosen(original, self.k)
+        kind = self.metric.kind
+        return Chosen(kind.metric, self.k) if isinstance(kind, Transformed) else self
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """One value per unit of rankings and other structures of units, or the terms of a ratio."""
-        return self.metric.kind.sums(structure, self.k, level)
+        kind = self.metric.kind
+        assert isinstance(kind, RatioOfSums)
+        return kind.sums(structure, self.k, level)
 
     def value(self, rows: Rows) -> float:
         """The metric of rows."""
@@ -190,9 +191,41 @@ class Chosen:
         """The metric of rows and the influence of each row."""
         return self.metric.kind.effects(rows, self.k)
 
-    def at(self, c: Counts, threshold: float = 0.5) -> float:
+    def value_at(self, c: Counts, threshold: float = 0.5) -> float:
         """The metric of a table of labels 0 and 1; for a metric of decisions, at the threshold."""
-        return self.metric.kind.at(c, threshold)
+        kind = self.metric.kind
+        assert isinstance(kind, TableKind)
+        return kind.value_at(c, threshold)
+
+
+# Kinds of other metrics ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transformed(TableKind):
+    """A monotone function of another metric, with its derivative as slope: it has that metric's
+    test.
+    """
+
+    metric: Metric
+    function: Callable[[float], float]
+    slope: Callable[[float], float]
+
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The function of the other metric's value."""
+        return self.function(self.metric.kind.value(rows, k))
+
+    def effects(self, rows: Rows, k: int | None) -> Effects:
+        """The other metric's effects times the slope."""
+        effects = self.metric.kind.effects(rows, k)
+        slope = self.slope(effects.value)
+        return Effects(self.function(effects.value), slope * effects.influence)
+
+    def value_at(self, c: Counts, threshold: float) -> float:
+        """The function of the other metric's value."""
+        kind = self.metric.kind
+        assert isinstance(kind, TableKind)
+        return self.function(kind.value_at(c, threshold))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,26 +238,31 @@ class Part:
     rows: Rows
     places: np.ndarray | None = None
 
-    def spread(self, moved: Floats, n: int) -> Floats:
-        """The influence values of all n rows: those of the part's rows (`moved`), 0 for the other
-        rows.
-        """
+    def among_all(self, influence: Floats, n: int) -> Floats:
+        """The influence of all n rows: that of the part's rows, 0 for the other rows."""
         if self.places is None:
-            return moved
-        every = np.zeros(n)
-        every[self.places] = moved
-        return every
+            return influence
+        all_rows = np.zeros(n)
+        all_rows[self.places] = influence
+        return all_rows
+
+
+class PartPair(NamedTuple):
+    """The same part of two systems."""
+
+    first: Part
+    second: Part
 
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes.
+    """The mean of a metric over classes or labels. split: rows -> their parts.
 
     classed: each row has one class. whole: each part has all rows.
     """
 
-    of: Metric
-    parts: Callable[[Rows], Iterable[Part]]
+    metric: Metric
+    split: Callable[[Rows], Iterable[Part]]
     classed: bool = False
     whole: bool = True
 
@@ -235,90 +273,102 @@ class Combined(Kind):
         with the number of parts, and the bias stays while the interval narrows.
         """
         parts = len(positives)
-        few = 2 * parts**2 > positives.sum()
-        return self.whole and self.of.kind.leave_one_out is not None and parts >= MANY_PARTS and few
+        few = bool(2 * parts**2 > positives.sum())
+        has_form = self.whole and self.metric.kind.leave_one_out is not None
+        return has_form and parts >= MANY_PARTS and few
 
     @property
     def leave_one_out(self) -> "Combined":
         """The same mean, of parts with few positives each."""
-        return replace(self, of=replace(self.of, kind=self.of.kind.leave_one_out))
+        kind = self.metric.kind.leave_one_out
+        assert kind is not None
+        return replace(self, metric=replace(self.metric, kind=kind))
 
     @property
-    def decided(self) -> bool:  # type: ignore[override]
+    def uses_decisions(self) -> bool:
         """True if it depends on the decisions alone."""
-        return self.of.kind.decided
+        return self.metric.kind.uses_decisions
 
     @property
-    def summed(self) -> bool:  # type: ignore[override]
+    def summed(self) -> bool:
         """True if it can be computed from sums over rows."""
-        return self.whole and self.of.kind.summed
+        return self.whole and self.metric.kind.summed
 
-    def strata(self, rows: Rows) -> Any:
-        """The rows of each class, if each row has one class."""
+    @property
+    def selects_rows(self) -> bool:
+        """True if two systems differ in the rows that count for the metric of the parts."""
+        return self.metric.kind.selects_rows
+
+    def strata(self, rows: Rows) -> np.ndarray | None:
+        """The class of each row, if each row has one class."""
         return rows.actual if self.classed else None
 
-    def weighed(self, rows: Rows) -> Iterable[Part]:
+    def parts(self, rows: Rows) -> Iterable[Part]:
         """The parts with their shares in the mean."""
-        return self.parts(rows)
+        return self.split(rows)
 
-    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
+    def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats | None:
         """The influence of each row on the mean through the shares; None if the shares are
         fixed.
         """
         return None
 
-    @property
-    def picks(self) -> bool:  # type: ignore[override]
-        """True if two systems differ in the rows that count for the metric of the parts."""
-        return self.of.kind.picks
-
     def value(self, rows: Rows, k: int | None) -> float:
         """The mean; undefined if there is no part, or if a part is undefined."""
-        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
-        return float(sum(share * value for share, value in values)) if values else float("nan")
+        values = [part.share * self.metric.kind.value(part.rows, k) for part in self.parts(rows)]
+        return float(sum(values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row, which is the sum of its influences on the
         parts.
         """
-        value = float("nan")
-        moved = np.zeros(len(rows))
-        for number, part in enumerate(self.weighed(rows)):
-            e = self.of.kind.effects(part.rows, k)
-            value = part.share * e.value + (value if number else 0.0)
-            moved += part.share * part.spread(e.rows, len(rows))
-        shares = self.by_share(rows, k, value)
-        return Effects(value, moved if shares is None else moved + shares)
+        values = []
+        influence = np.zeros(len(rows))
+        for part in self.parts(rows):
+            effects = self.metric.kind.effects(part.rows, k)
+            values.append(part.share * effects.value)
+            influence += part.share * part.among_all(effects.influence, len(rows))
+        value = sum(values) if values else float("nan")
+        through_shares = self.influence_through_shares(rows, k, value)
+        if through_shares is not None:
+            influence = influence + through_shares
+        return Effects(value, influence)
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+    def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference first − second: the sum of its influences on
         the parts.
         """
-        parts = list(self.weighed(first))
-        others = list(self.weighed(second))
-        if [part.rows.actual.tobytes() for part in parts] != [
-            part.rows.actual.tobytes() for part in others
-        ]:
-            return self._through_parts(parts, len(first), k) - self._through_parts(
-                others, len(first), k
-            )
-        moved = np.zeros(len(first))
-        for a, b in zip(parts, others, strict=True):
-            moved += a.share * a.spread(self.of.kind.apart_by(a.rows, b.rows, k), len(first))
-        return moved
+        pairs = self._pairs(first, second)
+        if pairs is None:
+            return self._influence_on_parts(first, k) - self._influence_on_parts(second, k)
+        influence = np.zeros(len(first))
+        for a, b in pairs:
+            on_part = self.metric.kind.influence_on_difference(a.rows, b.rows, k)
+            influence += a.share * a.among_all(on_part, len(first))
+        return influence
 
-    def _through_parts(self, parts: Iterable[Part], n: int, k: int | None) -> Floats:
-        """The influence of each row on the parts of one system: some classes only one of two
-        systems predicts.
+    def _pairs(self, first: Rows, second: Rows) -> list[PartPair] | None:
+        """The parts of both systems; None if they are different ones, because some classes are
+        predicted by one of the two alone.
         """
-        every = (
-            part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n) for part in parts
-        )
-        return sum(every, np.zeros(n))
+        parts = list(self.parts(first))
+        others = list(self.parts(second))
+        actual = [part.rows.actual.tobytes() for part in parts]
+        if actual != [part.rows.actual.tobytes() for part in others]:
+            return None
+        return [PartPair(a, b) for a, b in zip(parts, others, strict=True)]
+
+    def _influence_on_parts(self, rows: Rows, k: int | None) -> Floats:
+        """The influence of each row of one system, with the shares of the parts as if fixed."""
+        influence = np.zeros(len(rows))
+        for part in self.parts(rows):
+            on_part = self.metric.kind.effects(part.rows, k).influence
+            influence += part.share * part.among_all(on_part, len(rows))
+        return influence
 
 
-def _positive(rows: Rows) -> Bools:
-    return rows.actual == 1
+def _is_positive(rows: Rows) -> Bools:
+    return np.asarray(rows.actual == 1)
 
 
 @dataclass(frozen=True)
@@ -327,82 +377,98 @@ class Weighted(Combined):
     positives.
     """
 
-    counted: Callable[[Rows], Bools] = _positive
-    summed: ClassVar[bool] = False  # type: ignore[misc]  # the shares of the parts vary with the rows
+    counted: Callable[[Rows], Bools] = _is_positive
+    summed: ClassVar[bool] = False  # the shares of the parts vary with the rows
 
-    def _weight(self, part: Part) -> Floats:
+    def _counted_weights(self, part: Part) -> Floats:
+        """The weight of each row of a part that counts for its share, 0 for the others."""
         return part.rows.weights * self.counted(part.rows)
 
-    def weighed(self, rows: Rows) -> Iterable[Part]:
+    def parts(self, rows: Rows) -> Iterator[Part]:
         """The parts with a weight above 0, with their shares."""
-        sizes = [float(self._weight(part).sum()) for part in self.parts(rows)]
-        pairs = zip(self.parts(rows), sizes, strict=True)
-        return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
+        weights = [float(self._counted_weights(part).sum()) for part in self.split(rows)]
+        total = sum(weights)
+        for part, weight in zip(self.split(rows), weights, strict=True):
+            if weight > 0:
+                yield replace(part, share=weight / total)
 
-    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
+    def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats:
         """The influence through the shares: a row's weight times how far its part is above the
         mean.
         """
-        moved = np.zeros(len(rows))
+        influence = np.zeros(len(rows))
         total = 0.0
-        for part in self.weighed(rows):
-            weight = self._weight(part)
-            moved += part.spread(weight * (self.of.kind.value(part.rows, k) - value), len(rows))
-            total += float(weight.sum())
-        return ratio(moved, total)
+        for part in self.parts(rows):
+            weights = self._counted_weights(part)
+            above_mean = self.metric.kind.value(part.rows, k) - value
+            influence += part.among_all(weights * above_mean, len(rows))
+            total += float(weights.sum())
+        return ratio(influence, total)
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+    def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference first − second, through the parts and through
         the shares.
         """
-        sides = [self.by_share(rows, k, self.value(rows, k)) for rows in (first, second)]
-        return super().apart_by(first, second, k) + sides[0] - sides[1]
+        through_parts = super().influence_on_difference(first, second, k)
+        of_first = self.influence_through_shares(first, k, self.value(first, k))
+        of_second = self.influence_through_shares(second, k, self.value(second, k))
+        return through_parts + of_first - of_second
+
+
+class MetricPair(NamedTuple):
+    """Two metrics that are combined."""
+
+    first: Metric
+    second: Metric
 
 
 @dataclass(frozen=True)
 class Harmonic(Kind):
     """The harmonic mean of two metrics; it is undefined if both are 0."""
 
-    pair: tuple[Metric, Metric]
+    pair: MetricPair
 
     @property
-    def decided(self) -> bool:  # type: ignore[override]
+    def uses_decisions(self) -> bool:
         """True if it depends on the decisions alone."""
-        return all(of.kind.decided for of in self.pair)
+        return all(metric.kind.uses_decisions for metric in self.pair)
 
     @property
-    def summed(self) -> bool:  # type: ignore[override]
+    def summed(self) -> bool:
         """True if it can be computed from sums over rows."""
-        return all(of.kind.summed for of in self.pair)
-
-    def strata(self, rows: Rows) -> Any:
-        """The strata of the first of the two metrics, which both share."""
-        return self.pair[0].kind.strata(rows)
+        return all(metric.kind.summed for metric in self.pair)
 
     @property
-    def picks(self) -> bool:  # type: ignore[override]
+    def selects_rows(self) -> bool:
         """True if two systems differ in the rows that count for either metric."""
-        return any(of.kind.picks for of in self.pair)
+        return any(metric.kind.selects_rows for metric in self.pair)
 
-    def of(self, first: float, second: float) -> float:
+    def strata(self, rows: Rows) -> np.ndarray | None:
+        """The strata of the first of the two metrics, which both share."""
+        return self.pair.first.kind.strata(rows)
+
+    def mean(self, first: float, second: float) -> float:
         """The harmonic mean of two values."""
         return float(ratio(2 * first * second, first + second))
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The harmonic mean of the two metrics."""
-        first, second = (of.kind.value(rows, k) for of in self.pair)
-        return self.of(first, second)
+        return self.mean(self.pair.first.kind.value(rows, k), self.pair.second.kind.value(rows, k))
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row (delta method)."""
-        a, b = (of.kind.effects(rows, k) for of in self.pair)
-        moved = 2 * (b.value**2 * a.rows + a.value**2 * b.rows)
-        return Effects(self.of(a.value, b.value), ratio(moved, (a.value + b.value) ** 2))
+        a = self.pair.first.kind.effects(rows, k)
+        b = self.pair.second.kind.effects(rows, k)
+        influence = 2 * (b.value**2 * a.influence + a.value**2 * b.influence)
+        return Effects(self.mean(a.value, b.value), ratio(influence, (a.value + b.value) ** 2))
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+    def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference first − second, with the gradient at the mean
         of both systems.
         """
-        a, b = (np.mean([of.kind.value(rows, k) for rows in (first, second)]) for of in self.pair)
-        moved = [of.kind.apart_by(first, second, k) for of in self.pair]
-        return ratio(2 * (b**2 * moved[0] + a**2 * moved[1]), (a + b) ** 2)
+        a, b = (
+            np.mean([metric.kind.value(rows, k) for rows in (first, second)])
+            for metric in self.pair
+        )
+        on_a, on_b = (metric.kind.influence_on_difference(first, second, k) for metric in self.pair)
+        return ratio(2 * (b**2 * on_a + a**2 * on_b), (a + b) ** 2)

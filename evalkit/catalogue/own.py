@@ -39,7 +39,11 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import plural
 from evalkit.parameters.kinds import did_you_mean
 
-SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
+SIDES = {
+    1: "one number",
+    2: "a pair (numerator, denominator)",
+}  # what a function returns for a unit
+Hits = tuple[Bools, Bools]  # which rows count, and which of them are hits
 
 
 @dataclass(frozen=True)
@@ -66,24 +70,23 @@ class Function:
         except Exception as error:
             raise self.refused(f"raised {type(error).__name__}: {error}") from error
 
-    def arrays(self, values: Mapping[str, Any], n: int, sides: int, per: str) -> list[Floats]:
-        """One array of n numbers, or a pair of them."""
-        result = self(values)
-        return [
-            self._numbers(array, n, per, sides)
-            for array in ([result] if sides == 1 else self._pair(result, per))
-        ]
+    def arrays(self, values: Mapping[str, Any], n: int, sides: int, unit: str) -> list[Floats]:
+        """The result of one call: an array of n numbers, or with two `sides` a pair of them.
+
+        unit: what each number is of, such as "row", for errors.
+        """
+        arrays = self._sides(self(values), sides, unit)
+        return [self._numbers(array, n, unit, sides) for array in arrays]
 
     def rows(
-        self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, per: str
+        self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, unit: str
     ) -> list[Floats]:
-        """The arrays from n calls that each return one number or one pair."""
+        """The arrays from n calls, one per unit, that each return one number or one pair."""
         table = np.empty((sides, n))
         for i, values in enumerate(calls):
-            result = self(values)
-            for side, number in enumerate([result] if sides == 1 else self._pair(result, per)):
-                table[side, i] = self.number(number, f"{per} {i + 1}")
-        return [self._numbers(column, n, per, sides) for column in table]
+            for side, number in enumerate(self._sides(self(values), sides, unit)):
+                table[side, i] = self.number(number, f"{unit} {i + 1}")
+        return [self._numbers(column, n, unit, sides) for column in table]
 
     def number(self, result: Any, where: str) -> float:
         """One number. Raises ParameterError for anything else."""
@@ -97,37 +100,46 @@ class Function:
         self._numbers(np.array([number]), 1, where, 1)
         return number
 
-    def _pair(self, result: Any, per: str) -> list[Any]:
+    def _sides(self, result: Any, sides: int, unit: str) -> list[Any]:
+        """What the function returned as a list of one or two. Raises ParameterError for two where
+        it is no pair.
+        """
+        if sides == 1:
+            return [result]
         if isinstance(result, tuple) and len(result) == 2:
             return list(result)
-        raise self.refused(f"must return {SIDES[2]} for each {per}, got {_short(result)}")
+        raise self.refused(f"must return {SIDES[2]} for each {unit}, got {_short(result)}")
 
-    def _numbers(self, result: Any, n: int, per: str, sides: int) -> Floats:
+    def _numbers(self, result: Any, n: int, unit: str, sides: int) -> Floats:
+        """The result as n numbers. Raises ParameterError for another shape, and for a number that
+        is not finite or not in the declared range.
+        """
         try:
             numbers = _floats(result)
         except (TypeError, ValueError):
             raise self.refused(f"must return numbers, got {_short(result)}") from None
         if numbers.shape != (n,):
             shape = "x".join(map(str, numbers.shape)) or "one number"
-            raise self.refused(f"must return {SIDES[sides]} per {per} ({n:,}), got {shape}")
+            raise self.refused(f"must return {SIDES[sides]} per {unit} ({n:,}), got {shape}")
         wrong = np.isinf(numbers) if self.undefined else ~np.isfinite(numbers)
-        low, high = (self.low, self.high) if sides == 1 else (-np.inf, np.inf)
-        outside = wrong | (numbers < low) | (numbers > high)
-        if outside.any():
-            raise self.refused(self._rule(numbers, int(np.flatnonzero(outside)[0]), low, high, per))
+        if sides == 1:  # the range is that of the metric, not of numerators and denominators
+            wrong |= (numbers < self.low) | (numbers > self.high)
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            where = f"{unit} {first + 1}" if n > 1 else unit
+            raise self.refused(self._broken_rule(float(numbers[first]), where))
         return numbers
 
-    def _rule(self, numbers: Floats, at: int, low: float, high: float, per: str) -> str:
-        """What the number at this place breaks."""
-        value = float(numbers[at])
-        where = f"{per} {at + 1}" if len(numbers) > 1 else per
+    def _broken_rule(self, value: float, where: str) -> str:
+        """The rule that a number breaks, for the error."""
         if np.isnan(value):
             return (
                 f"must be a number, got nan ({where}); say where it is undefined: undefined='...'"
             )
         if np.isinf(value):
             return f"must be finite, got {value} ({where})"
-        return f"must be within {low:g} and {high:g}, as declared, got {value:g} ({where})"
+        declared = f"{self.low:g} and {self.high:g}, as declared"
+        return f"must be within {declared}, got {value:g} ({where})"
 
     def refused(self, reason: str) -> ParameterError:
         """The error of this metric."""
@@ -139,14 +151,14 @@ def _floats(result: Any) -> Floats:
     complex numbers.
     """
     array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
-    texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
-    if array.dtype.kind not in "biufO" or result is None or texts:
+    has_texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
+    if array.dtype.kind not in "biufO" or result is None or has_texts:
         raise TypeError(array.dtype)
     return np.ma.filled(array.astype(np.float64, copy=False), np.nan)
 
 
 def _read_only(value: Any) -> Any:
-    """The value, which a function cannot change."""
+    """The value; of an array a view that cannot be changed."""
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()
@@ -155,6 +167,7 @@ def _read_only(value: Any) -> Any:
 
 
 def _short(value: Any) -> str:
+    """The type of a value and the beginning of its text, for errors."""
     text = repr(value).replace("\n", " ")
     return f"{type(value).__name__} {text[:60]}{'…' if len(text) > 60 else ''}"
 
@@ -167,10 +180,11 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
         raise ParameterError(
             f"metrics: an own metric must be a function, got {_short(call)}"
         ) from None
-    return {
-        str(p) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) else p.name: p.default is p.empty
-        for p in parameters
-    }
+    names = {}
+    for p in parameters:
+        is_starred = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        names[str(p) if is_starred else p.name] = p.default is p.empty
+    return names
 
 
 def arguments_of(
@@ -183,17 +197,16 @@ def arguments_of(
     argument in `known`, if `known` has any.
     """
     names = names_of(call)
-    taken = tuple(argument for argument, needed in names.items() if needed or argument in known)
-    wrong = [
-        argument
-        for argument in taken
-        if argument not in known and not (columns and argument.isidentifier())
-    ]
-    if wrong or not ({*taken} & {*known} if known else taken):
+    arguments = tuple(argument for argument, needed in names.items() if needed or argument in known)
+    unknown = [argument for argument in arguments if argument not in known]
+    wrong = [argument for argument in unknown if not (columns and argument.isidentifier())]
+    # one of the known arguments is needed, or where there are none any argument
+    enough = not {*arguments}.isdisjoint(known) if known else bool(arguments)
+    if wrong or not enough:
         rule = ", ".join(known) or "columns of numbers"
         got = ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
-    return taken
+    return arguments
 
 
 class Input:
@@ -217,22 +230,31 @@ class Input:
     def sides(
         self, function: Function, structure: Any, k: int | None, level: float, sides: int
     ) -> list[Floats]:
-        """One array with a number per unit, or two."""
+        """One array with a number per unit, or with two `sides` numerators and denominators."""
         values = self.values(structure, function)
-        return function.arrays(values, len(next(iter(values.values()))), sides, self.unit)
+        n = len(next(iter(values.values())))
+        return function.arrays(values, n, sides, self.unit)
 
     def mean(self, function: Function) -> Kind:
         """The mean of one number per unit."""
-        return PerUnit(lambda structure, k, level: self.sides(function, structure, k, level, 1)[0])
+
+        def values(structure: Any, k: int | None, level: float) -> Floats:
+            (numbers,) = self.sides(function, structure, k, level, sides=1)
+            return numbers
+
+        return PerUnit(values)
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums of two numbers per unit."""
-        return Ratio(
-            lambda structure, k, level: Sums(*self.sides(function, structure, k, level, 2))
-        )
+
+        def terms(structure: Any, k: int | None, level: float) -> Sums:
+            numerator, denominator = self.sides(function, structure, k, level, sides=2)
+            return Sums(numerator, denominator)
+
+        return Ratio(terms)
 
 
-class RowStatistic(Input):
+class RowInput(Input):
     """Rows of predictions: arrays with one element per row. Any other argument is a column of
     numbers of the input.
     """
@@ -252,26 +274,33 @@ class RowStatistic(Input):
         """The arguments of a function. Raises ParameterError for a column that a report does not
         read.
         """
-        if missing := [name for name in function.columns if name not in structure.beside]:
+        missing = [name for name in function.columns if name not in structure.columns]
+        if missing:
             near = did_you_mean(missing[0], self.reads)
             raise function.refused(
                 f"needs the column {missing[0]!r}, which this report does not read{near}"
             )
-        read = {
-            name: self.reads[name](structure) for name in function.arguments if name in self.reads
-        }
-        return read | {name: structure.beside[name] for name in function.columns}
+        values = {name: structure.columns[name] for name in function.columns}
+        for name in function.arguments:
+            if name in self.reads:
+                values[name] = self.reads[name](structure)
+        return values
 
     def mean(self, function: Function) -> Kind:
         """The mean over rows, weighted where rows have weights."""
-        return Loss(lambda rows, k: self.sides(function, rows, k, 1, 1)[0], partial=True)
+
+        def loss(rows: Rows, k: int | None) -> Floats:
+            (numbers,) = self.sides(function, rows, k, 1, sides=1)
+            return numbers
+
+        return Loss(loss, partial=True)
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""
-        return RatioOfRows(lambda rows: self.sides(function, rows, None, 1, 2))
+        return RatioOfRows(lambda rows: self.sides(function, rows, None, 1, sides=2))
 
 
-class OfUsers(Input):
+class UserInput(Input):
     """Users of interleaved sessions: arrays with one element per user, of one arm."""
 
     unit = "user"
@@ -279,7 +308,7 @@ class OfUsers(Input):
     reads: ClassVar = {name: attrgetter(name) for name in ("credit", "whole", "won", "sessions")}
 
 
-class OfTable(Input):
+class ColumnInput(Input):
     """A table of users of an A/B test: columns of numbers with one element per user, and nothing
     else.
     """
@@ -309,7 +338,7 @@ class RankedList(NamedTuple):
     level: float
 
 
-class OfLists(Input):
+class ListInput(Input):
     """Ranked lists: a function is called once for each query."""
 
     unit = "query"
@@ -321,27 +350,27 @@ class OfLists(Input):
         self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int
     ) -> list[Floats]:
         """One array with a number per query, or two."""
-        calls = (self.values(each, function) for each in _lists(r, k, level))
+        calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
         return function.rows(calls, len(r), sides, self.unit)
 
 
-def _lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
-    retrieved, ideal = r.retrieved, r.ideal
+def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
+    """The list of each query, up to rank k."""
+    retrieved = r.retrieved
+    ideal = r.ideal
     for i in range(len(r)):
-        here = slice(retrieved.offset[i], retrieved.offset[i + 1])
-        ranks = retrieved.rank[here]
-        kept = slice(None) if k is None else slice(0, int(np.searchsorted(ranks, k, side="right")))
+        start = retrieved.offset[i]
+        end = retrieved.offset[i + 1]
+        ranks = retrieved.rank[start:end]
+        if k is not None:  # ranks may have gaps
+            ranks = ranks[: int(np.searchsorted(ranks, k, side="right"))]
+        grades = retrieved.grade[start : start + len(ranks)]
         judged = ideal.grade[ideal.offset[i] : ideal.offset[i + 1]]
-        yield RankedList(retrieved.grade[here][kept], ranks[kept], judged, k, level)
+        yield RankedList(grades, ranks, judged, k, level)
 
 
-# the first where a function takes no argument of the others
-INPUTS = (
-    OfTable(),
-    RowStatistic(),
-    OfLists(),
-    OfUsers(),
-)
+# the first of them where a function takes no argument of any
+INPUTS = (ColumnInput(), RowInput(), ListInput(), UserInput())
 
 
 # Metrics of functions -----------------------------------------------------------------------------
@@ -384,9 +413,9 @@ class OwnMetric(Metric):
         return f"<own metric {self.name}({', '.join(self.arguments)})>"
 
     @property
-    def decided(self) -> bool:
+    def uses_decisions(self) -> bool:
         """True if the function takes the decisions at a threshold."""
-        return self.kind.decided or "predicted" in self.arguments
+        return self.kind.uses_decisions or "predicted" in self.arguments
 
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, like `ndcg@10`."""
@@ -400,7 +429,7 @@ class OwnMetric(Metric):
 
 Declared = Callable[[Callable[..., Any]], OwnMetric]
 Declaring = TypeVar("Declaring", bound=Callable[..., Declared])
-CUT = ("label", "predicted")  # the arguments of a share
+SHARE_ARGUMENTS = ("label", "predicted")
 COUNTS = ("tp", "fp", "fn", "tn")
 
 
@@ -413,25 +442,27 @@ def _checked(declaring: Declaring) -> Declaring:
     """
 
     @wraps(declaring)
-    def checked(*calls: Any, **about: Any) -> Declared:
-        if calls:
+    def checked(*positional: Any, **about: Any) -> Declared:
+        if positional:  # the function itself, where the parentheses are missing
             raise ParameterError(
                 f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
             )
-        if unknown := [name for name in about if name not in About.__annotations__]:
+        unknown = [name for name in about if name not in About.__annotations__]
+        if unknown:
             has = ", ".join(About.__annotations__)
             raise ParameterError(
                 f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}"
             )
         for name, value in about.items():
-            kind, words = (Real, "a number") if name in ("low", "high") else (str, "text")
-            if not isinstance(value, kind):
-                raise ParameterError(
-                    f"metrics: {name} of ek.{declaring.__name__} must be {words}, got {value!r}"
-                )
+            of_ek = f"metrics: {name} of ek.{declaring.__name__}"
+            if name in ("low", "high"):
+                if not isinstance(value, Real):
+                    raise ParameterError(f"{of_ek} must be a number, got {value!r}")
+            elif not isinstance(value, str):
+                raise ParameterError(f"{of_ek} must be text, got {value!r}")
         return declaring(**about)
 
-    return checked  # type: ignore[return-value]
+    return checked  # type: ignore[return-value]  # the type of `declaring` is kept for editors
 
 
 @_checked
@@ -455,7 +486,7 @@ def mean(**about: Unpack[About]) -> Declared:
     1.0
     """
 
-    return _of_units(about, lambda source, function: source.mean(function), "mean per {unit}")
+    return _of_units(about, _mean_kind, "mean per {unit}")
 
 
 @_checked
@@ -474,9 +505,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    return _of_units(
-        about, lambda source, function: source.ratio(function), "ratio of sums over {units}"
-    )
+    return _of_units(about, _ratio_kind, "ratio of sums over {units}")
 
 
 @_checked
@@ -496,8 +525,10 @@ def share(**about: Unpack[About]) -> Declared:
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
         ranged: About = {"low": 0.0, "high": 1.0, **about}
-        function = _function(call, CUT, ranged)
-        return _metric(function, Share.by(_rule(function)), ("counts",), ranged, "share of rows")
+        function = _function(call, SHARE_ARGUMENTS, ranged)
+        return _metric(
+            function, Share.from_rule(_rule(function)), ("counts",), ranged, "share of rows"
+        )
 
     return declare
 
@@ -527,14 +558,14 @@ def of_counts(**about: Unpack[About]) -> Declared:
     return declare
 
 
-def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
-    """The members and the hits of rows."""
+def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], Hits]:
+    """The rule of a share: (label, predicted) -> which rows count, and which of them are hits."""
 
-    def rule(label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+    def rule(label: np.ndarray, predicted: np.ndarray) -> Hits:
         values = {"label": label == 1, "predicted": predicted == 1}
-        member, hit = function.arrays(values, len(label), 2, "row")
-        for side in (member, hit):
-            if not np.isin(side, (0, 1)).all():
+        member, hit = function.arrays(values, len(label), sides=2, unit="row")
+        for mask in (member, hit):
+            if not np.isin(mask, (0, 1)).all():
                 raise function.refused("must return a pair of booleans per row")
         return member == 1, hit == 1
 
@@ -543,13 +574,10 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
 
 def _rate(function: Function, c: counts.Counts) -> float:
     """The function of the counts. Raises ParameterError if it changes with the number of rows."""
-    value, doubled = (
-        function.number(
-            function({name: np.float64(times * getattr(c, name)) for name in COUNTS}),
-            "of the counts",
-        )
-        for times in (1, 2)
-    )
+    counted = {name: np.float64(getattr(c, name)) for name in COUNTS}
+    doubled_counts = {name: 2 * count for name, count in counted.items()}
+    value = function.number(function(counted), "of the counts")
+    doubled = function.number(function(doubled_counts), "of the counts")
     if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
         got = f"got {value:g} and {doubled:g}"
         raise function.refused(
@@ -558,18 +586,28 @@ def _rate(function: Function, c: counts.Counts) -> float:
     return function.checked(value, "of the counts")
 
 
+def _mean_kind(source: Input, function: Function) -> Kind:
+    """The mean of the numbers of a function."""
+    return source.mean(function)
+
+
+def _ratio_kind(source: Input, function: Function) -> Kind:
+    """The ratio of the sums of the pairs of a function."""
+    return source.ratio(function)
+
+
 def _of_units(about: About, kind: Callable[[Input, Function], Kind], words: str) -> Declared:
     """Declare a metric of the units that the function's arguments are of. words: its definition, if
-    none is given.
+    none is given, with {unit} or {units}.
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
         names = set(names_of(call))
-        source = max(INPUTS, key=lambda source: len(names & set(source.reads)))
+        source = max(INPUTS, key=lambda source: len(names.intersection(source.reads)))
         function = _function(call, tuple(source.reads), about, columns=source.columns)
-        usual = words.format(unit=source.unit, units=plural(source.unit, 2))
+        definition = words.format(unit=source.unit, units=plural(source.unit, 2))
         return _metric(
-            function, kind(source, function), source.structures, about, usual, source.cut
+            function, kind(source, function), source.structures, about, definition, source.cut
         )
 
     return declare
@@ -607,18 +645,18 @@ def _metric(
     words: str,
     cut: str = "never",
 ) -> OwnMetric:
-    """The row of the catalogue."""
+    """The row of the catalogue. words: the beginning of its definition, if the function has no
+    docstring.
+    """
+    formula = f"{words}: {function.name}({', '.join(function.arguments)})"
     lines = (function.call.__doc__ or "").strip().splitlines()
-    usual = (
-        lines[0].rstrip(".")
-        if lines
-        else f"{words}: {function.name}({', '.join(function.arguments)})"
-    )
+    if lines:
+        formula = lines[0].rstrip(".")
     return OwnMetric(
         name=function.name,
         structure="own",
         kind=kind,
-        formula=about.get("formula") or usual,
+        formula=about.get("formula") or formula,
         undefined=function.undefined,
         equals="none, an own metric",
         cut=cut,
@@ -647,10 +685,8 @@ def load(file: str, name: str) -> OwnMetric:
         raise ParameterError(f"metrics: cannot read {file}: {error.strerror}") from None
     metrics = _of_file(file, source)
     if name not in metrics:
-        has = (
-            ", ".join(metrics)
-            or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
-        )
+        declared = "a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
+        has = ", ".join(metrics) or f"none; a metric is {declared}"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256 = hashlib.sha256(source).hexdigest()
     equals = f"none, an own metric of {path.name}"

@@ -1,25 +1,24 @@
 """Kinds of metrics of scores: of a table of scores, and of numbers: smooth functions of means, and
-quantiles.
+medians.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Centre, Effects, Kind, OfTable
-from evalkit.metrics import counts, curves, grid, influence
+from evalkit.catalogue.kinds import Centre, Effects, Kind, TableKind, TermsKind
+from evalkit.catalogue.metric import Metric
+from evalkit.metrics import counts, curves, influence
 from evalkit.metrics.counts import Counts, Step, runs, steps
+from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.rows import Rows
 
-if TYPE_CHECKING:
-    from evalkit.catalogue.metric import Metric
-
-Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
+TableFunction = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 class Tables(Protocol):
@@ -35,29 +34,38 @@ class Tables(Protocol):
     def cut(self) -> Counts: ...
 
 
+class StepInfluence(NamedTuple):
+    """A run of thresholds, and the influence of a positive (first row) and a negative (second) at
+    each.
+    """
+
+    step: Step
+    influence: Floats
+
+
 # Of the whole order -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Curve(OfTable):
+class Curve(TableKind):
     """A number of the whole order of the scores.
 
-    of: the metric of a table. terms: the influence of a positive (first row) and a negative
-    (second) at each threshold, in closed form; None for numerical derivatives. moves: the same for
-    a run of thresholds at a time, the lowest first, of a table whose value is known; None if it
-    saves nothing. rises: True if it never falls if a positive's score rises or a negative's falls.
+    function: the metric of a table. closed_form: the influence of a positive (first row) and a
+    negative (second) at each threshold; None for numerical derivatives. by_step: the same for a run
+    of thresholds at a time, the lowest first, of a table whose value is known; None if it saves
+    nothing. rises: True if it never falls if a positive's score rises or a negative's falls.
     """
 
-    of: Number
-    terms: Callable[[Counts], Floats] | None = None
-    moves: Callable[[Counts, float], Iterator[tuple[Step, Floats]]] | None = None
+    function: TableFunction
+    closed_form: Callable[[Counts], Floats] | None = None
+    by_step: Callable[[Counts, float], Iterator[tuple[Step, Floats]]] | None = None
     rises: bool = True
-    apart: ClassVar[bool] = True
+    variance_by_class: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The metric of a table."""
-        return float(self.of(c))
+        return float(self.function(c))
 
     def source(self, tables: Tables) -> Counts:
         """The table that the metric is read from."""
@@ -65,31 +73,37 @@ class Curve(OfTable):
 
     def read(self, c: Counts) -> float:
         """The metric of that table, or of one resampled from it."""
-        return float(self.of(c))
+        return float(self.function(c))
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The metric of the rows' table."""
         return self.read(self.source(rows))
 
-    def bins(self, c: Counts) -> Floats:
+    def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and a negative (second) at each
         threshold.
         """
-        return influence.moves(c, self.read) if self.terms is None else self.terms(c)
+        if self.closed_form is None:
+            return influence.numerical(c, self.read)
+        return self.closed_form(c)
 
-    def by_steps(self, c: Counts, value: float) -> Iterator[tuple[Step, Floats]]:
-        """Yield runs of thresholds of the table, the lowest first, each with its part of `bins`.
-        value: the metric.
+    def influence_by_step(self, c: Counts, value: float) -> Iterator[StepInfluence]:
+        """Yield runs of thresholds of the table, the lowest first, each with its part of
+        `influence_table`. value: the metric.
         """
-        if self.moves is not None:
-            yield from self.moves(c, value)
+        if self.by_step is not None:
+            for step, of_step in self.by_step(c, value):
+                yield StepInfluence(step, of_step)
             return
-        yield from zip(steps(c, backwards=True), reversed(runs(self.bins(c))), strict=False)
+        lowest_first = reversed(runs(self.influence_table(c)))
+        for step, of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
+            yield StepInfluence(step, of_step)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        moved = self.bins(rows.counts)[np.where(rows.actual == 1, 0, 1), rows.place]
-        return Effects(self.value(rows, k), rows.weights * moved)
+        table = self.influence_table(rows.counts)
+        of_class = np.where(rows.actual == 1, 0, 1)  # its row of the table
+        return Effects(self.value(rows, k), rows.weights * table[of_class, rows.place])
 
 
 class Area(Curve):
@@ -108,7 +122,7 @@ class Order(Curve):
     bias: a function of a table of unweighted rows.
     """
 
-    bias: Number | None = None
+    bias: TableFunction | None = None
 
     @property
     def biased(self) -> bool:
@@ -123,7 +137,7 @@ class Order(Curve):
 
 
 @dataclass(frozen=True)
-class AtRate(Order):
+class AtBaseRate(Order):
     """A number of the order at another base rate, by reweighting the negatives."""
 
     rate: float = 0.5
@@ -155,23 +169,23 @@ class Calibration(Curve):
     give.
     """
 
-    apart: ClassVar[bool] = False
+    variance_by_class: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
 class Decision(Curve):
     """A smooth number of the four counts at the threshold."""
 
-    decided: ClassVar[bool] = True
+    uses_decisions: ClassVar[bool] = True
 
-    def at(self, c: Counts, threshold: float) -> float:
+    def value_at(self, c: Counts, threshold: float) -> float:
         """The metric at the threshold."""
-        return float(self.of(counts.at(c, threshold)))
+        return float(self.function(counts.at(c, threshold)))
 
-    def each(self, c: Counts) -> Floats:
+    def values_of_counts(self, c: Counts) -> Floats:
         """The metric of each of many counts."""
-        sides = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
-        return np.array([float(self.of(Counts(*of))) for of in sides])
+        columns = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
+        return np.array([float(self.function(Counts(*row))) for row in columns])
 
     def source(self, tables: Tables) -> Counts:
         """The table of the decisions."""
@@ -179,14 +193,14 @@ class Decision(Curve):
 
     def read(self, c: Counts) -> float:
         """The metric of a table of decisions, whose scores are 1 and 0."""
-        return self.at(c, 1.0)
+        return self.value_at(c, 1.0)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        moved = self.bins(rows.cut).ravel().take(rows.outcome)
+        by_row = self.influence_table(rows.cut).ravel().take(rows.outcome)
         if rows.weight is not None:
-            moved *= rows.weight
-        return Effects(self.value(rows, k), moved)
+            by_row *= rows.weight
+        return Effects(self.value(rows, k), by_row)
 
 
 @dataclass(frozen=True)
@@ -198,22 +212,24 @@ class Overlap(Decision):
     weight: float = 1.0
     times: float = 1.0
 
-    def bins(self, c: Counts) -> Floats:
+    def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and a negative (second), predicted
         or not.
         """
         value = self.read(c)
+        of_positives = [self.times * (1 - value), -self.weight * value]
+        of_negatives = [-value, 0.0]
+        return ratio(np.array([of_positives, of_negatives]), self._denominator(c))
+
+    def _denominator(self, c: Counts) -> Any:
         tp, fn = c.positive
         fp, _ = c.negative
-        size = self.times * tp + self.weight * fn + fp
-        return ratio(
-            np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size
-        )
+        return self.times * tp + self.weight * fn + fp
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
         """The same metric by the jackknife."""
-        return LeaveOneOut(self.of, weight=self.weight, times=self.times)
+        return LeaveOneOut(self.function, weight=self.weight, times=self.times)
 
 
 class LeaveOneOut(Overlap):
@@ -227,35 +243,43 @@ class LeaveOneOut(Overlap):
         """By how much the metric falls without a positive (first row) or a negative (second),
         predicted or not; 0 if it is then undefined.
         """
-        value = self.read(c)
-        tp, fn = c.positive
-        fp, _ = c.negative
-        size = self.times * tp + self.weight * fn + fp
+        tp, _ = c.positive
         hits = self.times * np.array([[tp - 1, tp], [tp, tp]])
-        without = ratio(hits, size - np.array([[self.times, self.weight], [1.0, 0.0]]))
-        return np.nan_to_num(value - without)
+        removed = np.array([[self.times, self.weight], [1.0, 0.0]])  # from the denominator
+        without_row = ratio(hits, self._denominator(c) - removed)
+        return np.nan_to_num(self.read(c) - without_row)
 
     def _rows(self, c: Counts) -> Floats:
         """The number of rows of each kind."""
         return np.array([c.positive, c.negative], float)
 
-    def bins(self, c: Counts) -> Floats:
-        """As `Overlap.bins`, (n - 1) / n times what the metric loses without the row, less the mean
-        loss.
+    def influence_table(self, c: Counts) -> Floats:
+        """As `Overlap.influence_table`, (n - 1) / n times what the metric loses without the row,
+        less the mean loss.
 
         >>> from evalkit.catalogue.tables import F1
         >>> c = Counts.of(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
-        >>> F1.kind.leave_one_out.bins(c).round(4).tolist()
+        >>> F1.kind.leave_one_out.influence_table(c).round(4).tolist()
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
         falls = self._falls(c)
         mean = ratio(np.sum(falls * self._rows(c)), c.total)
-        return (falls - mean) * ratio(c.total - 1, c.total)
+        return np.asarray((falls - mean) * ratio(c.total - 1, c.total))
 
     def excess(self, rows: Rows) -> float:
         """The upward bias by the jackknife."""
         c = rows.cut
         return float(-ratio((c.total - 1) * np.sum(self._falls(c) * self._rows(c)), c.total))
+
+
+class Picked(NamedTuple):
+    """The rows that a threshold or a depth picks: the hits among them, their number, and the share
+    of hits near the cut-off.
+    """
+
+    hits: float
+    rows: float
+    border_share: float
 
 
 @dataclass(frozen=True)
@@ -264,13 +288,13 @@ class Lift(Decision):
 
     share: Metric | None = None
 
-    def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the picked rows, the number of picked rows, and the share of hits near the
-        cut-off.
+    def picked(self, c: Counts) -> Picked:
+        """The rows that are predicted positive; the share of hits near the cut-off is taken to be
+        that of all of them.
         """
         hits = c.tp[0]
-        picked = c.tp[0] + c.fp[0]
-        return hits, picked, float(ratio(hits, picked))
+        rows = c.tp[0] + c.fp[0]
+        return Picked(hits, rows, float(ratio(hits, rows)))
 
 
 @dataclass(frozen=True)
@@ -281,119 +305,135 @@ class Depth(Curve):
     """
 
     depth: float = 0.1
-    apart: ClassVar[bool] = False
+    variance_by_class: ClassVar[bool] = False
 
     def share(self, c: Counts) -> float:
         """The share of the picked rows in all rows."""
         return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
 
-    def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the picked rows, the number of picked rows, and the share of hits around the
-        cut-off.
-        """
+    def picked(self, c: Counts) -> Picked:
+        """The rows with the highest scores."""
         rows = self.share(c) * c.total
-        wide = min(rows, c.total - rows) / 2
-        low, middle, high = curves.at_depth(c, [rows - wide, rows, rows + wide]).tp
-        return float(middle), float(rows), float(ratio(high - low, 2 * wide)) if wide else 0.0
+        width = min(rows, c.total - rows) / 2  # of the window around the cut-off, on each side
+        low, hits, high = curves.at_depth(c, [rows - width, rows, rows + width]).tp
+        border_share = float(ratio(high - low, 2 * width)) if width else 0.0
+        return Picked(float(hits), float(rows), border_share)
 
-    def bins(self, c: Counts) -> Floats:
+    def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and a negative (second) at each
         threshold.
         """
-        hits, rows, border = self.picked(c)
-        each = c.positive + c.negative
-        # the part of these rows that is picked
-        inside = np.clip(ratio(rows - (c.tp + c.fp - each), each), 0, 1)
-        moved = -border * (inside - self.share(c))
-        return self.moves_of(c, np.array([inside + moved, moved]), hits, rows)
+        picked = self.picked(c)
+        rows_here = c.positive + c.negative
+        rows_above = c.tp + c.fp - rows_here
+        # the part of these rows that is picked; the cut-off splits those of one score
+        picked_part = np.clip(ratio(picked.rows - rows_above, rows_here), 0, 1)
+        # a row moves the cut-off, over which it pushes hits of the share around it
+        pushed_out = -picked.border_share * (picked_part - self.share(c))
+        hits = np.array([picked_part + pushed_out, pushed_out])
+        return self.influence_of_hits(c, hits, picked)
 
-    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """The effect on the metric of the hits that each threshold adds."""
-        hits[0] -= ratio(all_hits, c.positives)
+    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+        """The influence on the metric, from the hits that a row at each threshold adds."""
+        hits[0] -= ratio(picked.hits, c.positives)  # a positive also raises the base rate
         return ratio(hits, c.positives * self.share(c))
 
 
 class TopRecall(Depth):
     """The recall of the rows with the highest scores, which is their lift times their share."""
 
-    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """The effect on the recall of the hits that each threshold adds."""
-        return super().moves_of(c, hits, all_hits, rows) * self.share(c)
+    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+        """The influence on the recall, from the hits that a row at each threshold adds."""
+        return super().influence_of_hits(c, hits, picked) * self.share(c)
 
 
 class TopPrecision(Depth):
     """The precision of the rows with the highest scores."""
 
-    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """The effect on the precision of the hits that each threshold adds."""
-        return ratio(hits - self.share(c) * ratio(all_hits, rows), rows)
+    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+        """The influence on the precision, from the hits that a row at each threshold adds."""
+        precision = ratio(picked.hits, picked.rows)
+        return ratio(hits - self.share(c) * precision, picked.rows)
+
+
+def youden(recall: float, false_positive_rate: float) -> float:
+    """Recall less the false positive rate."""
+    return recall - false_positive_rate
 
 
 @dataclass(frozen=True)
-class AtRates(Decision):
+class FunctionOfRates(Decision):
     """A number that rises with the recall and falls with the false positive rate at the threshold:
-    `rates` has both.
+    `rates` computes it from both.
     """
 
-    rates: Callable[[float, float], float] = lambda recall, false: recall - false
+    rates: Callable[[float, float], float] = youden
 
 
 @dataclass(frozen=True)
-class OfShares(Decision):
+class MeanOfShares(Decision):
     """The mean of shares of disjoint sets of rows, such as recall and specificity."""
 
     shares: tuple[Metric, ...] = ()
 
 
+class ValueAndSlopes(NamedTuple):
+    """The value of a function of means, and its derivative by each of them."""
+
+    value: Floats
+    slopes: Floats
+
+
 @dataclass(frozen=True)
-class OfMeans(Kind):
+class FunctionOfMeans(TermsKind):
     """A smooth function of means of numbers per row.
 
-    of: (rows, centre) -> the numbers. f: their means, also several sets of them -> the value and
-    its derivatives. The value must not depend on the centre, which is for numerical precision:
-    squares are taken of numbers around 0.
+    numbers: (rows, centre) -> the numbers, one array per mean. function: their means, also several
+    sets of them -> the value and its derivatives. The value must not depend on the centre, which is
+    for numerical precision: squares are taken of numbers around 0.
     """
 
-    of: Callable[[Rows, Centre], Sequence[Floats]]
-    f: Callable[[Floats], tuple[Floats, Floats]]
+    numbers: Callable[[Rows, Centre], Sequence[Floats]]
+    function: Callable[[Floats], ValueAndSlopes]
     joint: ClassVar[bool] = True
-    totalled: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
         share = rows.shares
-        numbers = self.of(rows, self.centre(rows))
+        numbers = self.numbers(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
-        value, slopes = self.f(means)
-        moved = np.zeros(len(rows))
+        value, slopes = self.function(means)
+        influence = np.zeros(len(rows))
         for column, mean, slope in zip(numbers, means, slopes, strict=True):
-            moved += slope * (column - mean)
-        return Effects(float(value), share * moved)
+            influence += slope * (column - mean)
+        return Effects(float(value), share * influence)
 
     def centre(self, rows: Rows) -> Centre:
         """The means of actual values and forecasts."""
-        return _centre(rows.actual, rows.shares), _centre(rows.scores, rows.shares)
+        return Centre(_mean(rows.actual, rows.shares), _mean(rows.scores, rows.shares))
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """1 and the numbers of each row, unweighted."""
-        return [np.ones(len(rows)), *self.of(rows, centre)]
+        return [np.ones(len(rows)), *self.numbers(rows, centre)]
 
     def of_terms(self, totals: Floats) -> float:
         """The value, from the sums of the terms."""
-        return float(self.of_sets(totals))
+        return float(self.of_many_terms(totals))
 
-    def of_sets(self, totals: Floats) -> Floats:
+    def of_many_terms(self, totals: Floats) -> Floats:
         """The values of several sets of rows, whose sums of the terms are the columns."""
-        return self.f(ratio(totals[1:], totals[0]))[0]
+        return self.function(ratio(totals[1:], totals[0])).value
 
 
-def _centre(values: Floats, share: Floats) -> float:
-    """The mean, which rounding must not take out of the range of the values."""
-    return float(np.clip(np.dot(share, values), values.min(), values.max())) if len(values) else 0.0
+def _mean(values: Floats, share: Floats) -> float:
+    """The mean, which rounding must not take out of the range of the values; 0 of no values."""
+    if not len(values):
+        return 0.0
+    return float(np.clip(np.dot(share, values), values.min(), values.max()))
 
 
 @dataclass(frozen=True)
-class Middle:
+class MedianEstimate:
     """A median: the value, the slope of the quantiles there, the share of rows up to it minus one
     half, all weight.
     """
@@ -405,69 +445,74 @@ class Middle:
 
 
 @dataclass(frozen=True)
-class Quantile(Kind):
+class Median(Kind):
     """The median of a number per row; its influence values use the density there, from the spacing
     of the numbers.
 
-    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. of: rows -> the numbers.
+    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. numbers: rows -> one each.
     """
 
-    of: Callable[[Rows], Floats]
+    numbers: Callable[[Rows], Floats]
     joint: ClassVar[bool] = True
     heavy: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
-        size = self.of(rows)
+        numbers = self.numbers(rows)
         share = rows.shares
-        if not len(size):
+        if not len(numbers):
             return Effects(float("nan"), share)
-        wide = _bandwidth(float(np.sum(share**2)))
-        low, high = (_quantile(size, share, at) for at in (0.5 - wide, 0.5 + wide))
-        middle = float(np.median(size)) if rows.weight is None else _median(size, share)
-        excess = float(share[size <= middle].sum() - 0.5)  # with it the effects add up to 0
-        return Effects(
-            middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide)
-        )
+        slope = _slope_at_median(numbers, share, float(np.sum(share**2)))
+        if rows.weight is None:
+            median = float(np.median(numbers))
+        else:
+            median = _weighted_median(numbers, share)
+        up_to = numbers <= median
+        excess = float(share[up_to].sum() - 0.5)  # with it the effects add up to 0
+        return Effects(median, share * (0.5 - up_to + excess) * slope)
 
-    def middle(self, table: grid.Counted, squares: float, *, weighted: bool) -> Middle:
-        """The median of counted numbers. squares: the sum of the squared weights of the rows."""
+    def estimate(
+        self, table: Distribution, squared_weights: float, *, weighted: bool
+    ) -> MedianEstimate:
+        """The median of counted numbers. squared_weights: the sum of those of the rows."""
         total = float(table.weight.sum())
         share = table.weight / total
-        wide = _bandwidth(squares / total**2)
-        low, high = (_quantile(table.values, share, at) for at in (0.5 - wide, 0.5 + wide))
-        middle = _median(table.values, share) if weighted else float(table.quantiles([0.5])[0])
-        excess = float(table.weight[table.values <= middle].sum() / total - 0.5)
-        return Middle(middle, (high - low) / (2 * wide), excess, total)
+        slope = _slope_at_median(table.values, share, squared_weights / total**2)
+        median = _weighted_median(table.values, share) if weighted else table.median
+        excess = float(table.weight[table.values <= median].sum() / total - 0.5)
+        return MedianEstimate(median, slope, excess, total)
 
-    def of_terms(self, known: Middle) -> float:
-        """The median."""
-        return known.value
-
-    def moved(self, rows: Rows, k: int | None, centre: Centre, known: Middle) -> Floats:
-        """The influence of each row of weight 1 on the median."""
-        below = (self.of(rows) <= known.value).astype(np.float64)
-        return (0.5 - below + known.excess) * (known.slope / known.weight)
+    def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
+        """The influence of each row of weight 1 on the median of a larger table."""
+        up_to = (self.numbers(rows) <= estimate.value).astype(np.float64)
+        return (0.5 - up_to + estimate.excess) * (estimate.slope / estimate.weight)
 
 
 HALF = 1e-11  # how far a sum of shares that is one half may be from it, by rounding
 
 
-def _bandwidth(squares: float) -> float:
-    """How far from the middle, as a share of the rows, the spacing is taken. squares: the sum of
-    squared shares.
+def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> float:
+    """The slope of the quantiles at the median, from those on both sides of it: 1 / density.
+
+    squared_shares: the sum of the squared shares of the rows.
     """
-    return min(0.25, 0.54 * float(squares) ** (1 / 3))
+    width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))  # on each side, as a share of rows
+    low = _quantile(numbers, share, 0.5 - width)
+    high = _quantile(numbers, share, 0.5 + width)
+    return float((high - low) / (2 * width))
 
 
-def _median(size: Floats, share: Floats) -> float:
-    """The middle; where half of the weight ends at a row, the mean of it and the next, as of
-    unweighted rows.
+def _weighted_median(numbers: Floats, share: Floats) -> float:
+    """The median by weight; where half of the weight ends at a number, the mean of it and the next,
+    as of unweighted rows.
     """
-    return (_quantile(size, share, 0.5 - HALF) + _quantile(size, share, 0.5 + HALF)) / 2
+    below = _quantile(numbers, share, 0.5 - HALF)
+    above = _quantile(numbers, share, 0.5 + HALF)
+    return (below + above) / 2
 
 
-def _quantile(size: Floats, share: Floats, at: float) -> float:
-    order = np.argsort(size, kind="stable")
-    place = np.searchsorted(np.cumsum(share[order]), at)
-    return float(size[order[min(int(place), len(size) - 1)]])
+def _quantile(numbers: Floats, share: Floats, level: float) -> float:
+    """The first number, ascending, at which the shares add up to the level."""
+    order = np.argsort(numbers, kind="stable")
+    position = int(np.searchsorted(np.cumsum(share[order]), level))
+    return float(numbers[order[min(position, len(numbers) - 1)]])

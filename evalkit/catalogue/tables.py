@@ -7,7 +7,7 @@ several labels.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,46 +18,67 @@ from evalkit.catalogue.kinds import (
     Centre,
     ClassCoverage,
     Effects,
+    Hits,
+    Kind,
     Loss,
     PerUnit,
     Ratio,
     RatioOfRows,
     Share,
-    Transformed,
 )
 from evalkit.catalogue.metric import (
     Combined,
     Harmonic,
     Metric,
+    MetricPair,
     Part,
+    Transformed,
     Weighted,
     described,
     numbered,
     rows_of,
 )
 from evalkit.metrics import calibration, counts, curves, draws, influence, labels, losses, rankings
-from evalkit.metrics.counts import Counts, GroupedCounts
+from evalkit.metrics.counts import Counts, GroupedCounts, Weights
 from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
 
-Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
-Importance = Callable[[GroupedCounts], Floats | Ints]
+BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.Hits`
+Importance = Callable[[GroupedCounts], Floats | Ints]  # what each group weighs in a mean
 OF_UNITS = "scores of units"
 
 
 # Units: ranked lists, repeated draws, interleaved sessions ----------------------------------------
 
 
-def _plain(function: Callable[..., Any]) -> PerUnit:
-    """The mean of a metric of the grades alone, which the relevance level does not move."""
+def _without_level(function: Callable[..., Any]) -> PerUnit:
+    """The mean of a metric that the relevance level does not change."""
     return PerUnit(lambda r, k, level: function(r, k))
 
 
-def _gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
+def _with_gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
+    """The mean of a metric of graded lists with this gain."""
     return PerUnit(lambda r, k, level: function(r, k, gain))
 
 
+def _ndcg_binary(r: rankings.Rankings, k: int | None, level: float) -> Floats:
+    return rankings.ndcg(r, k, rankings.binary(level))
+
+
 def _gauc(importance: Importance) -> Ratio:
+    """The mean of the queries' AUC, weighted by their importance."""
     return Ratio(lambda r, k, level: rankings.gauc(r, importance, level))
+
+
+def _impressions(groups: GroupedCounts) -> Floats | Ints:
+    return groups.impressions
+
+
+def _positives(groups: GroupedCounts) -> Floats | Ints:
+    return groups.positives
+
+
+def _one_each(groups: GroupedCounts) -> Floats:
+    return np.ones(len(groups.group))
 
 
 RANKINGS = rows_of(
@@ -74,19 +95,19 @@ RANKINGS = rows_of(
         "average_precision_hits": PerUnit(rankings.average_precision_hits),
         "average_precision_interpolated": PerUnit(rankings.average_precision_interpolated),
         "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
-        "ndcg": _gain(rankings.ndcg, rankings.linear),
-        "ndcg_exp": _gain(rankings.ndcg, rankings.exponential),
-        "ndcg_binary": PerUnit(lambda r, k, level: rankings.ndcg(r, k, rankings.binary(level))),
-        "dcg": _gain(rankings.dcg, rankings.linear),
-        "dcg_exp": _gain(rankings.dcg, rankings.exponential),
-        "cg": _plain(rankings.cg),
+        "ndcg": _with_gain(rankings.ndcg, rankings.linear),
+        "ndcg_exp": _with_gain(rankings.ndcg, rankings.exponential),
+        "ndcg_binary": PerUnit(_ndcg_binary),
+        "dcg": _with_gain(rankings.dcg, rankings.linear),
+        "dcg_exp": _with_gain(rankings.dcg, rankings.exponential),
+        "cg": _without_level(rankings.cg),
         "rbp": PerUnit(rankings.rbp),
-        "err": _plain(rankings.err),
+        "err": _without_level(rankings.err),
         "bpref": PerUnit(rankings.bpref),
-        "judged": _plain(rankings.judged),
+        "judged": _without_level(rankings.judged),
         "auc": PerUnit(rankings.auc),
-        "gauc": _gauc(lambda g: g.impressions),
-        "gauc_positives": _gauc(lambda g: g.positives),
+        "gauc": _gauc(_impressions),
+        "gauc_positives": _gauc(_positives),
     },
 )
 
@@ -96,18 +117,18 @@ RANKINGS = rows_of(
 DRAWS = rows_of(
     "draws",
     {
-        "pass": PerUnit(lambda drawn, k, level: draws.any_passes(drawn, k)),
-        "pass^": PerUnit(lambda drawn, k, level: draws.all_pass(drawn, k)),
+        "pass": _without_level(draws.any_passes),
+        "pass^": _without_level(draws.all_pass),
     },
 )
 
 INTERLEAVING = rows_of(
     "interleaving",
     {
-        "user_share": PerUnit(lambda side, k, level: user_share(side)),
-        "user_preference": PerUnit(lambda side, k, level: user_preference(side)),
-        "session_wins": Ratio(lambda side, k, level: session_wins(side)),
-        "credit_share": Ratio(lambda side, k, level: credit_share(side)),
+        "user_share": PerUnit(lambda arm, k, level: user_share(arm)),
+        "user_preference": PerUnit(lambda arm, k, level: user_preference(arm)),
+        "session_wins": Ratio(lambda arm, k, level: session_wins(arm)),
+        "credit_share": Ratio(lambda arm, k, level: credit_share(arm)),
     },
 )
 
@@ -115,9 +136,42 @@ INTERLEAVING = rows_of(
 # Two classes --------------------------------------------------------------------------------------
 
 
-def _share(rule: Rule) -> Share:
+def _share(rule: BinaryRule) -> Share:
     """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
-    return Share.by(lambda y, d: rule(y == 1, d == 1))
+
+    def of_classes(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+        return rule(actual == 1, predicted == 1)
+
+    return Share.from_rule(of_classes)
+
+
+def _all_of(hit: Bools) -> Hits:
+    """All rows count, and these are hits."""
+    return Hits(np.ones(len(hit), dtype=bool), hit)
+
+
+def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+    return _all_of(actual == predicted)
+
+
+def _recall(label: Bools, decision: Bools) -> Hits:
+    return Hits(label, decision)
+
+
+def _specificity(label: Bools, decision: Bools) -> Hits:
+    return Hits(~label, ~decision)
+
+
+def _precision(label: Bools, decision: Bools) -> Hits:
+    return Hits(decision, label)
+
+
+def _negative_predictive_value(label: Bools, decision: Bools) -> Hits:
+    return Hits(~decision, ~label)
+
+
+def _predicted_rate(label: Bools, decision: Bools) -> Hits:
+    return _all_of(decision)
 
 
 def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
@@ -133,72 +187,85 @@ def _partial_loss(loss: Callable[[Any, Floats], Floats]) -> Loss:
     return replace(_loss(loss), partial=True)
 
 
-def _one_minus(of: Metric) -> Transformed:
-    return Transformed(of, lambda x: 1 - x, lambda x: -1.0)
+def _one_minus(metric: Metric) -> Transformed:
+    return Transformed(metric, function=lambda x: 1 - x, slope=lambda x: -1.0)
 
 
-def _twice_less_one(of: Metric) -> Transformed:
-    return Transformed(of, lambda x: 2 * x - 1, lambda x: 2.0)
+def _twice_less_one(metric: Metric) -> Transformed:
+    return Transformed(metric, function=lambda x: 2 * x - 1, slope=lambda x: 2.0)
 
 
-def _f(beta: float) -> scores.Overlap:
+def _f_score(beta: float) -> scores.Overlap:
     return scores.Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
 
 
-def _top(name: str, kind: type[scores.Depth], of: Callable[[Counts], Floats]) -> Metric:
-    """A metric of the k rows with the highest scores, or below 1 of a share of the rows."""
+def _of_top_rows(
+    name: str, kind: type[scores.Depth], function: Callable[[Counts], Floats]
+) -> Metric:
+    """A metric of the k rows with the highest scores, or for k below 1 of that share of the
+    rows.
+    """
 
-    def at(k: float) -> scores.Depth:
+    def kind_at(k: float) -> scores.Depth:
         def value(c: Counts) -> float:
             rows = k * c.total if k < 1 else k
-            return float(of(curves.at_depth(c, rows))) if rows <= c.total else np.nan
+            return float(function(curves.at_depth(c, rows))) if rows <= c.total else np.nan
 
         return kind(value, depth=k)
 
-    return numbered(name, "counts", at)
+    return numbered(name, "counts", kind_at)
 
 
-def _within(importance: Importance) -> Ratio:
-    """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class
-    takes no part.
+def _auc_within_units(importance: Importance) -> Ratio:
+    """The mean of the units' AUC, weighted by their importance; a unit of a single class takes no
+    part.
     """
 
-    def of(rows: Rows, k: int | None, level: float) -> Sums:
-        # without units the rows are one
-        code, _ = codes(np.zeros(len(rows)) if rows.unit is None else rows.unit)
-        g = _grouped(rows, code)
+    def terms(rows: Rows, k: int | None, level: float) -> Sums:
+        # rows without units are one unit
+        unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
+        code, _ = codes(unit)
+        groups = _grouped(rows, code)
+        # the importance of a unit stands in its first row: it is counted once
         weight = np.zeros(len(rows))
-        weight[np.unique(code, return_index=True)[1]] = importance(g)
-        return Sums(weight * g.auc[code], np.where(np.isnan(g.auc[code]), np.nan, weight))
+        first_rows = np.unique(code, return_index=True)[1]
+        weight[first_rows] = importance(groups)
+        auc = groups.auc[code]
+        return Sums(weight * auc, np.where(np.isnan(auc), np.nan, weight))
 
-    return Ratio(of, within=True)
+    return Ratio(terms, within=True)
 
 
 def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
+    """The counts of each unit from which its AUC follows. code: the unit of each row."""
     if rows.weight is None:
         return counts.auc_by_group(rows.actual, rows.scores, code)
     return counts.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
 
 
-ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_bins))
+def _partial_auc_mcclish_10(c: Counts) -> float:
+    return curves.partial_auc_mcclish(c, 0.1)
+
+
+ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_influence))
 _AVERAGE = scores.Order(
     counts.average_precision,
-    influence.average_precision_bins,
-    influence.average_precision_moves,
+    influence.average_precision_influence,
+    influence.average_precision_by_step,
     bias=influence.average_precision_bias,
 )
 AVERAGE_PRECISION = described("average_precision", "counts", _AVERAGE)
-_ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
-RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
-_SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
-PRECISION = described("precision", "counts", _share(lambda y, d: (d, y)))
-F1 = described("f1", "counts", _f(1))
+_ACCURACY = described("accuracy", "counts", _share(_accuracy))
+RECALL = described("recall", "counts", _share(_recall))
+SPECIFICITY = described("specificity", "counts", _share(_specificity))
+PRECISION = described("precision", "counts", _share(_precision))
+F1 = described("f1", "counts", _f_score(1))
 _BALANCED = described(
     "balanced_accuracy",
     "counts",
-    scores.OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)),
+    scores.MeanOfShares(counts.balanced_accuracy, shares=(RECALL, SPECIFICITY)),
 )
-GAUC = described("gauc", "counts", _within(lambda g: g.impressions))
+GAUC = described("gauc", "counts", _auc_within_units(_impressions))
 COUNTS = rows_of(
     "counts",
     {
@@ -208,13 +275,13 @@ COUNTS = rows_of(
         "average_precision_interpolated": scores.Order(curves.average_precision_interpolated),
         "pr_auc_davis_goadrich": scores.Order(curves.pr_auc_davis_goadrich),
         "pr_auc_trapezoid": scores.Order(curves.pr_auc_trapezoid, rises=False),
-        "partial_auc_mcclish_10": scores.Order(lambda c: curves.partial_auc_mcclish(c, 0.1)),
+        "partial_auc_mcclish_10": scores.Order(_partial_auc_mcclish_10),
         "break_even": scores.Order(curves.break_even),
-        "ks": scores.Gap(counts.ks, influence.ks_bins),
+        "ks": scores.Gap(counts.ks, influence.ks_influence),
         "log_loss": _loss(losses.log, losses.WORST),
         "brier": _loss(losses.brier),
-        "brier_skill": scores.Skill(calibration.brier_skill, calibration.brier_skill_bins),
-        "calibration_in_the_large": _loss(lambda label, probability: probability - label),
+        "brier_skill": scores.Skill(calibration.brier_skill, calibration.brier_skill_influence),
+        "calibration_in_the_large": _loss(losses.error),
         "ece_10": scores.Calibration(calibration.ece_10, rises=False),
         "miscalibration": scores.Calibration(calibration.miscalibration, rises=False),
         "accuracy": _ACCURACY,
@@ -222,147 +289,207 @@ COUNTS = rows_of(
         "balanced_accuracy": _BALANCED,
         "precision": PRECISION,
         "recall": RECALL,
-        "specificity": _SPECIFICITY,
-        "false_positive_rate": _one_minus(_SPECIFICITY),
+        "specificity": SPECIFICITY,
+        "false_positive_rate": _one_minus(SPECIFICITY),
         "false_negative_rate": _one_minus(RECALL),
-        "negative_predictive_value": _share(lambda y, d: (~d, ~y)),
+        "negative_predictive_value": _share(_negative_predictive_value),
         "f1": F1,
-        "f2": _f(2),
-        "f05": _f(0.5),
-        "fbeta": numbered("fbeta", "counts", _f),
+        "f2": _f_score(2),
+        "f05": _f_score(0.5),
+        "fbeta": numbered("fbeta", "counts", _f_score),
         "jaccard": scores.Overlap(counts.jaccard),
         "mcc": scores.Decision(counts.mcc),
         "kappa": scores.Decision(counts.kappa),
         "youden": _twice_less_one(_BALANCED),
         "lift": scores.Lift(curves.lift, share=PRECISION),
-        "precision@": _top("precision@", scores.TopPrecision, counts.precision),
-        "recall@": _top("recall@", scores.TopRecall, counts.recall),
-        "lift@": _top("lift@", scores.Depth, curves.lift),
-        "predicted_rate": _share(lambda y, d: (np.ones_like(y), d)),
+        "precision@": _of_top_rows("precision@", scores.TopPrecision, counts.precision),
+        "recall@": _of_top_rows("recall@", scores.TopRecall, counts.recall),
+        "lift@": _of_top_rows("lift@", scores.Depth, curves.lift),
+        "predicted_rate": _share(_predicted_rate),
         "gauc": GAUC,
-        "gauc_positives": _within(lambda g: g.positives),
-        "gauc_uniform": _within(lambda g: np.ones(len(g.group))),
+        "gauc_positives": _auc_within_units(_positives),
+        "gauc_uniform": _auc_within_units(_one_each),
     },
 )
 
 
-# Two classes, beside the metrics: at another base rate, among the highest scores, after recalibrati
+# Two classes: what the page measures in addition to the metrics of the table ----------------------
 
 
-BASE_RATE = Metric(
-    "base_rate", "counts", Share(lambda y, d: (np.ones(len(y), dtype=bool), y == 1)), "", "", ""
-)
+def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> Metric:
+    """A metric of two classes that users cannot choose, and that needs no description."""
+    return Metric(name, "counts", kind, "", "", "", low=low, high=high)
 
 
-def _of_rates(name: str, of: Callable[[float, float], Floats]) -> Metric:
-    def rates(recall: float, false: float) -> float:
-        return float(of(recall, false))
+def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+    return _all_of(actual == 1)
+
+
+BASE_RATE = _undescribed("base_rate", Share(_is_positive))
+
+
+def _of_rates(name: str, function: Callable[[float, float], Floats]) -> Metric:
+    """A metric that is a function of the recall and of the false positive rate."""
+
+    def rates(recall: float, false_positive_rate: float) -> float:
+        return float(function(recall, false_positive_rate))
 
     def value(c: Counts) -> float:
         return rates(float(counts.recall(c)), float(counts.false_positive_rate(c)))
 
-    return Metric(name, "counts", scores.AtRates(value, rates=rates), "", "", "")
+    return _undescribed(name, scores.FunctionOfRates(value, rates=rates))
 
 
 def _precision_at(rate: float) -> Metric:
-    return _of_rates(
-        "precision", lambda hit, false: ratio(rate * hit, rate * hit + (1 - rate) * false)
-    )
+    """Precision at another base rate."""
+
+    def precision(recall: float, false_positive_rate: float) -> Floats:
+        true_positives = rate * recall
+        return ratio(true_positives, true_positives + (1 - rate) * false_positive_rate)
+
+    return _of_rates("precision", precision)
 
 
 def _f1_at(rate: float) -> Metric:
-    return _of_rates(
-        "f1", lambda hit, false: ratio(2 * rate * hit, rate * (1 + hit) + (1 - rate) * false)
-    )
+    """F1 at another base rate."""
+
+    def f1(recall: float, false_positive_rate: float) -> Floats:
+        predicted_and_actual = rate * (1 + recall) + (1 - rate) * false_positive_rate
+        return ratio(2 * rate * recall, predicted_and_actual)
+
+    return _of_rates("f1", f1)
 
 
 def _average_precision_at(rate: float) -> Metric:
-    """The rates of both classes stay as they are, so a row moves it by what it adds above its
-    class's mean.
+    """Average precision at another base rate.
+
+    The rates of both classes are fixed, so that a row's influence is what it adds above the mean of
+    its class.
     """
 
-    def of(c: Counts) -> float:
+    def value(c: Counts) -> float:
         if c.positives and c.negatives:
             return counts.average_precision(curves.at_base_rate(c, rate))
         return np.nan
 
-    def terms(c: Counts) -> Floats:
-        moved = curves.at_base_rate(c, rate)
-        bins = influence.average_precision_bins(moved) * np.array(
-            [[1.0], [ratio(moved.negatives, c.negatives)]]
+    def by_score(c: Counts) -> Floats:
+        reweighted = curves.at_base_rate(c, rate)
+        of_positives, of_negatives = influence.average_precision_influence(reweighted)
+        of_negatives = of_negatives * ratio(reweighted.negatives, c.negatives)
+        return np.array(
+            [_less_mean(of_positives, c.positive), _less_mean(of_negatives, c.negative)]
         )
-        sides = zip((c.positive, c.negative), bins, strict=True)
-        return bins - np.array([[ratio(np.dot(rows, side), rows.sum())] for rows, side in sides])
 
-    return Metric("average_precision", "counts", scores.AtRate(of, terms, rate=rate), "", "", "")
+    return _undescribed("average_precision", scores.AtBaseRate(value, by_score, rate=rate))
 
 
-# What the base rate moves: the metric in the data, and at a base rate.
-MOVED: tuple[tuple[Metric, Callable[[float], Metric]], ...] = (
-    (AVERAGE_PRECISION, _average_precision_at),
-    (PRECISION, _precision_at),
-    (F1, _f1_at),
+def _less_mean(values: Floats, rows: Weights) -> Floats:
+    """The values less their mean over the rows."""
+    return np.asarray(values - ratio(np.dot(rows, values), rows.sum()))
+
+
+class BaseRateMetric(NamedTuple):
+    """A metric that the base rate changes: in the data, and as a function of the base rate."""
+
+    in_data: Metric
+    at_rate: Callable[[float], Metric]
+
+
+CHANGED_BY_BASE_RATE = (
+    BaseRateMetric(AVERAGE_PRECISION, _average_precision_at),
+    BaseRateMetric(PRECISION, _precision_at),
+    BaseRateMetric(F1, _f1_at),
 )
 
 
 def lift_at(depth: float) -> Metric:
     """The lift among this share of the rows, those with the highest scores."""
 
-    def of(c: Counts) -> float:
+    def value(c: Counts) -> float:
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
-    return Metric("lift", "counts", scores.Depth(of, depth=depth), "", "", "", high=1 / depth)
+    return _undescribed("lift", scores.Depth(value, depth=depth), high=1 / depth)
 
 
 def _coefficient(
-    name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]
+    name: str, value: Callable[[Counts], float], by_score: Callable[[Counts], Floats]
 ) -> Metric:
-    return Metric(
-        name, "counts", scores.Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf
-    )
+    """A coefficient of the logistic regression of the labels on the logit of the score."""
+    return _undescribed(name, scores.Coefficient(value, by_score), low=-np.inf, high=np.inf)
 
 
-# Of the logistic regression of the labels on the logit of the score.
-SLOPE = _coefficient("slope", calibration.slope, calibration.slope_bins)
-INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.intercept_bins)
+SLOPE = _coefficient("slope", calibration.slope, calibration.slope_influence)
+INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.intercept_influence)
 
 
 # Forecasts ----------------------------------------------------------------------------------------
 
 
 def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
-    around = f.actual - centre[0]
+    """Of each row the squared error, the actual value around its centre, and its square."""
+    around = f.actual - centre.actual
     return losses.squared(f.actual, f.scores), around, around * around
 
 
-def _r2(means: Floats) -> tuple[Floats, Floats]:
-    """1 − mean (actual − forecast)² / the variance of the actual values."""
-    squared, mean, square = means
+def _r2(means: Floats) -> scores.ValueAndSlopes:
+    """1 − mean (actual − forecast)² / the variance of the actual values, from the means of
+    `_r2_numbers`.
+    """
+    mse, mean, square = means
     variance = square - mean**2
-    quotient = ratio(squared, variance)
-    return 1 - quotient, ratio(
-        np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient]), variance
-    )
+    quotient = ratio(mse, variance)
+    slopes = np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient])
+    return scores.ValueAndSlopes(1 - quotient, ratio(slopes, variance))
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
-    a = f.actual - centre[0]
-    b = f.scores - centre[1]
+    """Of each row actual value and forecast around their centres, their squares and product."""
+    a = f.actual - centre.actual
+    b = f.scores - centre.forecast
     return a, b, a * a, b * b, a * b
 
 
-def _squared_correlation(means: Floats) -> tuple[Floats, Floats]:
-    """cov² / (variance of the actual values · variance of the forecasts)."""
+def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
+    """cov² / (variance of the actual values · variance of the forecasts), from the means of
+    `_correlation_numbers`.
+    """
     a, b, aa, bb, ab = means
-    of_a = aa - a * a
-    of_b = bb - b * b
-    both = ab - a * b
-    value = ratio(both**2, of_a * of_b)
-    by_a = -ratio(value, of_a)
-    by_b = -ratio(value, of_b)
-    by_both = 2 * ratio(value, both)
-    slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
-    return np.minimum(value, 1.0), np.array(slopes, dtype=np.float64)  # rounding may leave more
+    variance_a = aa - a * a
+    variance_b = bb - b * b
+    covariance = ab - a * b
+    value = ratio(covariance**2, variance_a * variance_b)
+    by_aa = -ratio(value, variance_a)
+    by_bb = -ratio(value, variance_b)
+    by_ab = 2 * ratio(value, covariance)
+    by_a = -2 * a * by_aa - b * by_ab
+    by_b = -2 * b * by_bb - a * by_ab
+    slopes = np.array([by_a, by_b, by_aa, by_bb, by_ab], dtype=np.float64)
+    return scores.ValueAndSlopes(np.minimum(value, 1.0), slopes)  # rounding may leave more
+
+
+def _root(x: float) -> float:
+    return float(np.sqrt(x))
+
+
+def _slope_of_root(x: float) -> float:
+    return float(ratio(1, 2 * np.sqrt(x)))
+
+
+def _absolute_error(f: Rows) -> Floats:
+    return losses.absolute(f.actual, f.scores)
+
+
+def _wape_sides(f: Rows) -> tuple[Floats, Floats]:
+    """The percentage error of the total, in which zeros count."""
+    return losses.absolute(f.actual, f.scores), np.abs(f.actual)
+
+
+def _scaled_error(f: Rows, k: int | None) -> Floats:
+    return losses.scaled(f.actual, f.scores, f.columns["naive_mae"])
+
+
+def _pinball(f: Rows, k: int) -> Floats:
+    return losses.quantile(f.actual, f.scores, level=k / 100)
 
 
 _MSE = described("mse", "forecasts", _loss(losses.squared))
@@ -370,23 +497,18 @@ FORECASTS = rows_of(
     "forecasts",
     {
         "mae": _loss(losses.absolute),
-        "rmse": Transformed(
-            _MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))
-        ),
+        "rmse": Transformed(_MSE, _root, _slope_of_root),
         "mse": _MSE,
         "bias": _loss(losses.error),
-        "median_absolute_error": scores.Quantile(lambda f: losses.absolute(f.actual, f.scores)),
+        "median_absolute_error": scores.Median(_absolute_error),
         "mape": _partial_loss(losses.absolute_percentage),
-        # the percentage error of the total, in which zeros count
-        "wape": RatioOfRows(lambda f: (losses.absolute(f.actual, f.scores), np.abs(f.actual))),
+        "wape": RatioOfRows(_wape_sides),
         "smape": _loss(losses.symmetric_percentage),
-        "mase": Loss(
-            lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"]), partial=True
-        ),
-        "pinball": Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
+        "mase": Loss(_scaled_error, partial=True),
+        "pinball": Loss(_pinball),
         "poisson_deviance": _partial_loss(losses.poisson),
-        "r2": scores.OfMeans(_r2_numbers, _r2),
-        "r2_correlation": scores.OfMeans(_correlation_numbers, _squared_correlation),
+        "r2": scores.FunctionOfMeans(_r2_numbers, _r2),
+        "r2_correlation": scores.FunctionOfMeans(_correlation_numbers, _squared_correlation),
     },
 )
 
@@ -394,10 +516,7 @@ FORECASTS = rows_of(
 # Several classes ----------------------------------------------------------------------------------
 
 
-STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
-
-
-# What each row adds -------------------------------------------------------------------------------
+STEP = 1e-4  # of all rows: the weight added to a cell for a numerical derivative
 
 
 def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
@@ -405,21 +524,20 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
     of its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
-    >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)
+    >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).influence.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
     m = rows.confusion
-    value = metric(rows.confusion)
-    cell = rows.actual * rows.classes + rows.predicted
-    moved = np.zeros(rows.classes**2)
-    step = STEP * m.total
-    for place in np.unique(cell) if not np.isnan(value) else []:
-        table = m.table.astype(np.float64)
-        table.flat[place] += step
-        moved[place] = (metric(labels.Confusion(table, m.classes)) - value) / step
-    by_row = moved[cell]
-    w = rows.weights
-    return Effects(value, w * (by_row - ratio(np.dot(w, by_row), w.sum())))
+    value = metric(m)
+    cell_of_row = rows.actual * rows.classes + rows.predicted
+    derivative = np.zeros(rows.classes**2)
+    if not np.isnan(value):
+        step = STEP * m.total
+        for cell in np.unique(cell_of_row):
+            table = m.table.astype(np.float64)
+            table.flat[cell] += step
+            derivative[cell] = (metric(labels.Confusion(table, m.classes)) - value) / step
+    return Effects(value, rows.weights * _less_mean(derivative[cell_of_row], rows.weights))
 
 
 def against_rest(rows: Rows, c: int) -> Rows:
@@ -429,42 +547,50 @@ def against_rest(rows: Rows, c: int) -> Rows:
     return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
 
 
-def _each(rows: Rows, classes: Ints) -> Iterator[Part]:
+def _parts_of_classes(rows: Rows, classes: Ints) -> Iterator[Part]:
+    """Each of these classes against all others, with equal shares."""
     return (Part(1 / len(classes), against_rest(rows, c)) for c in classes)
 
 
 def _all_classes(rows: Rows) -> Iterator[Part]:
-    return _each(rows, np.arange(rows.classes))
+    return _parts_of_classes(rows, np.arange(rows.classes))
 
 
-def _one_vs_rest(of: Metric) -> Combined:
-    return Combined(of, _all_classes, classed=True)
+def _seen_classes(rows: Rows) -> Iterator[Part]:
+    """The classes that occur or are predicted."""
+    seen = labels.occurs(labels.one_vs_rest(rows.confusion))
+    return _parts_of_classes(rows, np.flatnonzero(seen))
 
 
-def _macro(of: Metric) -> Combined:
-    """The mean over the classes that occur or are predicted."""
-
-    def parts(rows: Rows) -> Iterator[Part]:
-        return _each(rows, np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion))))
-
-    return Combined(of, parts, classed=True)
+def _classes_with_rows(rows: Rows) -> Iterator[Part]:
+    return _parts_of_classes(rows, np.flatnonzero(rows.confusion.table.sum(axis=1)))
 
 
-def _with_rows(rows: Rows) -> Iterator[Part]:
-    return _each(rows, np.flatnonzero(rows.confusion.table.sum(axis=1)))
-
-
-def _pairs(rows: Rows) -> Iterator[Part]:
+def _pairs_of_classes(rows: Rows) -> Iterator[Part]:
     """The rows of two classes i, j with the score of i, for every ordered pair."""
+    share = 1 / (rows.classes * (rows.classes - 1))
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
             places = np.flatnonzero((rows.actual == i) | (rows.actual == j))
-            yield Part(
-                1 / (rows.classes * (rows.classes - 1)), against_rest(rows.take(places), i), places
-            )
+            yield Part(share, against_rest(rows.take(places), i), places)
+
+
+def _all_rows(rows: Rows) -> Bools:
+    return np.ones(len(rows), dtype=bool)
+
+
+def _one_vs_rest(metric: Metric) -> Combined:
+    """The mean over all classes."""
+    return Combined(metric, _all_classes, classed=True)
+
+
+def _macro(metric: Metric) -> Combined:
+    """The mean over the classes that occur or are predicted."""
+    return Combined(metric, _seen_classes, classed=True)
 
 
 def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
+    """A metric of the confusion table."""
     return Agreement(lambda rows, k: of_confusion(metric, rows))
 
 
@@ -475,7 +601,11 @@ def _weighted(metric: labels.Metric) -> Agreement:
     return _table(lambda m: labels.weighted(labels.one_vs_rest(m), metric))
 
 
-RIGHT = Share(lambda actual, predicted: (np.ones(len(actual), dtype=bool), actual == predicted))
+def _in_top(rows: Rows, k: int) -> Floats:
+    return labels.in_top(rows.actual, rows.scores, k)
+
+
+RIGHT = Share(_accuracy)
 MACRO_PRECISION = described("macro_precision", "classes", _macro(PRECISION))
 MACRO_RECALL = described("macro_recall", "classes", _macro(RECALL))
 CLASSES = rows_of(
@@ -485,31 +615,29 @@ CLASSES = rows_of(
         "macro_f1": _macro(F1),
         "macro_precision": MACRO_PRECISION,
         "macro_recall": MACRO_RECALL,
-        "macro_f1_of_means": Harmonic((MACRO_PRECISION, MACRO_RECALL)),
+        "macro_f1_of_means": Harmonic(MetricPair(MACRO_PRECISION, MACRO_RECALL)),
         "weighted_f1": _weighted(counts.f_score),
         "weighted_precision": _weighted(counts.precision),
         "weighted_recall": RIGHT,
-        "balanced_accuracy": Combined(RECALL, _with_rows, classed=True),
+        "balanced_accuracy": Combined(RECALL, _classes_with_rows, classed=True),
         "mcc": _table(labels.mcc),
         "kappa": _table(labels.kappa),
         "kappa_quadratic": _table(labels.kappa_quadratic),
         "coverage": numbered("coverage", "classes", ClassCoverage),
-        "top": Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)),
+        "top": Loss(_in_top),
         "roc_auc_ovr": _one_vs_rest(ROC_AUC),
-        "roc_auc_hand_till": Combined(ROC_AUC, _pairs, classed=True, whole=False),
+        "roc_auc_hand_till": Combined(ROC_AUC, _pairs_of_classes, classed=True, whole=False),
         "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, classed=True),
         "roc_auc_ovo_weighted": Weighted(
             ROC_AUC,
-            _pairs,
+            _pairs_of_classes,
             classed=True,
             whole=False,
-            counted=lambda rows: np.ones(len(rows), dtype=bool),
+            counted=_all_rows,
         ),
         "map_classes": _one_vs_rest(AVERAGE_PRECISION),
-        "log_loss": Loss(
-            lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST
-        ),
-        "brier": Loss(lambda rows, k: losses.brier_classes(rows.actual, rows.scores)),
+        "log_loss": _loss(losses.log_classes, losses.WORST),
+        "brier": _loss(losses.brier_classes),
     },
 )
 
@@ -517,11 +645,17 @@ CLASSES = rows_of(
 # Several labels per row ---------------------------------------------------------------------------
 
 
-def _micro(of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]) -> RatioOfRows:
-    """A ratio of sums over all rows and labels. of: (labels true, labels predicted, both) of each
-    row -> its sides.
-    """
-    return RatioOfRows(lambda rows: of(*rows.label_counts))
+def _micro_f1(rows: Rows) -> tuple[Floats, Floats]:
+    n = rows.label_counts
+    return 2 * n.both, n.true + n.predicted
+
+
+def _micro_precision(rows: Rows) -> tuple[Floats, Floats]:
+    return rows.label_counts.both, rows.label_counts.predicted
+
+
+def _micro_recall(rows: Rows) -> tuple[Floats, Floats]:
+    return rows.label_counts.both, rows.label_counts.true
 
 
 def of_label(rows: Rows, j: int) -> Rows:
@@ -533,41 +667,39 @@ def of_label(rows: Rows, j: int) -> Rows:
 
 
 def _each_label(rows: Rows) -> Iterator[Part]:
+    """The labels, with equal shares."""
     count = rows.actual.shape[1]
     return (Part(1 / count, of_label(rows, j)) for j in range(count))
 
 
-def _by_row(of: Callable[[Bools, Bools], Floats]) -> Loss:
-    """The mean over the rows."""
-    return Loss(lambda rows, k: of(rows.actual, rows.predicted))
+def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
+    """The mean over the rows of a number of their true and predicted labels."""
+    return Loss(lambda rows, k: function(rows.actual, rows.predicted))
 
 
-def _of_scores(of: Callable[[Bools, Floats], Floats]) -> Loss:
-    """The mean over the rows of a number of all their labels and scores."""
-    return Loss(lambda rows, k: of(rows.actual, rows.scores))
+def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+    return _all_of(labels.exact_match(actual, predicted) == 1)
 
 
-RECALLED = _micro(lambda true, said, both: (both, true))
+MICRO_RECALL = RatioOfRows(_micro_recall)
 LABELS = rows_of(
     "labels",
     {
-        "micro_f1": _micro(lambda true, said, both: (2 * both, true + said)),
-        "micro_precision": _micro(lambda true, said, both: (both, said)),
-        "micro_recall": RECALLED,
+        "micro_f1": RatioOfRows(_micro_f1),
+        "micro_precision": RatioOfRows(_micro_precision),
+        "micro_recall": MICRO_RECALL,
         "macro_f1": Combined(F1, _each_label),
         "weighted_f1": Weighted(F1, _each_label),
         "weighted_precision": Weighted(PRECISION, _each_label),
-        "weighted_recall": RECALLED,
+        "weighted_recall": MICRO_RECALL,
         "samples_f1": _by_row(labels.f1_by_row),
         "samples_jaccard": _by_row(labels.jaccard_by_row),
-        "exact_match": Share(
-            lambda y, d: (np.ones(len(y), dtype=bool), labels.exact_match(y, d) == 1)
-        ),
+        "exact_match": Share(_exact_match),
         "hamming_loss": _by_row(labels.hamming),
         "map_classes": Combined(AVERAGE_PRECISION, _each_label),
         "roc_auc_macro": Combined(ROC_AUC, _each_label),
-        "ranking_loss": _of_scores(labels.ranking_loss),
-        "label_ranking_average_precision": _of_scores(labels.label_ranking_average_precision),
-        "coverage_error": _of_scores(labels.coverage_error),
+        "ranking_loss": _loss(labels.ranking_loss),
+        "label_ranking_average_precision": _loss(labels.label_ranking_average_precision),
+        "coverage_error": _loss(labels.coverage_error),
     },
 )

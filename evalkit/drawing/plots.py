@@ -12,7 +12,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.drawing import figures as marks
-from evalkit.metrics.grid import Counted
+from evalkit.metrics.distributions import Distribution
 from evalkit.numbers import Show, decimals, estimate, number, signed
 
 # 5: no look comes again before 40 lines
@@ -264,7 +264,9 @@ def forest(
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
-def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, direction: int = 1) -> Any:
+def histogram(
+    values: Distribution, ax: Any, *, xlabel: str, ylabel: str, direction: int = 1
+) -> Any:
     """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and
     median as lines.
 

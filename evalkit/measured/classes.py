@@ -5,25 +5,45 @@ second adds up the influence of each row on the metrics of ranking (such as AUC)
 a threshold. See `readings`.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.score_kinds import Curve, Tables
 from evalkit.catalogue.tables import against_rest
-from evalkit.measured.readings import WHOLE, Binned, Place, RowSums, highest
-from evalkit.measured.rows import HeldRows
-from evalkit.metrics import counts, kept, labels
+from evalkit.measured.readings import (
+    ALL_CLASSES,
+    BinaryFirstReading,
+    BinaryFurther,
+    Binned,
+    CellsKey,
+    ClassFirstReading,
+    ClassFurther,
+    FirstReading,
+    FirstSummary,
+    Further,
+    GroupMetric,
+    RowSums,
+    ScoresKey,
+    SecondReading,
+    SecondSummary,
+    score_of_predicted,
+)
+from evalkit.measured.rows import RowsInMemory
+from evalkit.metrics import counts, labels
+from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import ThresholdChoice
 from evalkit.statistics.class_cells import (
+    Cells,
     CellStatistic,
     ClassMeanStatistic,
     InfluenceStatistic,
@@ -35,34 +55,59 @@ from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, UnitSt
 from evalkit.statistics.summed import MomentStatistic, has_units
 from evalkit.system import cached
 
-Change = Callable[[Rows], Rows]
-Parts = Sequence[tuple[float, Any]]
+Change = Callable[[Rows], Rows]  # replaces actual values and predictions
+Element = TypeVar("Element")
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
+
+
+class ProblemCells(NamedTuple):
+    """The cells in which a class or label is counted, and the value of `Cells.actual` that is
+    positive.
+    """
+
+    group: SliceCells
+    positive: int
+
+
+class MeanPart(NamedTuple):
+    """The share of a class or label in a mean, and its metric."""
+
+    share: float
+    statistic: InfluenceStatistic | CellStatistic
+
+
+class BinErrors(NamedTuple):
+    """By how much counting scores in bins may change an AUC, and an average precision; both at
+    most.
+    """
+
+    auc: float
+    average_precision: float
 
 
 # All systems on the same rows, read in blocks -----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Several:
+class BlockMetrics(ABC, Generic[Further]):
     """All systems on the same rows of a table that was read once or twice in blocks.
 
     The positive class of two, each of several classes and each label is one problem: positives
-    against all others. first: the first reading; counted: its summary. second, moved: the second
-    reading and its summary, if there was one.
+    against all others. first, summary: the first reading and its summary. second, second_summary:
+    the second reading and its summary, if there was one.
     """
 
     systems: tuple[str, ...]
-    first: Any
-    counted: Any
+    first: FirstReading[Further]
+    summary: FirstSummary[Further]
     layout: Layout
-    second: Any = None
-    moved: Any = None
+    second: SecondReading | None = None
+    second_summary: SecondSummary | None = None
 
     @property
     def in_memory(self) -> bool:
         """True if the cells of every unit are in memory."""
-        return self.problem(0, 0)[0].in_memory
+        return self.problem_cells(0, 0).group.in_memory
 
     @property
     def plain(self) -> bool:
@@ -82,9 +127,9 @@ class Several:
     @cached_property
     def groups(self) -> set[int]:
         """The numbers of the groups of rows; 0 stands for all rows."""
-        return {at[0] for at in [*self.counted.cells, *self.counted.scores]} | set(
-            self.counted.moments
-        )
+        with_cells = {key.group for key in self.summary.cells}
+        with_scores = {key.group for key in self.summary.scores}
+        return with_cells | with_scores | set(self.summary.moments)
 
     @property
     def problems(self) -> range:
@@ -94,55 +139,69 @@ class Several:
     # Tables
 
     @cached
-    def cells(self, group: int, of: int | str = WHOLE) -> SliceCells:
+    def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
         """The cells of all classes, of one label, or of a share of rows with this name."""
-        return self.first.counting.slice_cells(self.counted.cells[group, of], self.layout)
+        return self.first.counting.slice_cells(
+            self.summary.cells[CellsKey(group, name)], self.layout
+        )
 
-    def problem(self, group: int, c: int) -> tuple[SliceCells, int]:
-        """The cells of a class or label, and the value of `Cells.actual` that is positive."""
-        return self.cells(group), 1
+    @abstractmethod
+    def problem_cells(self, group: int, c: int) -> ProblemCells:
+        """The cells of a class or label."""
 
     @cached
     def scores(self, group: int, system: int, c: int) -> Binned:
         """The scores of a class or label."""
-        return Binned(self.counted.scores[group, system, c].whole, self.scale)
+        return Binned(self.summary.scores[ScoresKey(group, system, c)].merged, self.scale)
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of a class against the rest, or of a label."""
         return self.scores(0, self.systems.index(system), c).chances
 
-    def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
+    def system_cells(self, i: int, group: int = 0, name: int | str = ALL_CLASSES) -> Cells:
         """The cells of a system, including rows of weight 0."""
-        return self.first.counting.cells(self.counted.cells[group, of].cells[i, i].whole, 1)
+        tally = self.summary.cells[CellsKey(group, name)].cells[i, i]
+        return self.first.counting.cells(tally.merged, 1)
 
     @property
-    def bounds(self) -> Floats:
-        """By how much counting scores in bins may change an AUC, and an average precision; both at
-        most.
+    def bin_errors(self) -> BinErrors:
+        """The largest possible errors of all systems, classes and labels by binning their
+        scores; 0 for an undefined metric.
         """
-        every = [self.scores(*at).moved for at in self.counted.scores if at[0] == 0]
-        width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
-        return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
+        auc = [0.0]
+        average_precision = [0.0]
+        for key in self.summary.scores:
+            if key.group == 0:
+                scores = self.scores(*key)
+                limits = scores.average_precision_range
+                auc.append(float(np.nan_to_num(scores.auc_error)))
+                average_precision.append(float(np.nan_to_num(limits.high - limits.low)))
+        return BinErrors(max(auc), max(average_precision))
 
     # How much rows move them
 
     @cached_property
-    def means(self) -> dict[Place, kept.Moments]:
-        """The moments of the influence values on each mean, by group and metric."""
-        if self.moved is None:
+    def means(self) -> dict[GroupMetric, Moments]:
+        """The moments of the influence values on each mean, by group and metric; empty before the
+        second reading.
+        """
+        if self.second_summary is None:
             return {}
-        return {at: one.moments.around_zero for at, one in self.moved.means.items()}
+        means = self.second_summary.means
+        return {key: sums.moments.around_zero for key, sums in means.items()}
 
-    def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
+    def powers(self, key: GroupMetric) -> dict[tuple[int, int], Floats]:
         """For each pair of systems the powers of the influence on the difference, if they were
         added up.
         """
-        powers = None if self.moved is None else self.moved.powers.get(at)
-        return {} if powers is None else self.by_pair(powers.sums)
+        if self.second_summary is None or key not in self.second_summary.powers:
+            return {}
+        return self.by_pair(self.second_summary.powers[key].sums)
 
-    def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
-        """The elements of `each`, by the numbers of the two systems."""
-        return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
+    def by_pair(self, elements: Iterable[Element]) -> dict[tuple[int, int], Element]:
+        """The elements by the numbers of the two systems."""
+        pairs = combinations(range(len(self.systems)), 2)
+        return dict(zip(pairs, elements, strict=True))
 
     def strata(self, group: int) -> Ints:
         """The number of rows of each class in a group; empty if rows may have several labels."""
@@ -150,30 +209,35 @@ class Several:
 
     # Metrics
 
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group = 0 if isinstance(member, slice) else member
         i = self.systems.index(system)
         if chosen.base in self.first.terms.metrics:
             return self.loss(chosen, group, i)
-        return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
+        if chosen.uses_decisions:
+            return self.of_decisions(chosen, group, i)
+        return self.of_scores(chosen, group, i)
 
     def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
         """A metric computed from sums over rows."""
-        moments = self.counted.moments[group].moments
-        place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
-        return MomentStatistic(chosen, moments, place, self.layout)
+        moments = self.summary.moments[group].moments
+        metric = self.first.terms.metrics.index(chosen.base)
+        return MomentStatistic(
+            chosen, moments, self.first.terms.place(group, metric, i), self.layout
+        )
 
     def refuse_partial_losses(self) -> None:
         """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows
         themselves.
         """
         for chosen in self.first.terms.metrics:
-            sides = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
-            left = min(one.totals[1] for one in sides) < sides[0].moments.totals[0]
-            if not np.isfinite([one.totals for one in sides]).all() or (
-                isinstance(chosen.metric.kind, Loss) and left
-            ):
+            losses = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
+            leaves_out = False
+            if isinstance(chosen.metric.kind, Loss):
+                all_rows = losses[0].moments.totals[0]
+                leaves_out = min(loss.totals[1] for loss in losses) < all_rows
+            if leaves_out or not np.isfinite([loss.totals for loss in losses]).all():
                 raise ParameterError(
                     f"metrics: {chosen.label} leaves rows out, which needs all rows in memory"
                 )
@@ -184,132 +248,151 @@ class Several:
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A mean over the classes or labels whose share is above 0."""
-        kind: Any = chosen.metric.kind
-        at = (group, key_of(chosen))
-        share = self.shares_in(kind, group)
-        k = len(self.problems)
-        there = np.flatnonzero(share > 0).tolist()
-        moments = self.means.get(at)
-        columns = [i * k + c for c in there] + (
-            [len(self.systems) * k + i] if isinstance(kind, Weighted) else []
-        )
-        of = self.part_of(kind, group)
-        parts = [(float(share[c]), self.one(of, group, i, c, moments)) for c in there]
-        return self.mean(
-            chosen,
-            group,
-            moments,
-            columns,
-            parts,
-            system=i,
-            powers=self.powers(at),
-            class_rows=self.strata(group),
-        )
+        kind = chosen.metric.kind
+        assert isinstance(kind, Combined)
+        shares = self.shares_in(kind, group)
+        present = np.flatnonzero(shares > 0).tolist()
+        key = GroupMetric(group, sums_label(chosen))
+        moments = self.means.get(key)
+        problems = len(self.problems)
+        columns = [i * problems + c for c in present]
+        if isinstance(kind, Weighted):
+            columns.append(len(self.systems) * problems + i)  # of the influence through the shares
+        metric = self.part_metric(kind, group)
+        parts = [
+            MeanPart(float(shares[c]), self.problem_statistic(metric, group, i, c, moments))
+            for c in present
+        ]
+        mean = self.mean(chosen, group, i, moments, columns, parts)
+        return replace(mean, powers=self.powers(key), class_rows=self.strata(group))
 
-    def part_of(self, kind: Combined, group: int) -> Chosen:
+    def part_metric(self, kind: Combined, group: int) -> Chosen:
         """The metric of each part of a mean, for parts with many or with few positives."""
-        scarce = self.plain and kind.scarce(self.true(group))
-        return Chosen((kind.leave_one_out if scarce else kind).of)
+        scarce = self.plain and kind.scarce(self.positive_weights(group))
+        return Chosen((kind.leave_one_out if scarce else kind).metric)
 
-    def true(self, group: int) -> Floats:
+    def positive_weights(self, group: int) -> Floats:
         """The weight of the rows of each class, or with each label."""
         return self.strata(group).astype(np.float64)
 
-    def shares_in(self, kind: Any, group: int) -> Floats:
+    def shares_in(self, kind: Combined, group: int) -> Floats:
         """The share of each class or label in a mean."""
         return np.full(len(self.problems), 1 / len(self.problems))
 
-    def of_one(self, metric: Metric, system: str, c: int) -> Any:
+    def problem_metric(
+        self, metric: Metric, system: str, c: int
+    ) -> InfluenceStatistic | CellStatistic:
         """A metric of one class against the rest, or of one label."""
         chosen = Chosen(metric)
-        return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
+        moments = self.means.get(GroupMetric(0, chosen.label))
+        return self.problem_statistic(chosen, 0, self.systems.index(system), c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
         """A metric of classes, or of one label, after `change` has replaced actual values and
         predictions.
         """
-        of = of_system(Chosen(metric), self.problem(0, c)[0], self.systems.index(system))
-        return replace(of, rows=change(of.rows))
+        group = self.problem_cells(0, c).group
+        statistic = of_system(Chosen(metric), group, self.systems.index(system))
+        return replace(statistic, rows=change(statistic.rows))
 
-    def one(
-        self,
-        chosen: Chosen,
-        group: int,
-        i: int,
-        c: int,
-        moments: kept.Moments | None = None,
-        **more: Any,
-    ) -> Any:
+    def problem_statistic(
+        self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None
+    ) -> InfluenceStatistic | CellStatistic:
         """A metric of one class or label. moments: of the rows' influence on the metric of each
         class, if known.
         """
-        if chosen.decided:
-            return of_system(chosen, self.problem(group, c)[0], i)
+        if chosen.uses_decisions:
+            return of_system(chosen, self.problem_cells(group, c).group, i)
         column = i * len(self.problems) + c
-        return self.area(chosen, group, c, self.scores(group, i, c), moments, column, **more)
+        return self.area(chosen, group, c, self.scores(group, i, c), moments, column)
 
     def area(
         self,
         chosen: Chosen,
         group: int,
         c: int,
-        tables: Any,
-        moments: Any,
+        tables: Tables,
+        moments: Moments | None,
         column: int,
-        **more: Any,
     ) -> InfluenceStatistic:
-        """A metric of the scores of one class or label against the rest. more: other fields of
-        `InfluenceStatistic`.
+        """A metric of the scores of one class or label against the rest. moments, column: where the
+        influence of the rows was added up.
         """
         kind = chosen.base.metric.kind
-        of, positive = self.problem(group, c)
-        side = of.by_system[0].actual == positive
-        sides = [side, ~side] if kind.apart else [np.ones(len(side))]
-        kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
+        assert isinstance(kind, Curve)
+        cells, positive = self.problem_cells(group, c)
+        is_positive = cells.by_system[0].actual == positive
+        kish = float(cells.n)
+        if not self.plain:
+            samples = [np.ones(len(is_positive))]
+            if kind.variance_by_class:
+                samples = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
+            kish = min(cells.kish(sample) for sample in samples)
         value = kind.read(kind.source(tables))
-        own = _form(moments, {column: 1.0})
+        form = _form(moments, {column: 1.0})
         return InfluenceStatistic(
-            chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more
+            chosen,
+            moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
+            self.layout,
+            value,
+            form,
+            cells.n,
+            kish - 1,
+            tables,
         )
 
     def mean(
-        self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any
+        self,
+        chosen: Chosen,
+        group: int,
+        i: int,
+        moments: Moments | None,
+        columns: Sequence[int],
+        parts: Sequence[MeanPart],
     ) -> ClassMeanStatistic:
-        """A mean over classes or labels. parts: the share and the metric of each. columns, more:
-        fields of `ClassMeanStatistic`.
+        """A mean over classes or labels. columns: of the influence of the rows, first one for each
+        part, then that of the influence through the shares if these are estimated.
         """
-        of = self.problem(group, 0)[0]
-        shares = [share for share, _ in parts]
-        kish = of.n if self.plain else of.kish(np.ones(len(of.by_system[0].weight)))
-        value = float(sum(share * one.value for share, one in parts))
-        form = _form(
-            moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False))
-        )
-        more |= {
-            "positives": self.true(group),
-            "columns": columns,
-            "shares": shares,
-            "statistics": [one for _, one in parts],
-        }
+        cells = self.problem_cells(group, 0).group
+        kish = float(cells.n)
+        if not self.plain:
+            kish = cells.kish(np.ones(len(cells.by_system[0].weight)))
+        shares = [part.share for part in parts]
+        multiples = [*shares, *([1.0] * (len(columns) - len(parts)))]
         return ClassMeanStatistic(
-            chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more
+            chosen,
+            moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
+            self.layout,
+            float(sum(part.share * part.statistic.value for part in parts)),
+            _form(moments, dict(zip(columns, multiples, strict=True))),
+            cells.n,
+            kish - 1.0,
+            system=i,
+            positives=self.positive_weights(group),
+            columns=columns,
+            shares=shares,
+            statistics=[part.statistic for part in parts],
         )
 
 
-def key_of(chosen: Chosen) -> str:
-    """The name under which the sums of a mean are stored; means with fixed shares use those of
+def sums_label(chosen: Chosen) -> str:
+    """The label under which the sums of a mean are stored; means with fixed shares use those of
     their metric.
     """
-    if isinstance(chosen.metric.kind, Weighted):
+    kind = chosen.metric.kind
+    assert isinstance(kind, Combined)
+    if isinstance(kind, Weighted):
         return chosen.label
-    return Chosen(chosen.metric.kind.of).label
+    return Chosen(kind.metric).label
 
 
-def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
-    """The multiples of the columns; nothing if these were not added up."""
-    form = np.zeros(0 if moments is None else len(moments.mean))
-    for column, times in of.items() if len(form) else ():
-        form[column] = times
+def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
+    """The multiples of all columns of the moments, 0 where none is given; empty without moments."""
+    if moments is None:
+        return np.zeros(0)
+    form = np.zeros(len(moments.mean))
+    for column, multiple in multiples.items():
+        form[column] = multiple
     return form
 
 
@@ -317,66 +400,69 @@ def _form(moments: kept.Moments | None, of: Mapping[int, float]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SummedBinary(Several):
-    """Two classes. cut: a function from a system and its table to the threshold.
+class SummedBinary(BlockMetrics[BinaryFurther]):
+    """Two classes. threshold_of: a function from a system and its table to the threshold.
 
     choice: how the threshold is chosen again on samples; None if it is fixed.
     """
 
-    cut: Callable[[str, counts.Counts], float]
+    first: BinaryFirstReading
+    threshold_of: Callable[[str, counts.Counts], float]
     choice: ThresholdChoice | None = None
 
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        losses = self.counted.moments.get(0)
+        losses = self.summary.moments.get(0)
         return super().in_memory if losses is None else has_units(losses.moments)
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of each system."""
         return {
-            name: self.cut(name, self.scores(0, i, 0).counts) for i, name in enumerate(self.systems)
+            name: self.threshold_of(name, self.scores(0, i, 0).counts)
+            for i, name in enumerate(self.systems)
         }
 
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+    def problem_cells(self, group: int, c: int) -> ProblemCells:
+        """The cells of the decisions, in which class 1 is positive."""
+        return ProblemCells(self.cells(group), 1)
+
+    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         if chosen not in self.first.within:
             return super().measure(chosen, system, member)
-        at = 2 * (self.first.within.index(chosen) * len(self.systems) + self.systems.index(system))
-        sides = self.counted.more["within", 0 if isinstance(member, slice) else member].units[
-            at : at + 2
-        ]
-        return UnitStatistic(chosen, Sums(*sides), design=Layout.CLUSTERED)
+        group = 0 if isinstance(member, slice) else member
+        metric = self.first.within.index(chosen)
+        row = 2 * (metric * len(self.systems) + self.systems.index(system))
+        terms = self.summary.further.within[group].units[row : row + 2]
+        return UnitStatistic(chosen, Sums(*terms), design=Layout.CLUSTERED)
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> CellStatistic:
+        """A metric of the decisions at the threshold."""
         statistic = of_system(chosen, self.cells(group), i)
         if group or self.choice is None:
             return statistic
-        return replace(
-            statistic, rows=replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
-        )
+        rows = replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
+        return replace(statistic, rows=rows)
 
     @cached
     def rechosen_counts(self, i: int) -> counts.RechosenCounts:
         """The counts of a system on samples, on each of which the threshold is chosen again."""
-        choice: Any = self.choice
-        if self.second is None:
-            return choice.of_table(self.scores(0, i, 0).counts)
-        return choice.of_parts(self.second.candidates[i], self.moved.part_sums[i].sums)
+        assert self.choice is not None
+        if self.second is None or self.second_summary is None:
+            return self.choice.of_table(self.scores(0, i, 0).counts)
+        candidates = self.second.candidates[i]
+        return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> InfluenceStatistic:
-        at = (group, chosen.base.label)  # the tables tell everything of one plain system
-        return self.one(
-            chosen,
-            group,
-            i,
-            0,
-            self.means.get(at),
-            system=i,
-            powers=self.powers(at),
-            class_rows=self.strata(group),
-        )
+        """A metric of the scores; without a second reading its table tells everything of one
+        system on plain rows.
+        """
+        key = GroupMetric(group, chosen.base.label)
+        scores = self.scores(group, i, 0)
+        statistic = self.area(chosen, group, 0, scores, self.means.get(key), column=i)
+        return replace(statistic, system=i, powers=self.powers(key), class_rows=self.strata(group))
 
     def strata(self, group: int) -> Ints:
         """The numbers of negative and of positive rows in a group."""
@@ -384,73 +470,76 @@ class SummedBinary(Several):
         return np.array([c.negatives, c.positives])
 
     @cached
-    def cells(self, group: int, of: int | str = WHOLE) -> SliceCells:
+    def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
         """The cells of the decisions of all systems."""
-        if self.moved is not None and group in self.moved.cells:
-            return self.second.counting.slice_cells(self.moved.cells[group], self.layout)
+        if self.second_summary is not None and group in self.second_summary.cells:
+            return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
+        # no other reading: rows are plain, and systems are not compared
         cuts = [
-            self.scores(group, i, 0).at(self.thresholds[name]).cut
-            for i, name in enumerate(self.systems)
+            self.scores(group, i, 0).at_threshold(self.thresholds[system]).cut
+            for i, system in enumerate(self.systems)
         ]
         return SliceCells(
             2, self.layout, int(cuts[0].total), [decision_cells(cut) for cut in cuts], {}
         )
 
 
-# Several classes: rows at hand --------------------------------------------------------------------
+# Several classes: rows in memory ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class HeldSeveral(HeldRows):
-    """Multi-class or multi-label rows in memory."""
+class ProblemsInMemory(RowsInMemory, ABC):
+    """Multi-class or multi-label rows in memory; each class or label is a problem of its own."""
 
     @property
-    def _any(self) -> Rows:
+    def _first_rows(self) -> Rows:
+        """The rows of the first system, for what all systems share."""
         return next(iter(self.rows.values()))
 
-    def of_one(self, metric: Metric, system: str, c: int) -> RowStatistic:
+    def problem_metric(self, metric: Metric, system: str, c: int) -> RowStatistic:
         """A metric of one class against the rest, or of one label."""
-        return RowStatistic(Chosen(metric), self.against(self.rows[system], c))
+        return RowStatistic(Chosen(metric), self.problem_rows(self.rows[system], c))
 
     @abstractmethod
-    def against(self, rows: Rows, c: int) -> Rows:
+    def problem_rows(self, rows: Rows, c: int) -> Rows:
         """The rows of one class against the others, or of one label."""
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of a class against the rest, or of a label."""
-        return self.against(self.rows[system], c).counts
+        return self.problem_rows(self.rows[system], c).counts
 
     @property
-    def bounds(self) -> Floats:
+    def bin_errors(self) -> BinErrors:
         """0 and 0: scores in memory are not counted in bins."""
-        return np.zeros(2)
+        return BinErrors(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class HeldClasses(HeldSeveral):
+class ClassesInMemory(ProblemsInMemory):
     """Multi-class rows in memory."""
 
-    def against(self, rows: Rows, c: int) -> Rows:
+    def problem_rows(self, rows: Rows, c: int) -> Rows:
+        """The rows with one class as positive."""
         return against_rest(rows, c)
 
-    def sizes(self, member: Any = slice(None)) -> Ints:
+    def sizes(self, member: Bools | slice = slice(None)) -> Ints:
         """The number of rows of each class in a group."""
-        return np.bincount(self._any.actual[member], minlength=self._any.classes)
+        rows = self._first_rows
+        return np.bincount(rows.actual[member], minlength=rows.classes)
 
     @property
     def weights(self) -> Floats:
         """The total weight of the rows of each class; without weights their number."""
-        return np.asarray(
-            np.bincount(self._any.actual, self._any.weight, self._any.classes), np.float64
-        )
+        rows = self._first_rows
+        return np.asarray(np.bincount(rows.actual, rows.weight, rows.classes), np.float64)
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
         return self.rows[system].confusion
 
-    def said(self, system: str) -> Ints:
+    def predicted_sizes(self, system: str) -> Ints:
         """The number of rows for which a system predicts each class."""
-        return np.bincount(self.rows[system].predicted, minlength=self._any.classes)
+        return np.bincount(self.rows[system].predicted, minlength=self._first_rows.classes)
 
     def derived(self, metric: Metric, system: str, change: Change) -> RowStatistic:
         """A metric of a system's rows after `change` has replaced their actual values and
@@ -458,26 +547,28 @@ class HeldClasses(HeldSeveral):
         """
         return RowStatistic(Chosen(metric), change(self.rows[system]))
 
-    def top(self, system: str) -> counts.Counts:
+    def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
         rows = self.rows[system]
         right = (rows.predicted == rows.actual).astype(np.int64)
-        return Rows(right, highest(rows.scores, rows.predicted), weight=rows.weight).counts
+        score = score_of_predicted(rows.scores, rows.predicted)
+        return Rows(right, score, weight=rows.weight).counts
 
-    def lower(self, system: str) -> int:
+    def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
         rows = self.rows[system]
-        return int((rows.scores.max(axis=1) > highest(rows.scores, rows.predicted)).sum())
+        predicted_score = score_of_predicted(rows.scores, rows.predicted)
+        return int((rows.scores.max(axis=1) > predicted_score).sum())
 
-    def sums(self, system: str) -> RowSums:
+    def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
-        return RowSums.of(self.rows[system], self.rows[system].weight)
+        return RowSums.from_rows(self.rows[system], self.rows[system].weight)
 
-    def constant(self, shares: Floats) -> Rows:
+    def constant_rows(self, shares: Floats) -> Rows:
         """Rows that are all predicted as the largest class, with the shares of the classes as
         probabilities.
         """
-        rows = self._any
+        rows = self._first_rows
         decision = np.full(len(rows), int(shares.argmax()))
         score = None if rows.score is None else np.tile(shares, (len(rows), 1))
         return replace(rows, decision=decision, score=score)
@@ -487,20 +578,24 @@ class HeldClasses(HeldSeveral):
 
 
 @dataclass(frozen=True, eq=False)
-class SummedClasses(Several):
+class SummedClasses(BlockMetrics[ClassFurther]):
     """Several classes, whose rows were read once or twice."""
 
-    def problem(self, group: int, c: int) -> tuple[SliceCells, int]:
-        return self.cells(group), c
+    first: ClassFirstReading
+
+    def problem_cells(self, group: int, c: int) -> ProblemCells:
+        """The cells of all classes, in which class `c` is positive."""
+        return ProblemCells(self.cells(group), c)
 
     def strata(self, group: int) -> Ints:
+        """The number of rows of each class in a group."""
         return self.sizes(group)
 
     # Tables
 
-    def sizes(self, member: Any = slice(None)) -> Ints:
+    def sizes(self, member: int | slice = slice(None)) -> Ints:
         """The number of rows of each class in a group; a slice means all rows."""
-        cells = self.read(0, 0 if isinstance(member, slice) else member)
+        cells = self.system_cells(0, 0 if isinstance(member, slice) else member)
         return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 
     @property
@@ -516,32 +611,30 @@ class SummedClasses(Several):
         table[cells.actual, cells.predicted[0]] = cells.weight if self.weighted else cells.n
         return labels.Confusion(table, np.arange(k))
 
-    def said(self, system: str) -> Ints:
+    def predicted_sizes(self, system: str) -> Ints:
         """The number of rows for which a system predicts each class."""
-        cells = self.read(self.systems.index(system))
+        cells = self.system_cells(self.systems.index(system))
         return np.bincount(cells.predicted[0], cells.n, len(self.problems)).astype(np.int64)
 
-    def top(self, system: str) -> counts.Counts:
+    def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
-        return Binned(
-            self.counted.more["top", self.systems.index(system)].whole, self.scale
-        ).chances
+        tally = self.summary.further.top_scores[self.systems.index(system)]
+        return Binned(tally.merged, self.scale).chances
 
-    def lower(self, system: str) -> int:
+    def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
-        return int(self.counted.facts.sums[1 + self.systems.index(system)])
+        return int(self.summary.further.not_highest.sums[self.systems.index(system)])
 
-    def sums(self, system: str) -> RowSums:
+    def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
-        sums: RowSums = self.counted.more["sums", self.systems.index(system)]
-        return sums
+        return self.summary.further.row_sums[self.systems.index(system)]
 
-    def constant(self, shares: Floats) -> Rows:
-        """Rows that are all predicted as the largest class, with the shares of the classes as
-        probabilities.
+    def constant_rows(self, shares: Floats) -> Rows:
+        """One row for each class, with its weight; all are predicted as the largest class, with the
+        shares of the classes as probabilities.
         """
-        there = np.flatnonzero(shares > 0)
-        weight = self.weights
-        decision = np.full(len(there), int(shares.argmax()))
-        score = np.tile(shares, (len(there), 1)) if self.first.scored else None
-        return Rows(there, score, decision=decision, weight=weight[there], classes=len(shares))
+        present = np.flatnonzero(shares > 0)
+        decision = np.full(len(present), int(shares.argmax()))
+        score = np.tile(shares, (len(present), 1)) if self.first.scored else None
+        weight = self.weights[present]
+        return Rows(present, score, decision=decision, weight=weight, classes=len(shares))

@@ -2,36 +2,77 @@
 blocks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss, Share
+from evalkit.catalogue.kinds import Loss, Share, TermsKind
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
-from evalkit.measured.classes import SHARE, Change, HeldSeveral, Several, key_of
-from evalkit.measured.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
+from evalkit.measured.classes import (
+    SHARE,
+    BlockMetrics,
+    Change,
+    MeanPart,
+    ProblemCells,
+    ProblemsInMemory,
+    sums_label,
+)
+from evalkit.measured.readings import (
+    Binned,
+    DecisionInfluence,
+    GroupMetric,
+    InfluenceTable,
+    LabelFirstReading,
+    LabelFurther,
+    MeanInfluence,
+    ScoreInfluence,
+    ScoresKey,
+    SecondReading,
+    label_rows,
+)
 from evalkit.measured.rows import Terms
-from evalkit.metrics import counts, curves, grid, kept
+from evalkit.metrics import counts, curves, grid
+from evalkit.metrics.blocks import Block
+from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics import class_cells, summed
+from evalkit.statistics import class_cells
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Difference, RowStatistic, Statistic
+from evalkit.statistics.statistic import RowStatistic, Statistic
+from evalkit.statistics.summed import MomentStatistic
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
 MICRO = [Chosen(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
 
 
-def off(label: int) -> Chosen:
+class Outcomes(NamedTuple):
+    """The numbers of rows with each outcome of the decisions on a label."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+
+class LabelsPerRow(NamedTuple):
+    """The mean number of labels of a row, and the share of rows that have none."""
+
+    mean: float
+    share_of_none: float
+
+
+def score_excess(label: int) -> Chosen:
     """By how much the mean score of a label exceeds the share of rows that have it."""
     kind = Loss(lambda rows, k: rows.scores[:, label] - rows.actual[:, label])
-    return Chosen(Metric(f"off {label}", "rows", kind, "", "", "", low=-np.inf, high=np.inf))
+    name = f"score excess {label}"
+    return Chosen(Metric(name, "rows", kind, "", "", "", low=-np.inf, high=np.inf))
 
 
 def top_hits(rows: Rows) -> tuple[Bools, Bools]:
@@ -40,52 +81,60 @@ def top_hits(rows: Rows) -> tuple[Bools, Bools]:
     return np.ones(len(best), dtype=bool), rows.actual[np.arange(len(best)), best]
 
 
-# Rows at hand -------------------------------------------------------------------------------------
+# Rows in memory -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class HeldLabels(HeldSeveral):
+class LabelsInMemory(ProblemsInMemory):
     """Multi-label rows in memory."""
 
-    together = True
+    label_sets_known = True
 
-    def against(self, rows: Rows, c: int) -> Rows:
+    def problem_rows(self, rows: Rows, c: int) -> Rows:
+        """The rows with one label as the actual value."""
         return of_label(rows, c)
 
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
-        return self._any.actual.sum(axis=0)
+        return np.asarray(np.count_nonzero(self._first_rows.actual, axis=0))
 
     @property
     def weights(self) -> Floats:
         """The total weight of the rows on which each label is true; without weights their
         number.
         """
-        return np.dot(self._any.weights, self._any.actual)
+        return np.asarray(np.dot(self._first_rows.weights, self._first_rows.actual))
 
     @property
     def shares(self) -> Floats:
         """The share of rows, by weight, on which each label is true."""
-        return np.average(self._any.actual, axis=0, weights=self._any.weight)
+        rows = self._first_rows
+        return np.asarray(np.average(rows.actual, axis=0, weights=rows.weight))
 
     @property
-    def per_row(self) -> tuple[float, float]:
-        """The mean number of labels of a row, and the share of rows that have none."""
-        per_row = self._any.actual.sum(axis=1)
-        w = self._any.weight
-        return float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
+    def per_row(self) -> LabelsPerRow:
+        """The mean number of labels of a row, and the share of rows that have none, by weight."""
+        rows = self._first_rows
+        labels = rows.actual.sum(axis=1)
+        mean = np.average(labels, weights=rows.weight)
+        return LabelsPerRow(float(mean), float(np.average(labels == 0, weights=rows.weight)))
 
-    def ends(self, system: str) -> tuple[float, float]:
+    def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
         score = self.rows[system].scores
-        return float(score.min()), float(score.max())
+        return grid.Range(float(score.min()), float(score.max()))
 
-    def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
-        """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
+    def outcomes(self, system: str, label: int) -> Outcomes:
+        """The outcomes of a system's decisions on a label."""
         rows = self.rows[system]
         y = rows.actual[:, label]
         d = rows.predicted[:, label]
-        return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
+        return Outcomes(
+            tp=int((y & d).sum()),
+            fp=int((~y & d).sum()),
+            fn=int((y & ~d).sum()),
+            tn=int((~y & ~d).sum()),
+        )
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
@@ -95,23 +144,27 @@ class HeldLabels(HeldSeveral):
         """The table of counts by score over all labels of all rows (micro-averaging)."""
         rows = self.rows[system]
         weight = None if rows.weight is None else np.repeat(rows.weight, rows.actual.shape[1])
-        return Rows(rows.actual.ravel().astype(np.int64), rows.scores.ravel(), weight=weight).counts
+        actual = rows.actual.ravel().astype(np.int64)
+        return Rows(actual, rows.scores.ravel(), weight=weight).counts
 
-    def steps(self, system: str) -> Floats:
+    def score_steps(self, system: str) -> Floats:
         """The distinct scores over all labels, or if there are many, quantiles of the scores over
         rows and labels.
         """
-        every = self.rows[system].scores
-        score = np.unique(every)
-        if score.size <= STEPS:
-            return score
-        return np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+        scores = self.rows[system].scores
+        distinct = np.unique(scores)
+        if distinct.size <= STEPS:
+            return distinct
+        shares = np.linspace(0, 1, STEPS)
+        return np.asarray(np.quantile(scores, shares, method="inverted_cdf"))
 
-    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> RowStatistic:
-        """A metric with the same threshold for all labels."""
+    def at_common_threshold(
+        self, chosen: Chosen, system: str, number: int, threshold: float
+    ) -> RowStatistic:
+        """A metric with the same threshold for all labels. number: of the threshold."""
         return RowStatistic(chosen, replace(self.rows[system], threshold=threshold))
 
-    def top(self, system: str) -> RowStatistic:
+    def top_label_share(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
         rows = self.rows[system]
         member, hit = top_hits(rows)
@@ -119,374 +172,452 @@ class HeldLabels(HeldSeveral):
             Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit)
         )
 
-    def off(self, system: str, label: int) -> RowStatistic:
+    def score_excess(self, system: str, label: int) -> RowStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it."""
-        return RowStatistic(off(label), self.rows[system])
+        return RowStatistic(score_excess(label), self.rows[system])
 
-    def constant(self, system: str) -> Rows:
+    def constant_rows(self, system: str) -> Rows:
         """Rows with constant scores: each label is scored by the share of rows that have it."""
         rows = self.rows[system]
         return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
 
 
-# What they tell -----------------------------------------------------------------------------------
+# Rows that were read in blocks --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class OfShared(summed.MomentStatistic):
+class PairDifference(NamedTuple):
+    """The difference of two systems over the rows on which both have a value. rows: their number,
+    or that of all units where both leave out the same rows.
+    """
+
+    value: float
+    error: float
+    rows: int
+
+
+class PairColumns(NamedTuple):
+    """The columns of a pair of systems: the weight of the rows that both have, their difference,
+    and their number, from `start` on; and the sign of the difference.
+    """
+
+    start: int
+    sign: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfSharedRows(MomentStatistic):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out
     different rows.
 
-    number: of the system. shared: for each pair of systems the weight of the rows that both have,
-    their differences, and their number. columns: the positions of the columns of each pair.
+    number: of the system. shared: the moments of the columns of all pairs of systems; starts: the
+    position of the first column of each pair, see `PairColumns`.
     """
 
-    number: int = 0
-    shared: Any = None
-    columns: Any = None
+    number: int
+    shared: Moments
+    starts: Mapping[tuple[int, int], int]
 
-    def _with(self, other: Any) -> tuple[int, float]:
-        """Which column has the rows of both, and the sign of the differences in the next."""
-        column = self.columns[min(self.number, other.number), max(self.number, other.number)]
-        return column, 1.0 if self.number < other.number else -1.0
+    def _pair(self, other: "OfSharedRows") -> PairColumns:
+        """The columns of this system and another."""
+        pair = min(self.number, other.number), max(self.number, other.number)
+        return PairColumns(self.starts[pair], 1.0 if self.number < other.number else -1.0)
 
-    def overlaps(self, other: Any) -> bool:
+    def meets(self, other: "OfSharedRows") -> bool:
         """True if at least one row has both values."""
-        return bool(self.shared.totals[self._with(other)[0]] > 0)
+        return bool(self.shared.totals[self._pair(other).start] > 0)
 
-    def shared_difference(self, other: Any) -> Difference:
-        """The difference over the rows that have both values, its standard error, and the number of
-        these rows.
-        """
-        at, sign = self._with(other)
-        size, apart, rows = self.shared.totals[at : at + 3]
-        alike = np.isclose(
-            size, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0
-        ).all()  # the same rows left out
-        units = self.shared.units
-        both = min(round(rows), self.shared.n) if units is None else np.count_nonzero(units[at])
-        n = self.n if alike else int(both)
-        form = np.array([-apart / size, 1.0]) / size
-        square = max(
-            float(form @ self.shared.around_zero.second[at : at + 2, at : at + 2] @ form), 0.0
-        )
+    def against(self, other: "OfSharedRows") -> PairDifference:
+        """The difference over the rows that have both values, and its standard error."""
+        start, sign = self._pair(other)
+        weight, difference, rows = self.shared.totals[start : start + 3]
+        same_rows = np.isclose(weight, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0).all()
+        n = self.n if same_rows else self._shared_units(start, rows)
+        # the derivatives of difference / weight by the two sums
+        form = np.array([-difference / weight, 1.0]) / weight
+        second = self.shared.around_zero.second[start : start + 2, start : start + 2]
+        square = max(float(form @ second @ form), 0.0)
         kish = n if self.plain else self.freedom + 1
-        return Difference(sign * float(apart / size), Spread(n, square, kish).error, n)
+        value = sign * float(difference / weight)
+        return PairDifference(value, Spread(n, square, kish).error, n)
 
-    def term_differences(self, other: Any) -> Sums:
+    def _shared_units(self, start: int, rows: float) -> int:
+        """The number of units with a row that has both values."""
+        units = self.shared.units
+        if units is None:
+            return min(round(rows), self.shared.n)
+        return int(np.count_nonzero(units[start]))
+
+    def minus(self, other: "OfSharedRows") -> Sums:
         """The differences by unit, over the rows that have both values, if there are few units."""
-        at, sign = self._with(other)
-        size, apart = self.shared.units[at : at + 2]
-        return Sums(sign * apart, size)
+        start, sign = self._pair(other)
+        weight, difference = self.shared.units[start : start + 2]
+        return Sums(sign * difference, weight)
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLabels(Several):
+class SummedLabels(BlockMetrics[LabelFurther]):
     """Multi-label metrics of a table that was read twice in blocks."""
 
-    def problem(self, group: int, c: int) -> tuple[class_cells.SliceCells, int]:
-        return self.cells(group, c), 1
+    first: LabelFirstReading
+
+    def problem_cells(self, group: int, c: int) -> ProblemCells:
+        """The cells of one label, in which 1 is positive."""
+        return ProblemCells(self.cells(group, c), 1)
 
     # Metrics
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> summed.MomentStatistic:
+    def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
         """A metric computed from sums over rows."""
-        whole = super().loss(chosen, group, i)
-        shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
-        if shared is None:
-            return whole
-        moments = shared.moments
-        columns = self.by_pair(range(0, len(shared.moments.mean), 3))
-        return OfShared(
-            chosen,
-            whole.moments,
-            whole.place,
-            self.layout,
+        loss = super().loss(chosen, group, i)
+        key = GroupMetric(group, chosen.base.label)
+        if self.second_summary is None or key not in self.second_summary.shared:
+            return loss
+        shared = self.second_summary.shared[key].moments
+        return OfSharedRows(
+            chosen=chosen,
+            moments=loss.moments,
+            place=loss.place,
+            layout=self.layout,
             number=i,
-            shared=moments,
-            columns=columns,
+            shared=shared,
+            starts=self.by_pair(range(0, len(shared.mean), len(PairDifference._fields))),
         )
 
-    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Any:
+    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A mean over labels, or a share of rows, computed from cells."""
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
-        named: dict[str, Any] = {
-            **vars(chosen.metric),
-            "kind": Share(lambda member, hit: (member == 1, hit == 1)),
-        }
-        return class_cells.of_system(
-            Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i
-        )
+        # these cells count the rows themselves: actual 1 is a row that counts, predicted 1 a hit
+        kind = Share(lambda member, hit: (member == 1, hit == 1))
+        counted = Chosen(replace(chosen.metric, kind=kind), chosen.k)
+        return class_cells.of_system(counted, self.cells(group, chosen.label), i)
 
-    def shares_in(self, kind: Any, group: int) -> Floats:
+    def shares_in(self, kind: Combined, group: int) -> Floats:
+        """The share of each label in a mean."""
         if not isinstance(kind, Weighted):
             return super().shares_in(kind, group)
-        size = self.true(group)
-        return size / size.sum() if size.any() else size
+        weights = self.positive_weights(group)
+        return weights / weights.sum() if weights.any() else weights
 
-    def true(self, group: int) -> Floats:
+    def positive_weights(self, group: int) -> Floats:
         """The weight of the rows that have each label."""
-        every = [self.cells(group, j).by_system[0] for j in self.problems]
-        return np.array([one.weight[one.actual == 1].sum() for one in every], float)
+        weights = []
+        for j in self.problems:
+            cells = self.cells(group, j).by_system[0]
+            weights.append(cells.weight[cells.actual == 1].sum())
+        return np.array(weights, float)
 
     # Metrics of labels
 
-    def top(self, system: str) -> Any:
+    def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
-    def off(self, system: str, label: int) -> summed.MomentStatistic:
+    def score_excess(self, system: str, label: int) -> MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it; for the
-        swept system.
+        leader alone.
         """
-        return self._alone(-1, self.second.alone[-1].metrics[label])
+        assert self.second is not None
+        terms = self.second.alone[-1]  # after those of the common thresholds
+        return self._alone(-1, terms.metrics[label])
 
     # Along a threshold
 
-    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> Statistic:
+    def at_common_threshold(
+        self, chosen: Chosen, system: str, number: int, threshold: float
+    ) -> Statistic:
         """A ratio of sums over all labels, or a mean of F1 over labels, with the same threshold for
-        all labels.
+        all labels; for the leader alone. number: of the threshold.
         """
-        kind: Any = chosen.metric.kind
-        if kind.totalled:
+        kind = chosen.metric.kind
+        if isinstance(kind, TermsKind):
             return self._alone(number, chosen)
+        assert isinstance(kind, Combined)
+        assert self.second is not None
+        assert self.second_summary is not None
         i = self.second.system
-        of = self.part_of(kind, 0)
-        moments = self.moved.alone[number].moments.around_zero
-        each = [
-            self.area(of, 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j)
-            for j in self.problems
-        ]
-        parts = list(zip(self.shares_in(kind, 0).tolist(), each, strict=True))
-        return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
+        metric = self.part_metric(kind, 0)
+        moments = self.second_summary.alone[number].moments.around_zero
+        parts = []
+        columns = range(1, 1 + len(self.problems))  # after the weight
+        for j, share, column in zip(self.problems, self.shares_in(kind, 0), columns, strict=True):
+            scores = self.scores(0, i, j).at_threshold(threshold)
+            parts.append(MeanPart(float(share), self.area(metric, 0, j, scores, moments, column)))
+        return self.mean(chosen, 0, i, moments, columns, parts)
 
-    def _alone(self, number: int, chosen: Chosen) -> summed.MomentStatistic:
-        """A metric of the system for which more is computed than for the others."""
+    def _alone(self, number: int, chosen: Chosen) -> MomentStatistic:
+        """A metric of the leader, for which more is summed than for the other systems. number: of
+        the terms that have it.
+        """
+        assert self.second is not None
+        assert self.second_summary is not None
         terms = self.second.alone[number]
-        moments = self.moved.alone[number].moments
-        return summed.MomentStatistic(
-            chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout
-        )
+        moments = self.second_summary.alone[number].moments
+        place = terms.place(0, terms.metrics.index(chosen), 0)
+        return MomentStatistic(chosen, moments, place, self.layout)
 
     # Tables
 
+    @property
+    def _total_weight(self) -> float:
+        """The weight of all rows."""
+        return float(self.cells(0, 0).by_system[0].weight.sum())
+
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
-        return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.problems])
+        outcomes = [self.outcomes(self.systems[0], j) for j in self.problems]
+        return np.array([label.tp + label.fn for label in outcomes])
 
     @property
     def weights(self) -> Floats:
         """The total weight of the rows on which each label is true; without weights their
         number.
         """
-        return self.true(0)
+        return self.positive_weights(0)
 
     @property
     def shares(self) -> Floats:
         """The share of rows, by weight, on which each label is true."""
-        return ratio(self.true(0), float(self.cells(0, 0).by_system[0].weight.sum()))
+        return ratio(self.weights, self._total_weight)
 
     @property
-    def per_row(self) -> tuple[float, float]:
-        """The mean number of labels of a row, and the share of rows that have none."""
-        none = float(self.counted.facts.sums[1]) * (self.scale or 1.0)
-        return float(self.shares.sum()), none / float(self.cells(0, 0).by_system[0].weight.sum())
+    def per_row(self) -> LabelsPerRow:
+        """The mean number of labels of a row, and the share of rows that have none, by weight."""
+        without_label = float(self.summary.further.without_label) * (self.scale or 1.0)
+        return LabelsPerRow(float(self.shares.sum()), without_label / self._total_weight)
 
-    def ends(self, system: str) -> tuple[float, float]:
+    def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
-        bins = [self.scores(0, self.systems.index(system), j).bins for j in self.problems]
-        low = np.array([one.low[0] for one in bins])
-        high = np.array([one.high[-1] for one in bins])
-        return float(grid.scores(low).min()), float(grid.scores(high).max())
-
-    def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
-        """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
-        of = self.read(self.systems.index(system), 0, label)
-        tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
-        return tp, fp, fn, tn
-
-    def _together(self, system: str) -> grid.Grid:
         i = self.systems.index(system)
-        return grid.merge(
-            [self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins()
-        )
+        bins = [self.scores(0, i, j).bins for j in self.problems]
+        lowest = np.array([table.low[0] for table in bins])
+        highest = np.array([table.high[-1] for table in bins])
+        return grid.Range(float(grid.scores(lowest).min()), float(grid.scores(highest).max()))
+
+    def outcomes(self, system: str, label: int) -> Outcomes:
+        """The outcomes of a system's decisions on a label."""
+        cells = self.system_cells(self.systems.index(system), 0, label)
+        cell = 2 * cells.actual + cells.predicted[0]
+        tn, fp, fn, tp = np.bincount(cell, cells.n, 4).astype(int).tolist()
+        return Outcomes(tp, fp, fn, tn)
+
+    def _pooled_bins(self, system: str) -> grid.Grid:
+        """The scores over all labels of all rows, in bins."""
+        i = self.systems.index(system)
+        tables = [self.summary.scores[ScoresKey(0, i, j)].merged for j in self.problems]
+        return grid.merge(tables, self.first.max_bins())
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
-        return grid.counts(self._together(system), self.scale or 1.0)
+        return grid.counts(self._pooled_bins(system), self.scale or 1.0)
 
-    def steps(self, system: str) -> Floats:
+    def score_steps(self, system: str) -> Floats:
         """The distinct scores over all labels, or if there are many, their quantiles as numpy
         computes them.
         """
-        every = self.counted.more["every", self.systems.index(system)] if self.weighted else None
-        bins = every.whole if every else self._together(system)
+        if self.weighted:
+            i = self.systems.index(system)
+            bins = self.summary.further.unweighted_scores[i].merged
+            rows = bins.positive  # of a tally without classes the number of all rows
+        else:
+            bins = self._pooled_bins(system)
+            rows = bins.positive + bins.negative
         score = grid.scores(bins.low)
-        rows = bins.positive if every else bins.positive + bins.negative
         if len(score) <= STEPS:
             return score
-        up_to = np.cumsum(rows)
-        place = np.maximum(np.ceil(np.linspace(0, 1, STEPS) * up_to[-1] - 1), 0)
-        return score[np.searchsorted(up_to, place, side="right")]
+        rows_up_to = np.cumsum(rows)
+        # as method="inverted_cdf" of np.quantile
+        position = np.maximum(np.ceil(np.linspace(0, 1, STEPS) * rows_up_to[-1] - 1), 0)
+        return np.asarray(score[np.searchsorted(rows_up_to, position, side="right")])
 
     @property
-    def together(self) -> bool:
+    def label_sets_known(self) -> bool:
         """True if the combinations of labels are known: they are counted for few labels with few
         combinations.
         """
-        sets = self.counted.more.get(("sets", 0))
-        return sets is not None and not sets.whole.shift
+        label_sets = self.summary.further.label_sets
+        return bool(label_sets) and not label_sets[0].merged.shift
 
-    def constant(self, system: str) -> Rows:
+    def constant_rows(self, system: str) -> Rows:
         """Rows with constant scores, one row per combination of labels: each label is scored by its
         share of rows.
         """
-        known = self.counted.more["sets", 0].whole
-        actual = (
-            grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.problems)
-        ) & 1 == 1
-        weight: Floats = known.negative * np.float64(self.scale or 1.0)
-        return Rows(
-            actual,
-            np.tile(self.shares, (len(actual), 1)),
-            self.first.cuts[self.systems.index(system)],
-            weight,
-        )
+        label_sets = self.summary.further.label_sets[0].merged
+        code = grid.scores(label_sets.low).astype(np.int64)
+        # bit j of a code is set where label j is true
+        actual = (code[:, None] >> np.array(self.problems)) & 1 == 1
+        weight: Floats = label_sets.negative * np.float64(self.scale or 1.0)
+        score = np.tile(self.shares, (len(actual), 1))
+        return Rows(actual, score, self.first.thresholds[self.systems.index(system)], weight)
 
 
 # The second reading -------------------------------------------------------------------------------
 
 
-def second(
-    measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool
-) -> ByMoves:
-    """The second reading, made from the results of the first. sure: True if scores are
-    probabilities.
-    """
-    first, plain = measured.first, measured.plain
-    means = dict[Place, Mean]()
-    shared = dict[Place, Chosen]()
+def second_reading(
+    measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, probabilities: bool
+) -> SecondReading:
+    """The second reading, made from the results of the first. probabilities: True if scores are."""
+    first = measured.first
+    means = dict[GroupMetric, MeanInfluence]()
+    shared = dict[GroupMetric, Chosen]()
     for group in sorted(measured.groups):
         for chosen in metrics[:1] if group else metrics:
             if isinstance(chosen.metric.kind, Combined):
-                means[group, key_of(chosen)] = _mean(measured, chosen, group)
+                key = GroupMetric(group, sums_label(chosen))
+                means[key] = _mean_influence(measured, chosen, group)
             if isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
-                shared[group, chosen.base.label] = chosen.base
-    if not plain:
+                shared[GroupMetric(group, chosen.base.label)] = chosen.base
+    if not measured.plain:
+        # the page has the areas of each label; on plain rows their tables alone give the errors
         for metric in (ROC_AUC, AVERAGE_PRECISION):
-            chosen = Chosen(
-                Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", "")
-            )
-            means.setdefault((0, metric.name), _mean(measured, chosen, 0))
-    at = measured.systems.index(leader)
-    few = first.terms.few
-    scores = (
-        [terms_of([off(j) for j in measured.problems], 1, few, first.cuts[at : at + 1])]
-        if sure
-        else []
-    )
-    return ByMoves(
-        first.told,
-        measured.scale,
-        plain,
-        few,
-        means,
-        shared,
-        first.cuts,
-        system=at,
-        alone=[*_sweep(measured, leader), *scores],
+            key = GroupMetric(0, metric.name)
+            if key not in means:
+                kind = Combined(metric, lambda rows: [])
+                chosen = Chosen(Metric(metric.name, "labels", kind, "", "", ""))
+                means[key] = _mean_influence(measured, chosen, 0)
+    system = measured.systems.index(leader)
+    alone = [*_terms_by_threshold(measured, leader)]
+    if probabilities:
+        excess = [score_excess(j) for j in measured.problems]
+        thresholds = first.thresholds[system : system + 1]
+        alone.append(terms_of(excess, 1, first.terms.max_units, thresholds))
+    return SecondReading(
+        first=first,
+        plain=measured.plain,
+        means=means,
+        shared=shared,
+        thresholds=first.thresholds,
+        system=system,
+        alone=alone,
     )
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
     """True if any of several systems leaves rows out."""
-    every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
-    return (
-        len(every) > 1 and min(float(one.totals[1]) for one in every) < every[0].moments.totals[0]
-    )
+    losses = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
+    fewest = min(float(loss.totals[1]) for loss in losses)
+    return len(losses) > 1 and bool(fewest < losses[0].moments.totals[0])
 
 
-def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
+def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanInfluence:
     """The influence of each row on a mean over the labels."""
-    kind: Any = chosen.metric.kind
+    kind = chosen.metric.kind
+    assert isinstance(kind, Combined)
     shares = measured.shares_in(kind, group)
     systems = range(len(measured.systems))
-    labels = measured.problems
-    of_label = measured.part_of(kind, group)
-    each = [[measured.one(of_label, group, i, j) for j in labels] for i in systems]
-    moving: list[Floats] = []
-    for own in each if isinstance(kind, Weighted) else ():
-        value = np.array([one.value for one in own])
-        moving.append(
-            np.nan_to_num(
-                ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())
-            )
-        )
-    picked = {}
-    if kind.picks and measured.plain:
-        through = moving or [np.zeros(len(shares)) for _ in systems]
-        for i, j in combinations(systems, 2):
-            tables = [_apart(first, second) for first, second in zip(each[i], each[j], strict=True)]
-            with_label = (np.arange(8) >= 4) * (through[i] - through[j])[:, None]
-            picked[i, j] = shares[:, None] * np.array(tables) + with_label
-    of = [
-        [_of_label(one, cut) for one, cut in zip(own, cuts, strict=True)]
-        for own, cuts in zip(each, measured.first.cuts, strict=True)
+    metric = measured.part_metric(kind, group)
+    statistics = [
+        [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
+        for i in systems
     ]
-    return Mean(of, shares, moving, picked)
+    through_shares = list[Floats]()
+    if isinstance(kind, Weighted):
+        total = measured.positive_weights(group).sum()
+        for of_labels in statistics:
+            value = np.array([statistic.value for statistic in of_labels])
+            mean = float(np.nansum(shares * value))
+            through_shares.append(np.nan_to_num(ratio(value - mean, total)))
+    on_difference = {}
+    if kind.selects_rows and measured.plain:
+        for i, j in combinations(systems, 2):
+            differences = [
+                _decision_differences(first, second)
+                for first, second in zip(statistics[i], statistics[j], strict=True)
+            ]
+            on_difference[i, j] = shares[:, None] * np.array(differences)
+            if through_shares:
+                with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
+                difference = through_shares[i] - through_shares[j]
+                on_difference[i, j] += with_label * difference[:, None]
+    tables = [
+        [
+            _label_influence(statistic, float(threshold))
+            for statistic, threshold in zip(of_labels, thresholds, strict=True)
+        ]
+        for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True)
+    ]
+    return MeanInfluence(tables, shares, through_shares, on_difference)
 
 
-def _of_label(of: Any, cut: float) -> Any:
+def _label_influence(
+    statistic: class_cells.CellStatistic | class_cells.InfluenceStatistic, threshold: float
+) -> InfluenceTable:
     """The influence of a row on a metric of one label, from its cells or from its table of
     scores.
     """
-    if not of.chosen.metric.kind.decided:
-        return ranked(of.chosen, of.tables)
-    moved = np.zeros(4)
-    moved[2 * of.rows.actual + of.rows.predicted] = np.nan_to_num(of.row_influence)
-    return Cut(float(cut), moved)
+    if isinstance(statistic, class_cells.CellStatistic):
+        influence = np.zeros(4)
+        cell = 2 * statistic.rows.actual + statistic.rows.predicted
+        influence[cell] = np.nan_to_num(statistic.row_influence)
+        return DecisionInfluence(threshold, influence)
+    assert isinstance(statistic.tables, Binned)
+    return ScoreInfluence.from_table(statistic.chosen, statistic.tables)
 
 
-def _apart(first: class_cells.CellStatistic, second: class_cells.CellStatistic) -> Floats:
-    """The influence of a row on the difference of two systems, by 4 · true + 2 · first + second."""
-    moved = np.zeros(8)
-    a, b, _ = first.on_joint_rows(second)
-    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(
-        a.difference_influence(b)
-    )
-    return moved
+def _decision_differences(
+    first: class_cells.CellStatistic | class_cells.InfluenceStatistic,
+    second: class_cells.CellStatistic | class_cells.InfluenceStatistic,
+) -> Floats:
+    """The influence of a row on the difference of two systems in a metric of decisions, by 4 · true
+    + 2 · first + second.
+    """
+    assert isinstance(first, class_cells.CellStatistic)
+    assert isinstance(second, class_cells.CellStatistic)
+    influence = np.zeros(8)
+    joint = first.on_joint_rows(second)
+    rows = joint.first.rows
+    cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
+    influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
+    return influence
 
 
-def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
+def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
     """For some thresholds the terms of metrics over all labels, and the influence of rows on each
     label's F1.
     """
-    tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.problems]
-    kind: Any = measured.part_of(LABELS["macro_f1"].kind, 0).metric.kind
-    for t in thresholds_of(measured, leader).tolist():
-        sides = [np.nan_to_num(kind.bins(table.at(t).cut)) for table in tables]
-        f1 = [np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides]
-        terms = terms_of(MICRO, 1, measured.first.terms.few, [np.full(len(f1), t)])
-        yield replace(terms, more=partial(_moved, f1=f1, threshold=t), width=len(f1))
+    i = measured.systems.index(leader)
+    tables = [measured.scores(0, i, j) for j in measured.problems]
+    macro_f1 = LABELS["macro_f1"].kind
+    assert isinstance(macro_f1, Combined)
+    f1 = measured.part_metric(macro_f1, 0).metric.kind
+    assert isinstance(f1, Overlap)
+    for threshold in thresholds_of(measured, leader).tolist():
+        by_cell = []
+        for table in tables:
+            # a row for true labels and one for others, each predicted and then not predicted
+            bins = np.nan_to_num(f1.influence_table(table.at_threshold(threshold).cut))
+            by_cell.append(bins[::-1, ::-1].ravel())  # by 2 · true + predicted
+        thresholds = [np.full(len(tables), threshold)]
+        terms = terms_of(MICRO, 1, measured.first.terms.max_units, thresholds)
+        further = partial(_label_influences, by_cell=by_cell, threshold=threshold)
+        yield replace(terms, further=further, width=len(tables))
 
 
-def _moved(block: kept.Block, f1: Sequence[Floats], threshold: float) -> Floats:
-    """The influence of each row on the F1 of each label."""
-    cell = 2 * block.truth.view(np.int8) + (block.said[0] >= threshold)
-    return np.array([moved.take(own) for moved, own in zip(f1, cell, strict=True)])
+def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float) -> Floats:
+    """The influence of each row on a metric of each label's decisions at a threshold: one row per
+    label.
+
+    by_cell: for each label the influence by 2 · true + predicted.
+    """
+    cell = 2 * block.truth.view(np.int8) + (block.predictions[0] >= threshold)
+    return np.array([influence.take(cell[j]) for j, influence in enumerate(by_cell)])
 
 
-def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:
+def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Floats:
     """The thresholds at which metrics are measured: some of the scores, and the best threshold if
     there is one.
     """
-    drawn = np.union1d(measured.steps(system), curves.best_f(measured.pooled(system)))
-    return drawn[np.isfinite(drawn)]
+    best = curves.best_f(measured.pooled(system))
+    thresholds = np.union1d(measured.score_steps(system), best)
+    return thresholds[np.isfinite(thresholds)]
 
 
-def terms_of(metrics: Sequence[Chosen], systems: int, few: int, cuts: Sequence[Floats]) -> Terms:
+def terms_of(
+    metrics: Sequence[Chosen], systems: int, max_units: int, thresholds: Sequence[Floats]
+) -> Terms:
     """The terms of the metrics that are computed from sums over rows, at the thresholds of each
     system.
     """
-    return Terms.alone(metrics, systems, few, partial(label_rows, cuts=cuts))
+    rows_of = partial(label_rows, thresholds=thresholds)
+    return Terms.uncentred(metrics, systems, max_units, rows_of)

@@ -1,4 +1,4 @@
-"""The two readings of a table of labels and scores in blocks, and what is kept of each block.
+"""The two readings of a table of labels and scores in blocks, and the summary of each block.
 
 The positive class of two, each of several classes and each label is a problem of its own on the
 same rows: positives against all others. The first reading counts confusion cells and bins of scores
@@ -6,35 +6,47 @@ and adds up losses. The second adds up the influence of each row on metrics of r
 over the classes or labels and, for labels, also at each of a range of thresholds.
 """
 
-from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue import metric, score_kinds
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import Curve
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.measured.rows import Terms
-from evalkit.metrics import calibration, grid, influence, kept, losses
+from evalkit.metrics import grid, influence, losses
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
+from evalkit.metrics.hashes import KeyRepeats
+from evalkit.metrics.moments import Moments, UnitSums, summed
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.samples import part_sums, parts_of
+from evalkit.metrics.summaries import Bundle, Total
+from evalkit.metrics.tallies import Tally
 from evalkit.statistics.class_cells import CellCounter, CellCounts
 
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
 
-LEAST = 2**12  # bins of the scores of a class or label at least
-WAITING = 16  # rows, of all systems together, that wait to be binned, for each bin
+MIN_BINS = 2**12  # bins of the scores of a class or label at least
+WAITING_PER_BIN = 16  # rows, of all systems together, that wait to be binned, for each bin
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 CODED = 52  # labels up to which those of a row are one whole number
-WHOLE = ""  # the name of the cells of all classes
-Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
-Place = tuple[int, str]  # a group and a metric
+ALL_CLASSES = ""  # the name of the cells of all classes
+HitRule = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
+
+
+class GroupMetric(NamedTuple):
+    """A group of rows, by number, and a metric, by label."""
+
+    group: int
+    metric: str
 
 
 # Scores in bins -----------------------------------------------------------------------------------
@@ -51,7 +63,7 @@ class Binned:
     weight: float | None
     threshold: float = np.nan
 
-    def at(self, threshold: float) -> "Binned":
+    def at_threshold(self, threshold: float) -> "Binned":
         """These scores with another threshold; they are not counted again."""
         table = replace(self, threshold=threshold)
         vars(table)["counts"] = self.counts
@@ -76,99 +88,161 @@ class Binned:
         return influence.decision(self.counts, self.threshold)
 
     @cached_property
-    def shared(self) -> Bools:
+    def pools_scores(self) -> Bools:
         """A mask: True where a threshold stands for several distinct scores."""
-        return grid.spread(self.bins)
+        return grid.pools_scores(self.bins)
 
     @property
-    def moved(self) -> tuple[float, float, float]:
-        """By how much bins with several scores may change AUC, and the lower and upper bound of
-        average precision.
-        """
-        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(
-            self.counts, self.shared
-        )
+    def auc_error(self) -> float:
+        """By how much bins with several scores may change AUC."""
+        return grid.auc_width(self.counts, self.pools_scores)
 
-    def changed(self, chosen: metric.Chosen) -> float:
+    @property
+    def average_precision_range(self) -> grid.Range:
+        """The smallest and the largest average precision that the scores in bins may have."""
+        return grid.average_precision_limits(self.counts, self.pools_scores)
+
+    def largest_change(self, chosen: Chosen) -> float:
         """By how much bins with several scores may change a metric of the table; NaN if no bound is
         known.
         """
         kind = chosen.base.metric.kind
-        if not isinstance(kind, score_kinds.Curve) or not kind.rises:
+        if not isinstance(kind, Curve) or not kind.rises:
             return np.nan
-        value = chosen.at(self.chances)
-        tables = [replace(self, bins=bins) for bins in grid.ends(self.bins)]
-        ends = [chosen.at(t.chances) for t in tables]
+        value = chosen.value_at(self.chances)
         if chosen.base.metric is AVERAGE_PRECISION:
-            ends = [*self.moved[1:]]
-        return max(abs(end - value) for end in ends)
+            extremes = [*self.average_precision_range]
+        else:
+            orders = grid.extreme_orders(self.bins)
+            tables = [replace(self, bins=bins).chances for bins in orders]
+            extremes = [chosen.value_at(table) for table in tables]
+        return max(abs(extreme - value) for extreme in extremes)
+
+
+class InfluenceTable(Protocol):
+    """The influence of a row on a metric of one class or label, by the cell that the row is in."""
+
+    @property
+    def influence(self) -> Floats:
+        """The influence of a row of each cell."""
+
+    def cells(self, actual: Bools, score: Floats) -> Ints:
+        """The cell of each row, as an index into `influence`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class ScoreInfluence:
     """The influence of a row on a metric of one class against the rest, by its class and the bin of
     its score.
 
-    low: where each bin of scores begins, ascending, as codes. moved: by bin, for positive rows,
+    low: where each bin of scores begins, ascending, as codes. influence: by bin, for positive rows,
     then for negative ones.
     """
 
     low: Ints
-    moved: Floats
+    influence: Floats
 
-    def places(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `moved` of each row."""
+    @staticmethod
+    def from_table(chosen: Chosen, table: Binned) -> "ScoreInfluence":
+        """The influence on the metric of one class or label, whose scores are in bins."""
+        kind = chosen.metric.kind
+        assert isinstance(kind, Curve)
+        lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
+        low = grid.codes(table.counts.threshold[::-1])
+        return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
+
+    def cells(self, actual: Bools, score: Floats) -> Ints:
+        """The index in `influence` of each row."""
         code = grid.codes(score)
         order = np.argsort(code)  # sorted first, for speed
-        place = np.empty(len(code), np.int64)
-        place[order] = np.searchsorted(self.low, code[order], side="right") - 1
-        # lower are only rows without weight
-        return np.maximum(place, 0) + np.where(actual, 0, len(self.low))
+        bins = np.empty(len(code), np.int64)
+        bins[order] = np.searchsorted(self.low, code[order], side="right") - 1
+        # only rows without weight are below the lowest bin: they are put into it
+        return np.maximum(bins, 0) + np.where(actual, 0, len(self.low))
 
 
-def ranked(chosen: metric.Chosen, table: Binned) -> Ranked:
-    """The influence of the rows of each bin on the metric of one class or label."""
-    moved = np.ascontiguousarray(chosen.metric.kind.bins(table.chances)[:, ::-1])
-    return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
+@dataclass(frozen=True, eq=False)
+class DecisionInfluence:
+    """The influence of a row on a metric of one label's decisions, indexed by 2 · true +
+    predicted.
+    """
+
+    threshold: float
+    influence: Floats
+
+    def cells(self, actual: Bools, score: Floats) -> Ints:
+        """The index in `influence` of each row."""
+        return 2 * actual.astype(np.int64) + (score >= self.threshold)
 
 
-def whole_weights(block: Block, scale: float | None) -> Floats:
-    """The weights of the rows, rounded as they are counted."""
+def counted_weights(block: Block, scale: float | None) -> Floats:
+    """The weights of the rows, rounded as they are counted: to multiples of the scale."""
     if scale is None:
         return block.weights
-    return grid.whole(block.weights, scale).astype(np.float64) * scale
+    return grid.in_units(block.weights, scale).astype(np.float64) * scale
 
 
 # The first reading --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Counted(Bundle):
-    """The summary of the first reading; groups (slices), systems, classes and labels are numbered.
+Further = TypeVar("Further", bound=Bundle, covariant=True)
 
-    cells: by group, for all classes, each label, and shares of rows by name. moments: of the terms
-    of losses. scores: by group, system, and class or label, whose rows are the positives; 0 if
-    there are two classes. more: by name and system or group. facts: the number of rows, and other
-    counts.
+
+class CellsKey(NamedTuple):
+    """A group of rows, by number, and a set of cells: all classes, a label, by number, or a share
+    of rows, by name.
     """
 
-    cells: dict[tuple[int, int | str], CellCounts]
-    moments: dict[int, Moments | Parted]
-    scores: dict[tuple[int, int, int], Tally]
-    more: dict[tuple[str, int], Any]
-    facts: Total
-    ids: Distinct
+    group: int
+    name: int | str
+
+
+class ScoresKey(NamedTuple):
+    """The numbers of a group of rows, of a system, and of the class or label whose rows are the
+    positives, 0 if there are two classes.
+    """
+
+    group: int
+    system: int
+    problem: int
+
+
+@dataclass(frozen=True, eq=False)
+class FirstSummary(Bundle, Generic[Further]):
+    """The summary of the first reading; groups (slices), systems, classes and labels are numbered.
+
+    cells: the decisions of all systems. moments: of the terms of losses, by group. scores: of each
+    problem in bins. further: what only tables of two classes, of several or of labels have. rows:
+    their number.
+    """
+
+    cells: dict[CellsKey, CellCounts]
+    moments: dict[int, Moments | UnitSums]
+    scores: dict[ScoresKey, Tally]
+    further: Further
+    rows: int
+    ids: KeyRepeats
+
+
+class Decisions(NamedTuple):
+    """A set of cells to be counted: its name, the actual value of each row, and the predicted ones,
+    with a row per system.
+    """
+
+    name: int | str
+    actual: np.ndarray
+    predicted: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Asked:
+class FirstReading(ABC, Generic[Further]):
     """The first reading of a block: how cells are counted (`counting`) and which losses are added
     up (`terms`).
 
     sliced, ranked: True if losses, and scores, are also counted for slices. problems: the number of
     classes or labels, 1 for two classes; several share the allowed number of bins. exact: for each
-    system the threshold at which counts stay exact. ids: the largest number of rows whose ids are
-    checked for duplicates.
+    system the threshold at which counts stay exact. max_ids: the largest number of rows whose ids
+    are checked for duplicates.
     """
 
     counting: CellCounter
@@ -178,150 +252,192 @@ class Asked:
     ranked: bool = True
     problems: int = 1
     exact: Sequence[float] | None = None
-    ids: int = 0
+    max_ids: int = 0
 
     @property
     def scale(self) -> float | None:
         """The unit that weights are counted in; None for unweighted rows."""
         return self.counting.scale
 
-    def bins(self, group: int = 0) -> int:
+    def max_bins(self, group: int = 0) -> int:
         """The largest number of bins for the scores of a class or label in a group."""
-        most = self.limits.slice_bins if group else self.limits.bins
-        each = self.problems * len(self.terms.centres) if self.problems > 1 else 1
-        return min(most, max(most // each, LEAST))
+        allowed = self.limits.slice_bins if group else self.limits.bins
+        tables = 1
+        if self.problems > 1:
+            tables = self.problems * len(self.terms.centres)  # one of each system and problem
+        return min(allowed, max(allowed // tables, MIN_BINS))
 
-    def __call__(self, block: Block) -> Counted:
+    def __call__(self, block: Block) -> FirstSummary[Further]:
         """Summarise a block."""
-        block = self.decided(self.told(block))
+        problem_rows = self.with_predictions(self.as_problems(block))
         cells = {}
         moments = {}
-        scores = {}
-        for group, part in block.groups():
-            weight = self.counting.weights(part)
-            most = self.bins(group)
-            for name, actual, said in self.cells(part, group):
-                cells[group, name] = self.counting.count(
-                    part, actual.astype(np.int64), said.astype(np.int64), weight
+        scores = dict[ScoresKey, Tally]()
+        for group, rows in problem_rows.groups():
+            weight = self.counting.weights(rows)
+            for name, actual, predicted in self.decisions(rows, group):
+                cells[CellsKey(group, name)] = self.counting.count(
+                    rows, actual.astype(np.int64), predicted.astype(np.int64), weight
                 )
             if self.terms.metrics and (self.sliced or not group):
-                moments[group] = self.terms.moments(part, group)
-            for (i, c), bins in self.scores(part, weight, most) if self.ranked or not group else ():
-                scores[group, i, c] = bins
-        more, facts = self.more(block, self.counting.weights(block))
-        ids = Distinct.of(np.empty(0) if block.id is None else block.id, self.ids)
-        return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
+                moments[group] = self.terms.moments(rows, group)
+            if self.ranked or not group:
+                scores |= self.score_tallies(rows, weight, group)
+        keys = np.empty(0) if block.id is None else block.id
+        return FirstSummary(
+            cells,
+            moments,
+            scores,
+            self.further(problem_rows, self.counting.weights(problem_rows)),
+            len(block),
+            KeyRepeats.from_keys(keys, self.max_ids),
+        )
 
-    def told(self, block: Block) -> Block:
-        """The block with one row per problem, positive or not, and for each system a table with one
-        row per problem.
+    def as_problems(self, block: Block) -> Block:
+        """The block with one row of `truth` per problem, True for its positives, and for each
+        system a table of scores with one row per problem.
         """
-        said = block.said.reshape(-1, self.problems, len(block))
-        return replace(block, truth=block.truth.reshape(self.problems, -1) == 1, said=said)
+        predictions = block.predictions.reshape(-1, self.problems, len(block))
+        truth = block.truth.reshape(self.problems, -1) == 1
+        return replace(block, truth=truth, predictions=predictions)
 
-    def decided(self, block: Block) -> Block:
-        """The block of `told` with the systems' predictions."""
+    def with_predictions(self, block: Block) -> Block:
+        """The block of `as_problems` with the systems' predictions."""
         return block
 
-    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        """For each set of cells its name, the actual values, and the predictions of each system."""
-        return iter(())
+    def decisions(self, block: Block, group: int) -> Iterable[Decisions]:
+        """The sets of cells that are counted in a group."""
+        return ()
 
-    def scores(
-        self, part: Block, weight: Ints | None, most: int
-    ) -> Iterator[tuple[tuple[int, int], Tally]]:
-        """For each system and problem its number, and its scores in at most `most` bins."""
-        held = WAITING * most // (len(part.said) if self.problems == 1 else 1)
-        for i, c in np.ndindex(part.said.shape[:2]):
-            cut = None if self.exact is None else self.exact[i]
-            hit = np.asarray(part.truth[c], bool)
-            tally = Tally.of_hits(part.said[i, c], hit, weight, most=most, held=held, cut=cut)
-            yield (i, c), tally
+    def score_tallies(
+        self, block: Block, weight: Ints | None, group: int
+    ) -> dict[ScoresKey, Tally]:
+        """For each system and problem its scores in bins."""
+        max_bins = self.max_bins(group)
+        # of one problem all systems share the rows that wait; of several each has them in turn
+        sharing = len(block.predictions) if self.problems == 1 else 1
+        tallies = {}
+        for i, c in np.ndindex(block.predictions.shape[:2]):
+            tallies[ScoresKey(group, i, c)] = Tally.from_hits(
+                block.predictions[i, c],
+                np.asarray(block.truth[c], bool),
+                weight,
+                max_bins=max_bins,
+                max_waiting=WAITING_PER_BIN * max_bins // sharing,
+                cut=None if self.exact is None else self.exact[i],
+            )
+        return tallies
 
     @abstractmethod
-    def more(
-        self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
-        """Further summaries of all rows."""
+    def further(self, block: Block, weight: Ints | None) -> Further:
+        """The further summaries of all rows."""
 
 
 # Of two classes
 
 
 def score_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's scores, from a block of `told`; its weights are those of the
-    block.
+    """The actual values and a system's scores, from a block of `as_problems`; its weights are those
+    of the block.
     """
-    return Rows(block.truth[0].astype(np.int64), block.said[system, 0], beside=block.beside)
+    actual = block.truth[0].astype(np.int64)
+    return Rows(actual, block.predictions[system, 0], columns=block.shared_columns)
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryFurther(Bundle):
+    """Further summaries of two classes. positives: their number. outside, certain_errors: for each
+    system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong. within: by
+    group, moments of the terms of metrics that rank the rows within each unit.
+    """
+
+    positives: int
+    outside: Total
+    certain_errors: Total
+    within: dict[int, Moments]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByScore(Asked):
+class BinaryFirstReading(FirstReading[BinaryFurther]):
     """The first reading of two classes.
 
     within: metrics that rank the rows within each unit, whose values per unit are kept;
-    within_slices: also per slice. It also counts the positive rows and, per system, the scores
-    outside 0..1 and those of 0 or 1 that are wrong.
+    within_slices: also per slice.
     """
 
-    within: Sequence[metric.Chosen] = ()
+    within: Sequence[Chosen] = ()
     within_slices: bool = False
 
-    def __call__(self, block: Block) -> Counted:
+    def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
         """Summarise a block."""
-        asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
-        values = {
-            ("within", group): Moments.of(part, self._values, UNITS)
-            for group, part in asked
-            if self.within
+        summary = super().__call__(block)
+        if not self.within:
+            return summary
+        within = {
+            group: Moments.from_block(rows, self._within_terms, UNITS)
+            for group, rows in block.groups()
+            if self.within_slices or not group
         }
-        return replace(super().__call__(block), more=values)
+        return replace(summary, further=replace(summary.further, within=within))
 
-    def more(
-        self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
-        return {}, [
-            block.truth.sum(),
-            *(n for said in block.said for n in outside(said[0], block.truth[0])),
-        ]
+    def further(self, block: Block, weight: Ints | None) -> BinaryFurther:
+        """The numbers of positives and of odd scores."""
+        odd = [odd_scores(scores[0], block.truth[0]) for scores in block.predictions]
+        return BinaryFurther(
+            positives=int(block.truth.sum()),
+            outside=Total(np.array([counts.outside for counts in odd])),
+            certain_errors=Total(np.array([counts.certain_errors for counts in odd])),
+            within={},
+        )
 
-    def _values(self, block: Block) -> Floats:
-        """What each row adds to the numerator and the denominator of its unit's value."""
-        every = [
-            chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))
-        ]
-        return np.array([side for sums in every for side in (sums.numerator, sums.size)])
+    def _within_terms(self, block: Block) -> Floats:
+        """What each row adds to the numerator and the denominator of its unit's value, for each
+        metric and system.
+        """
+        columns = []
+        for chosen in self.within:
+            for i in range(len(block.predictions)):
+                sums = chosen.sums(block.rows(i))
+                columns += [sums.numerator, sums.size]
+        return np.array(columns)
 
 
-def outside(score: Floats, hit: Bools) -> tuple[int, int]:
+class OddScores(NamedTuple):
     """The number of scores outside 0..1, and of scores of 0 or 1 that are wrong."""
-    low = calibration.EPSILON
-    high = 1 - calibration.EPSILON
+
+    outside: int
+    certain_errors: int
+
+
+def odd_scores(score: Floats, hit: Bools) -> OddScores:
+    """The scores that are no probabilities, and the certain ones that are wrong."""
+    low = losses.EPSILON
+    high = 1 - losses.EPSILON
     if low <= score.min() and score.max() <= high:
-        return 0, 0
-    certain = np.where(hit, score < low, score > high)
-    return int(np.count_nonzero((score < 0) | (score > 1))), int(np.count_nonzero(certain))
+        return OddScores(0, 0)
+    outside = (score < 0) | (score > 1)
+    certain_error = np.where(hit, score < low, score > high)
+    return OddScores(int(np.count_nonzero(outside)), int(np.count_nonzero(certain_error)))
 
 
 # Of several classes
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's predictions, from a block of `told`; its weights are those
-    of the block.
+    """The actual values and a system's predictions, from a block of `with_predictions`; its weights
+    are those of the block.
     """
-    score = block.said[system].T if block.said.shape[1] else None
-    predicted = block.own["predicted"][system]
+    scores = block.predictions[system]
     return Rows(
-        block.own["stratum"],
-        score,
-        decision=predicted,
+        block.system_columns["stratum"],
+        scores.T if len(scores) else None,
+        decision=block.system_columns["predicted"][system],
         classes=len(block.truth),
-        beside=block.beside,
+        columns=block.shared_columns,
     )
 
 
-def highest(score: Floats, predicted: Ints) -> Floats:
+def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
     """The score of the predicted class. score: one column per class."""
     return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
 
@@ -343,21 +459,21 @@ class RowSums:
     unscaled: float
 
     @staticmethod
-    def of(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
+    def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
         """The sums of rows that each have a score for every class."""
-        each = np.ones(len(rows)) if weight is None else weight
-        some = rows.scores.any(axis=1)
-        actual = rows.actual[some]
-        scores = rows.scores[some]
-        each = each[some]
+        weights = np.ones(len(rows)) if weight is None else weight
+        filled = rows.scores.any(axis=1)
+        actual = rows.actual[filled]
+        scores = rows.scores[filled]
+        weights = weights[filled]
         total = scores.sum(axis=1)
         return RowSums(
-            float(total.min(initial=np.inf)),
-            float(total.max(initial=-np.inf)),
-            int(np.count_nonzero(np.abs(total - 1) > NORMAL)),
-            len(rows) - len(total),
-            float(losses.log_classes(actual, scores) @ each),
-            float(losses.log_unscaled(actual, scores) @ each),
+            low=float(total.min(initial=np.inf)),
+            high=float(total.max(initial=-np.inf)),
+            rows=int(np.count_nonzero(np.abs(total - 1) > NORMAL)),
+            zero=len(rows) - len(total),
+            scaled=float(losses.log_classes(actual, scores) @ weights),
+            unscaled=float(losses.log_unscaled(actual, scores) @ weights),
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
@@ -371,318 +487,411 @@ class RowSums:
         )
 
     @property
-    def moved(self) -> float:
+    def loss_change(self) -> float:
         """By which share of itself the log loss changes when the rows are scaled."""
         return float(ratio(self.scaled - self.unscaled, self.unscaled))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ByClass(Asked):
-    """The first reading of several classes. scored: True if each class has a score.
+@dataclass(frozen=True, eq=False)
+class ClassFurther(Bundle):
+    """Further summaries of several classes, by system; empty or 0 without scores.
 
-    It also keeps the score of the predicted class, right or wrong; the sums of the rows' scores;
-    and the number of rows whose predicted class does not have the highest score.
+    not_highest: the number of rows whose predicted class does not have the highest score.
+    top_scores: right and wrong predictions by the score of the predicted class. row_sums: the sums
+    of the rows' scores.
     """
+
+    not_highest: Total
+    top_scores: tuple[Tally, ...]
+    row_sums: tuple[RowSums, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassFirstReading(FirstReading[ClassFurther]):
+    """The first reading of several classes. scored: True if each class has a score."""
 
     scored: bool
 
-    def told(self, block: Block) -> Block:
+    def as_problems(self, block: Block) -> Block:
+        """The block with the rows of each class as positives of a problem; the actual classes are
+        the further column "stratum", and predicted classes the column "predicted".
+        """
         truth = block.truth == np.arange(self.problems)[:, None]
-        own = {"stratum": block.truth, **block.own}
-        if self.scored:
-            return replace(block, truth=truth, own=own)
-        return replace(
-            block, truth=truth, said=block.said[:, None][:, :0], own={"predicted": block.said} | own
-        )
+        columns = {"stratum": block.truth, **block.system_columns}
+        predictions = block.predictions
+        if not self.scored:
+            columns = {"predicted": block.predictions} | columns
+            predictions = np.empty((len(predictions), 0, len(block)))  # tables without scores
+        return replace(block, truth=truth, predictions=predictions, system_columns=columns)
 
-    def decided(self, block: Block) -> Block:
+    def with_predictions(self, block: Block) -> Block:
         """The block with the class that each system predicts, or the class with the highest score
         if none is given.
         """
-        predicted = (
-            block.own["predicted"] if "predicted" in block.own else block.said.argmax(axis=1)
-        )
-        return replace(block, own={**block.own, "predicted": predicted.astype(np.int64)})
+        predicted = block.system_columns.get("predicted")
+        if predicted is None:
+            predicted = block.predictions.argmax(axis=1)
+        columns = {**block.system_columns, "predicted": predicted.astype(np.int64)}
+        return replace(block, system_columns=columns)
 
-    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        yield WHOLE, part.own["stratum"], part.own["predicted"]
+    def decisions(self, block: Block, group: int) -> Iterable[Decisions]:
+        """The actual and the predicted classes."""
+        columns = block.system_columns
+        return [Decisions(ALL_CLASSES, columns["stratum"], columns["predicted"])]
 
-    def more(
-        self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Tally | RowSums], Sequence[Any]]:
+    def further(self, block: Block, weight: Ints | None) -> ClassFurther:
+        """The scores of the predicted classes, and the sums of each row's scores."""
+        systems = len(block.predictions)
         if not self.scored:
-            return {}, [0] * len(block.said)
-        tallies: dict[tuple[str, int], Tally | RowSums] = {}
-        lower = []
-        for i in range(len(block.said)):
+            return ClassFurther(Total(np.zeros(systems, np.int64)), (), ())
+        not_highest = []
+        top_scores = []
+        row_sums = []
+        for i in range(systems):
             rows = class_rows(block, i)
-            own = highest(rows.scores, rows.predicted)
+            score = score_of_predicted(rows.scores, rows.predicted)
             right = rows.predicted == rows.actual
-            tallies["top", i] = Tally.of_hits(own, right, weight, most=self.bins())
-            tallies["sums", i] = RowSums.of(rows, weight)
-            lower.append(int((rows.scores.max(axis=1) > own).sum()))
-        return tallies, lower
+            not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
+            top_scores.append(Tally.from_hits(score, right, weight, max_bins=self.max_bins()))
+            row_sums.append(RowSums.from_rows(rows, weight))
+        return ClassFurther(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
 
 
 # Of labels
 
 
-def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
-    """The actual values and a system's predictions, from a block of `told`; its weights are those
-    of the block.
+def label_rows(block: Block, system: int, thresholds: Sequence[Floats]) -> Rows:
+    """The actual values and a system's predictions, from a block of `as_problems`; its weights are
+    those of the block.
 
-    cuts: the thresholds of each system.
+    thresholds: for each system one per label.
     """
-    return Rows(block.truth.T, block.said[system].T, cuts[system], beside=block.beside)
+    scores = block.predictions[system].T
+    return Rows(block.truth.T, scores, thresholds[system], columns=block.shared_columns)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFurther(Bundle):
+    """Further summaries of labels. without_label: the weight, as a whole number, of the rows
+    without a label.
+
+    unweighted_scores: for each system, if rows are weighted, the scores of all labels, unweighted.
+    label_sets: the rows by combination of labels, coded as whole numbers; empty for many labels.
+    """
+
+    without_label: int
+    unweighted_scores: tuple[Tally, ...]
+    label_sets: tuple[Tally, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByLabel(Asked):
-    """The first reading of several labels. cuts: for each system the threshold of each label.
+class LabelFirstReading(FirstReading[LabelFurther]):
+    """The first reading of several labels. thresholds: for each system one per label.
 
     hits, sliced_hits: shares of rows by name, for all rows and for each slice. celled: True if
-    cells are also counted for slices. It also keeps, if rows are weighted, the scores of all labels
-    unweighted; the combinations of labels, coded as whole numbers; and the weight of the rows
-    without a label.
+    cells are also counted for slices.
     """
 
-    cuts: Sequence[Floats]
-    hits: Mapping[str, Hits]
-    sliced_hits: Mapping[str, Hits]
+    thresholds: Sequence[Floats]
+    hits: Mapping[str, HitRule]
+    sliced_hits: Mapping[str, HitRule]
     celled: bool
 
-    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+    def decisions(self, block: Block, group: int) -> Iterator[Decisions]:
+        """The decisions on each label, and the rows that are hits of each share of rows."""
         if self.celled or not group:
             for j in range(self.problems):
-                yield (
-                    j,
-                    part.truth[j],
-                    np.array([part.said[i, j] >= cut[j] for i, cut in enumerate(self.cuts)]),
-                )
-        rows = [label_rows(part, i, self.cuts) for i in range(len(self.cuts))]
-        for name, of in (self.sliced_hits if group else self.hits).items():
-            members, hits = zip(*map(of, rows), strict=True)
-            yield name, members[0], np.array(hits)
+                predicted = [
+                    scores[j] >= threshold[j]
+                    for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
+                ]
+                yield Decisions(j, block.truth[j], np.array(predicted))
+        systems = [label_rows(block, i, self.thresholds) for i in range(len(self.thresholds))]
+        shares = self.sliced_hits if group else self.hits
+        for name, hits_of in shares.items():
+            masks = [hits_of(rows) for rows in systems]
+            member = masks[0][0]  # the same rows count for all systems
+            yield Decisions(name, member, np.array([hit for _, hit in masks]))
 
-    def more(
-        self, block: Block, weight: Ints | None
-    ) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
-        tallies = {}
-        none = ~block.truth.any(axis=0)
-        for i in range(0 if weight is None else len(self.cuts)):
-            part = grid.tally(block.said[i].ravel(), most=self.bins())
-            tallies["every", i] = Tally(most=self.bins(), parts=(part,))
+    def further(self, block: Block, weight: Ints | None) -> LabelFurther:
+        """The combinations of labels, and scores without their weights."""
+        without_label = ~block.truth.any(axis=0)
+        unweighted_scores = []
+        if weight is not None:
+            max_bins = self.max_bins()
+            for scores in block.predictions:
+                table = grid.tally(scores.ravel(), max_bins=max_bins)
+                unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
+        label_sets = []
         if self.problems <= CODED:
+            max_bins = self.limits.bins
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            part = grid.tally(code, weight, most=self.limits.bins)
-            tallies["sets", 0] = Tally(most=self.limits.bins, parts=(part,))
-        return tallies, [none.sum() if weight is None else weight[none].sum()]
+            table = grid.tally(code, weight, max_bins=max_bins)
+            label_sets.append(Tally(max_bins=max_bins, grids=(table,)))
+        counted = without_label if weight is None else weight[without_label]
+        return LabelFurther(int(counted.sum()), tuple(unweighted_scores), tuple(label_sets))
 
 
 # The second reading -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """The influence of a row on a metric of one label's decisions, indexed by 2 · true +
-    predicted.
-    """
+class CellIndexKey(NamedTuple):
+    """A kind of `InfluenceTable`, and the numbers of a system and of a problem."""
 
-    at: float
-    moved: Floats
-
-    def places(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `moved` of each row."""
-        return 2 * actual.astype(np.int64) + (score >= self.at)
+    table: type
+    system: int
+    problem: int
 
 
 @dataclass(frozen=True, eq=False)
-class Mean:
-    """A mean of a metric over classes or labels, per system: the influence of rows on the metric of
-    each of them.
+class MeanInfluence:
+    """The influence of rows on a mean of a metric over classes or labels, per system.
 
-    The columns are those of the first system's classes or labels, of the next one's, …, and then of
-    each system's shares. shares: the share of each class in the mean. moving: for each system the
-    influence, through the shares, of a row with the label; empty if the shares are fixed. picked:
-    for each pair of systems, if the metric is one of the highest-scored rows, the influence of a
-    row on the difference, by label and 4 · true + 2 · predicted by the first + predicted by the
-    second. strata: the number of classes; 1 for labels.
+    The columns that it makes are those of the first system's classes or labels, of the next one's,
+    …, and then of each system's shares. tables: the influence on the metric of each class or label,
+    by system. shares: the share of each class in the mean. through_shares: for each system the
+    influence, through the shares, of a row with the label; empty if the shares are fixed.
+    on_difference: for each pair of systems, if the metric is one of the highest-scored rows, the
+    influence of a row on the difference, by label and 4 · true + 2 · predicted by the first +
+    predicted by the second. strata: the number of classes; 1 for labels.
     """
 
-    of: Sequence[Sequence[Ranked | Cut]]
+    tables: Sequence[Sequence[InfluenceTable]]
     shares: Floats
-    moving: Sequence[Floats] = ()
-    picked: Mapping[tuple[int, int], Floats] | None = None
+    through_shares: Sequence[Floats] = ()
+    on_difference: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
     strata: int = 1
 
-    def placed(self, part: Block, found: dict[Any, Ints]) -> Block:
-        """The block with the index of each score in the influence values of its label in place of
-        the score.
+    def with_cells(self, block: Block, known: dict[CellIndexKey, Ints]) -> Block:
+        """The block with the cell of each row, as an index into the influence values of its label,
+        in place of the score.
 
-        found: indices known from other metrics.
+        known: cells that were found for other metrics; those of this one are added.
         """
-        every = {
-            (type(one), i, j): one for i, own in enumerate(self.of) for j, one in enumerate(own)
-        }
-        for at, one in every.items():
-            found[at] = (
-                found[at] if at in found else one.places(part.truth[at[2]], part.said[at[1:]])
-            )
-        return replace(part, said=np.array([found[at] for at in every]).reshape(part.said.shape))
+        cells = np.empty(block.predictions.shape, np.int64)
+        for i, tables in enumerate(self.tables):
+            for j, table in enumerate(tables):
+                key = CellIndexKey(type(table), i, j)
+                if key not in known:
+                    known[key] = table.cells(block.truth[j], block.predictions[i, j])
+                cells[i, j] = known[key]
+        return replace(block, predictions=cells)
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """The influence of each row of a block from `placed` on the mean."""
-        every = (
-            one.moved.take(place)
-            for own, said in zip(self.of, block.said, strict=True)
-            for one, place in zip(own, said, strict=True)
-        )
-        x = np.empty((len(self.of) * len(self.shares) + len(self.moving), len(block)))
-        for row, moved in zip(x, [*every, *(of @ block.truth for of in self.moving)], strict=True):
-            np.multiply(moved, weight, out=row)
+        """The influence of each row of a block from `with_cells` on the mean, by weight: one row
+        per column.
+        """
+        systems, labels = len(self.tables), len(self.shares)
+        x = np.empty((systems * labels + len(self.through_shares), len(block)))
+        for i, tables in enumerate(self.tables):
+            for j, table in enumerate(tables):
+                cells = block.predictions[i, j]
+                np.multiply(table.influence.take(cells), weight, out=x[i * labels + j])
+        for row, influence_of_label in zip(x[systems * labels :], self.through_shares, strict=True):
+            np.multiply(influence_of_label @ block.truth, weight, out=row)
         return x
 
     def powers(self, block: Block, x: Floats) -> Floats:
-        """For each pair of systems and stratum Σ of squares and of fourth powers of the influence
-        on the difference.
+        """The sums of the squares and of the fourth powers of the influence on the difference: by
+        pair of systems, stratum and power.
+
+        x: the `columns` of the block.
         """
-        k = len(self.shares)
-        n = len(self.of)
-        moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
-        moved += x[n * k :] if self.moving else 0.0
-        powers = []
-        code = np.zeros(len(block), np.int64)
+        labels = len(self.shares)
+        systems = len(self.tables)
+        on_mean = np.tensordot(
+            self.shares, x[: systems * labels].reshape(systems, labels, -1), (0, 1)
+        )
+        if self.through_shares:
+            on_mean += x[systems * labels :]
+        stratum = np.zeros(len(block), np.int64)
         if self.strata > 1:
-            code = block.own.get("stratum", block.truth[0]).astype(np.int64)
-        for i, j in combinations(range(n), 2):
-            apart = moved[i] - moved[j]
-            if self.picked:
-                places = zip(self.picked[i, j], block.said[i], block.said[j], strict=True)
-                apart = np.sum(
-                    [of.take(2 * first + second % 2) for of, first, second in places], axis=0
-                )
-            square = apart * apart
-            powers.append(
-                [np.bincount(code, power, self.strata) for power in (square, square * square)]
-            )
-        return np.array(powers).reshape(-1, 2, self.strata).swapaxes(1, 2)
+            stratum = block.system_columns.get("stratum", block.truth[0]).astype(np.int64)
+        powers = []
+        for i, j in combinations(range(systems), 2):
+            difference = on_mean[i] - on_mean[j]
+            if self.on_difference:
+                difference = self._influence_on_difference(block, i, j)
+            square = difference * difference
+            squares = np.bincount(stratum, square, self.strata)
+            fourths = np.bincount(stratum, square * square, self.strata)
+            powers.append(np.stack([squares, fourths], axis=1))
+        return np.array(powers, float).reshape(-1, self.strata, 2)
+
+    def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
+        """The influence of each row on the difference of two systems, from their decisions."""
+        total = np.zeros(len(block))
+        for by_cell, first, second in zip(
+            self.on_difference[i, j], block.predictions[i], block.predictions[j], strict=True
+        ):
+            # a cell is 2 · true + predicted, of both systems with the same truth
+            total += by_cell.take(2 * first + second % 2)
+        return total
+
+
+class MeanSums(NamedTuple):
+    """The moments of the influence on a mean, and the powers of the influence on differences, as
+    `MeanInfluence.powers` has them.
+    """
+
+    moments: Moments | UnitSums
+    powers: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Moved(Bundle):
+class SecondSummary(Bundle):
     """The summary of the second reading.
 
-    means: by group and metric, moments of the rows' influence on a mean; powers: of unweighted
-    rows. shared: by group and loss that leaves rows out, for each pair of systems the rows that
-    both have, and their differences. cells: by group, for two classes. alone: what is needed of one
-    system only. part_sums: of each system the weight by part of the rows and candidate threshold.
+    means: moments of the rows' influence on each mean; powers: of unweighted rows. shared: by group
+    and loss that leaves rows out, for each pair of systems the rows that both have, and their
+    differences. cells: by group, for two classes. alone: what is needed of one system only.
+    part_sums: of each system the weight by part of the rows and candidate threshold.
     """
 
-    means: dict[Place, Moments | Parted]
-    powers: dict[Place, Total]
-    shared: dict[Place, Moments | Parted]
+    means: dict[GroupMetric, Moments | UnitSums]
+    powers: dict[GroupMetric, Total]
+    shared: dict[GroupMetric, Moments | UnitSums]
     cells: dict[int, CellCounts]
-    alone: tuple[Moments | Parted, ...]
+    alone: tuple[Moments | UnitSums, ...]
     part_sums: tuple[Total, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class ByMoves:
-    """The second reading of a block: influence values of the rows. told: the block with labels.
-    plain: unweighted rows.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SecondReading:
+    """The second reading of a block: the influence values of the rows. first: the first reading.
+    plain: rows are independent and unweighted.
 
-    few: the largest number of units whose columns are kept one by one. means: by group and metric.
-    shared: losses that leave rows out, by group and metric. cuts: for each system the threshold of
-    each label. decided: the groups in which decisions are counted, by `counting`, for two classes.
-    alone: what is needed of `system` only. candidates: for each system the thresholds among which
-    samples choose, highest first; none if the threshold is fixed. parts: those of the rows.
+    means: by group and metric. shared: losses that leave rows out, by group and metric. thresholds:
+    for each system those of its labels. decision_groups: the groups in which decisions are counted,
+    for two classes. alone: what is needed of `system` only. candidates: for each system the
+    thresholds among which samples choose, highest first; none if the threshold is fixed. parts: the
+    number of random parts that rows are put into then.
     """
 
-    told: Callable[[Block], Block]
-    scale: float | None
+    first: FirstReading[Bundle]
     plain: bool
-    few: int
-    means: Mapping[Place, Mean]
-    shared: Mapping[Place, metric.Chosen] | None = None
-    cuts: Sequence[Floats] = ()
-    decided: Collection[int] = ()
-    counting: Any = None
+    means: Mapping[GroupMetric, MeanInfluence]
+    shared: Mapping[GroupMetric, Chosen] = field(default_factory=dict)
+    thresholds: Sequence[Floats] = ()
+    decision_groups: Collection[int] = ()
     system: int = 0
     alone: Sequence[Terms] = ()
     candidates: Sequence[Floats] = ()
     parts: int = 1
 
-    def __call__(self, block: Block) -> Moved:
+    @property
+    def scale(self) -> float | None:
+        """The unit that weights are counted in; None for unweighted rows."""
+        return self.first.scale
+
+    @property
+    def max_units(self) -> int:
+        """The largest number of units whose columns are kept one by one."""
+        return self.first.terms.max_units
+
+    def __call__(self, block: Block) -> SecondSummary:
         """Summarise a block."""
-        block = self.told(block)
-        means = dict[Place, Moments | Parted]()
-        shared = dict[Place, Moments | Parted]()
-        powers = dict[Place, Total]()
+        block = self.first.as_problems(block)
+        means = dict[GroupMetric, Moments | UnitSums]()
+        powers = dict[GroupMetric, Total]()
+        shared = dict[GroupMetric, Moments | UnitSums]()
         cells = dict[int, CellCounts]()
-        groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
-        for group, part in (
-            (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]
-        ):
-            found: dict[Any, Ints] = {}
-            for at in (at for at in self.means if at[0] == group):
-                means[at], sums = self._mean(part, self.means[at], found)
-                powers |= {at: Total(sums)} if self.plain else {}
-            shared |= {
-                at: self._shared(part, of)
-                for at, of in (self.shared or {}).items()
-                if at[0] == group
-            }
-            cells |= {group: self._cells(part)} if group in self.decided else {}
-        own = replace(block, said=block.said[self.system : self.system + 1])
-        alone = tuple(terms.moments(own, 0) for terms in self.alone)
-        summed = tuple(self._part_sums(block))
-        return Moved(means, powers, shared, cells, alone, summed)
-
-    def _part_sums(self, block: Block) -> Iterator[Total]:
-        """Of each system the weight by part and candidate threshold."""
-        if not self.candidates:
-            return
-        part = kept.parts_of(block, self.parts)
-        weight = whole_weights(block, self.scale)
-        for threshold, score in zip(self.candidates, block.said, strict=True):
-            place = influence.place(threshold, score[0])
-            shape = self.parts, len(threshold)
-            yield Total(kept.part_sums(part, block.truth[0], place, weight, shape))
-
-    def _cells(self, part: Block) -> CellCounts:
-        """What thresholds decide of two classes."""
-        said = np.array([score[0] >= cut for score, cut in zip(part.said, self.cuts, strict=True)])
-        weight = self.counting.weights(part)
-        return self.counting.count(
-            part, part.truth[0].astype(np.int64), said.astype(np.int64), weight
+        for group, rows in self._groups(block):
+            known_cells: dict[CellIndexKey, Ints] = {}
+            for key, mean in self.means.items():
+                if key.group == group:
+                    sums = self._mean_sums(rows, mean, known_cells)
+                    means[key] = sums.moments
+                    if self.plain:
+                        powers[key] = Total(sums.powers)
+            for key, chosen in self.shared.items():
+                if key.group == group:
+                    shared[key] = self._shared_differences(rows, chosen)
+            if group in self.decision_groups:
+                cells[group] = self._decisions(rows)
+        predictions = block.predictions[self.system : self.system + 1]
+        one_system = replace(block, predictions=predictions)
+        return SecondSummary(
+            means,
+            powers,
+            shared,
+            cells,
+            alone=tuple(terms.moments(one_system, 0) for terms in self.alone),
+            part_sums=tuple(self._part_sums(block)),
         )
 
-    def _mean(
-        self, part: Block, mean: Mean, found: dict[Any, Ints]
-    ) -> tuple[Moments | Parted, Floats]:
-        """The moments of what moves a mean; of unweighted rows also the powers of differences."""
-        powers = np.zeros((len(mean.of) * (len(mean.of) - 1) // 2, mean.strata, 2))
+    def _groups(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """The groups in which anything is measured, with their rows; slices are only made if they
+        are needed.
+        """
+        wanted = {*self.decision_groups}
+        wanted |= {key.group for key in (*self.means, *self.shared)}
+        if not any(wanted):
+            yield 0, block
+            return
+        for group, rows in block.groups():
+            if group in wanted:
+                yield group, rows
 
-        def columns(some: Block) -> Floats:
-            x = mean.columns(some, whole_weights(some, self.scale))
+    def _part_sums(self, block: Block) -> Iterator[Total]:
+        """Of each system the weight by part and candidate threshold; nothing if there are no
+        candidates.
+        """
+        if not self.candidates:
+            return
+        part = parts_of(block, self.parts)
+        weight = counted_weights(block, self.scale)
+        for threshold, scores in zip(self.candidates, block.predictions, strict=True):
+            place = influence.place(threshold, scores[0])
+            shape = self.parts, len(threshold)
+            yield Total(part_sums(part, block.truth[0], place, weight, shape))
+
+    def _decisions(self, block: Block) -> CellCounts:
+        """The cells of the decisions of two classes at the thresholds."""
+        counting = self.first.counting
+        predicted = [
+            scores[0] >= threshold
+            for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
+        ]
+        return counting.count(
+            block,
+            block.truth[0].astype(np.int64),
+            np.array(predicted).astype(np.int64),
+            counting.weights(block),
+        )
+
+    def _mean_sums(
+        self, block: Block, mean: MeanInfluence, known_cells: dict[CellIndexKey, Ints]
+    ) -> MeanSums:
+        """The moments of the influence on a mean; of unweighted rows also the powers of
+        differences.
+        """
+        pairs = len(mean.tables) * (len(mean.tables) - 1) // 2
+        powers = np.zeros((pairs, mean.strata, 2))
+
+        def columns(piece: Block) -> Floats:
+            x = mean.columns(piece, counted_weights(piece, self.scale))
             if self.plain:
-                powers[:] += mean.powers(some, x)
+                powers[:] += mean.powers(piece, x)
             return x
 
-        return kept.summed(mean.placed(part, found), columns, self.few), powers
+        moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
+        return MeanSums(moments, powers)
 
-    def _shared(self, part: Block, chosen: metric.Chosen) -> Moments | Parted:
-        kind: Any = chosen.metric.kind
+    def _shared_differences(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
+        """The moments, for each pair of systems, of the weight of the rows that have both values,
+        their difference by weight, and their number.
+        """
+        systems = range(len(self.thresholds))
 
-        def columns(some: Block) -> Floats:
-            terms = [
-                kind.terms(label_rows(some, i, self.cuts), chosen.k, (0.0, 0.0))
-                for i in range(len(self.cuts))
-            ]
-            every = []
-            for (first, size), (second, other) in combinations(terms, 2):
-                both = size * other * some.weights
-                every += [both, (first - second) * both, both > 0]
-            return np.array(every)
+        def columns(piece: Block) -> Floats:
+            values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
+            columns = []
+            for first, second in combinations(values, 2):
+                difference = first - second
+                defined = ~np.isnan(difference)
+                both = defined * piece.weights
+                columns += [both, np.where(defined, difference, 0.0) * both, both > 0]
+            return np.array(columns)
 
-        return kept.summed(part, columns, self.few)
+        return summed(block, columns, self.max_units)

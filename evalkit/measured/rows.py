@@ -3,16 +3,21 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
-from evalkit.catalogue import kinds, metric
-from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
+from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows, TermsKind
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import FunctionOfMeans, Median, MedianEstimate
 from evalkit.limits import Limits
-from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample, summed
+from evalkit.metrics.blocks import Block
+from evalkit.metrics.moments import Moments, UnitSums, summed
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.samples import Sample
+from evalkit.metrics.summaries import Bundle
+from evalkit.metrics.tallies import ValueCounts
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import MomentStatistic, SampledMedian, Squares, has_units
 from evalkit.system import cached
@@ -21,11 +26,11 @@ UNLIKE = (
     "leaves rows out that differ by system, which needs all rows in memory; choose the systems one "
     "by one"
 )
-KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memory
+MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric stay in memory
 
 
 @dataclass(frozen=True, eq=False)
-class HeldRows:
+class RowsInMemory:
     """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are
     needed.
     """
@@ -41,256 +46,322 @@ class HeldRows:
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
-    def measure(self, chosen: metric.Chosen, system: str, member: Bools | slice) -> RowStatistic:
+    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system; a slice is all rows."""
         if not isinstance(member, slice):
             return RowStatistic(chosen, self.rows[system].take(member))
         # until another metric is measured: what is computed of a system serves all pairs
-        kept = self._kept
-        if any(of != chosen for of, _ in list(kept)[:1]):
-            kept.clear()
-        statistic = kept.get((chosen, system), RowStatistic(chosen, self.rows[system]))
-        if (len(kept) + 1) * len(statistic.rows) <= KEPT:
-            kept[chosen, system] = statistic
+        stored = self._stored_statistics
+        first = next(iter(stored), None)
+        if first is not None and first.metric != chosen:
+            stored.clear()
+        key = StatisticKey(chosen, system)
+        statistic = stored.get(key) or RowStatistic(chosen, self.rows[system])
+        if (len(stored) + 1) * len(statistic.rows) <= MAX_STORED_ROWS:
+            stored[key] = statistic
         return statistic
 
     @cached_property
-    def _kept(self) -> dict[tuple[metric.Chosen, str], RowStatistic]:
+    def _stored_statistics(self) -> "dict[StatisticKey, RowStatistic]":
+        """The statistics of all rows, of one metric at a time."""
         return {}
 
 
-@dataclass(frozen=True, eq=False)
-class Kept(Bundle):
-    """The summary of the rows. Groups (slices; 0 is all rows), systems and metrics are numbered.
+class StatisticKey(NamedTuple):
+    """A metric and the name of a system."""
 
-    moments: by group. squares: of products of terms, by group, metric and system. errors: by group
-    and system; the median is that of their sizes.
+    metric: Chosen
+    system: str
+
+
+class TermsKey(NamedTuple):
+    """The numbers of a metric and of a system, in the order of `Terms`."""
+
+    metric: int
+    system: int
+
+
+class SquaresKey(NamedTuple):
+    """The numbers of a group of rows, a metric and a system."""
+
+    group: int
+    metric: int
+    system: int
+
+
+class ErrorsKey(NamedTuple):
+    """The numbers of a group of rows and a system."""
+
+    group: int
+    system: int
+
+
+@dataclass(frozen=True, eq=False)
+class TermSums(Bundle):
+    """The sums over blocks from which metrics of forecasts follow. Groups (slices; 0 is all rows),
+    systems and metrics are numbered.
+
+    moments: of the columns of `Terms`, by group. squares: moments of products of terms. errors: the
+    rows by error; the median is that of the sizes of the errors.
     """
 
-    moments: dict[int, Moments | Parted]
-    squares: dict[tuple[int, int, int], Moments]
-    errors: dict[tuple[int, int], Counts]
+    moments: dict[int, Moments | UnitSums]
+    squares: dict[SquaresKey, Moments]
+    errors: dict[ErrorsKey, ValueCounts]
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastSummary(Bundle):
+    """The summary of a table of forecasts: the sums of its terms, and a sample of its rows."""
+
+    terms: TermSums
     sample: Sample
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
     """The terms of metrics that are added up over a block: for all rows those of all metrics, for
-    slices of the first.
+    slices those of the first.
 
     centres: for each system, values near its actual values and forecasts, which keep digits. near:
-    by metric and system, values near its terms. few: the largest number of units whose terms are
-    kept one by one. more: a function to further columns, `width` of them, which are added up by
-    weight and unit like the terms. rows: the actual values and a system's predictions, if they are
-    more than one number or come with further columns.
+    values near the terms of each metric and system. max_units: the largest number of units whose
+    terms are kept one by one. further: a function to further columns, `width` of them, which are
+    added up by weight and unit like the terms. rows_of: the actual values and the predictions of a
+    system, if they are more than one number or come with further columns.
     """
 
-    metrics: tuple[metric.Chosen, ...]
-    centres: Sequence[kinds.Centre]
-    near: Mapping[tuple[int, int], Floats]
-    few: int
-    more: Callable[[Block], Floats] | None = None
+    metrics: tuple[Chosen, ...]
+    centres: Sequence[Centre]
+    near: Mapping[TermsKey, Floats]
+    max_units: int
+    further: Callable[[Block], Floats] | None = None
     width: int = 0
-    rows: Callable[[Block, int], Rows] | None = None
+    rows_of: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
-    def of(
-        metrics: Sequence[metric.Chosen], heads: Sequence[Block], few: int, **more: Any
+    def from_heads(
+        metrics: Sequence[Chosen],
+        heads: Sequence[Block],
+        max_units: int,
+        further: Callable[[Block], Floats] | None = None,
+        width: int = 0,
     ) -> "Terms":
         """The terms of these metrics. heads: some first rows of each system, from which the centres
-        are computed.
+        are computed; they have the predictions of all systems, or of their own system alone.
         """
-        every = np.concatenate([head.truth for head in heads])
-        own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
-        centres = [
-            (float(every.mean()), float((head.said[at] if len(head) else every).mean()))
-            for head, at in own
-        ]
-        made = Terms(tuple(metrics), centres, {}, few, **more)
+        actual = np.concatenate([head.truth for head in heads])
+        places = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
+        centres = []
+        for head, place in zip(heads, places, strict=True):
+            forecasts = head.predictions[place] if len(head) else actual
+            centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
+        terms = Terms(tuple(metrics), centres, {}, max_units, further, width)
         near = {}
         for m, chosen in enumerate(metrics):
-            kind: Any = chosen.metric.kind
-            for i, (head, at) in enumerate(own if kind.totalled else []):
-                terms = kind.terms(made.said(head, at), chosen.k, centres[i])
-                around = isinstance(kind, OfMeans) and len(head)
-                near[m, i] = np.array(
-                    [0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])]
-                )
-        return replace(made, near=near)
+            kind = chosen.metric.kind
+            if not isinstance(kind, TermsKind):
+                continue
+            for i, head in enumerate(heads):
+                columns = kind.terms(terms.rows(head, places[i]), chosen.k, centres[i])
+                near_columns = np.zeros(len(columns))
+                if isinstance(kind, FunctionOfMeans) and len(head):
+                    near_columns[1:] = [np.mean(column) for column in columns[1:]]
+                near[TermsKey(m, i)] = near_columns
+        return replace(terms, near=near)
 
     @staticmethod
-    def alone(
-        metrics: Sequence[metric.Chosen],
+    def uncentred(
+        metrics: Sequence[Chosen],
         systems: int,
-        few: int,
-        rows: Callable[[Block, int], Rows] | None = None,
+        max_units: int,
+        rows_of: Callable[[Block, int], Rows] | None = None,
     ) -> "Terms":
         """The terms of losses and ratios, without centres."""
-        near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
-        return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, few, rows=rows)  # type: ignore[arg-type]
+        keys = np.ndindex(len(metrics), systems)
+        near: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
+        centres = [Centre(0.0, 0.0)] * systems
+        return Terms(tuple(metrics), centres, near, max_units, rows_of=rows_of)
 
     @property
-    def quantile(self) -> bool:
+    def slice_metric_is_median(self) -> bool:
         """True if the metric of the slices is a median."""
-        return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Quantile)
+        return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
 
-    def said(self, block: Block, i: int) -> Rows:
+    def rows(self, block: Block, system: int) -> Rows:
         """The actual values and a system's predictions."""
-        if self.rows:
-            return self.rows(block, i)
-        return Rows(block.truth, block.said[i], beside=block.beside)
+        if self.rows_of:
+            return self.rows_of(block, system)
+        return Rows(block.truth, block.predictions[system], columns=block.shared_columns)
 
-    def moments(self, block: Block, group: int) -> Moments | Parted:
+    def moments(self, block: Block, group: int) -> Moments | UnitSums:
         """The moments of the weight, the further columns, and the terms of each system and metric,
         all by weight.
         """
-        return summed(block, partial(self._columns, group=group), self.few)
+        return summed(block, partial(self._columns, group=group), self.max_units)
 
-    def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
-        """The moments of the products of two terms, for metrics whose limits use fourth powers."""
-        asked = [
-            m
-            for m in self._of(group)
-            if isinstance(self.metrics[m].metric.kind, OfMeans | kinds.RatioOfRows)
-        ]
-        every = [] if block.parted else [(m, i) for m in asked for i in range(len(block.said))]
-        return {
-            (group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True)
-            for at in every
-        }
+    def squares(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
+        """The moments of the products of two terms, for metrics whose limits use fourth powers;
+        empty if units are split over blocks.
+        """
+        if block.units_split:
+            return {}
+        moments = {}
+        for m in self._metrics_in(group):
+            if isinstance(self.metrics[m].metric.kind, FunctionOfMeans | RatioOfRows):
+                for i in range(len(block.predictions)):
+                    columns = partial(self._terms_around_near, key=TermsKey(m, i))
+                    key = SquaresKey(group, m, i)
+                    moments[key] = Moments.from_block(block, columns, 0, squared=True)
+        return moments
 
-    def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
-        """The fields of `Kept` except the sample, for all rows and for each slice."""
-        moments = dict[int, Any]()
-        squares = dict[Any, Moments]()
-        errors = dict[Any, Counts]()
-        for group, part in block.groups():
-            moments[group] = self.moments(part, group)
-            squares |= self.squares(part, group)
-            if not group or self.quantile:
-                bins = limits.slice_bins if group else limits.bins
-                weight = [] if part.weight is None else [part.weight, part.weight**2]
-                for i, said in enumerate(part.said):
-                    errors[group, i] = Counts.of(said - part.truth, weight, bins)
-        return {"moments": moments, "squares": squares, "errors": errors}
+    def sums(self, block: Block, limits: Limits) -> TermSums:
+        """The sums of a block, for all rows and for each slice."""
+        moments = dict[int, Moments | UnitSums]()
+        squares = dict[SquaresKey, Moments]()
+        errors = dict[ErrorsKey, ValueCounts]()
+        for group, rows in block.groups():
+            moments[group] = self.moments(rows, group)
+            squares |= self.squares(rows, group)
+            if group and not self.slice_metric_is_median:
+                continue
+            max_bins = limits.slice_bins if group else limits.bins
+            weights = [] if rows.weight is None else [rows.weight, rows.weight**2]
+            for i, forecast in enumerate(rows.predictions):
+                error = forecast - rows.truth
+                errors[ErrorsKey(group, i)] = ValueCounts.from_values(error, weights, max_bins)
+        return TermSums(moments, squares, errors)
 
     def place(self, group: int, m: int, i: int) -> slice:
         """The position of a metric's terms for a system among the columns of `moments`."""
-        systems = range(len(self.centres))
-        metrics = self._of(group)
-        sizes = [len(self.near.get((own, system), ())) for system in systems for own in metrics]
-        at = i * len(metrics) + m
-        start = 1 + self.width + sum(sizes[:at])
-        return slice(start, start + sizes[at])
+        metrics = self._metrics_in(group)
+        keys = [
+            TermsKey(metric, system) for system in range(len(self.centres)) for metric in metrics
+        ]
+        sizes = [len(self.near.get(key, ())) for key in keys]
+        position = keys.index(TermsKey(m, i))
+        start = 1 + self.width + sum(sizes[:position])  # after the weight and the further columns
+        return slice(start, start + sizes[position])
 
-    def _of(self, group: int) -> range:
+    def _metrics_in(self, group: int) -> range:
+        """The numbers of the metrics that are measured in a group: the first alone in slices."""
         return range(len(self.metrics[:1] if group else self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
-        w = block.weights
-        more = np.empty((0, len(block))) if self.more is None else self.more(block)
-        each = [self.said(block, i) for i in range(len(block.said))]
-        every = (
-            (rows, m, i)
-            for i, rows in enumerate(each)
-            for m in self._of(group)
-            if (m, i) in self.near
-        )
-        return np.array(
-            [
-                w,
-                *(w * column for column in more),
-                *(w * t for at in every for t in self._terms(*at)),
-            ]
-        )
+        """The columns of `moments`, one row per column."""
+        weights = block.weights
+        columns = [weights]
+        if self.further is not None:
+            columns += [weights * column for column in self.further(block)]
+        for i in range(len(block.predictions)):
+            rows = self.rows(block, i)
+            for m in self._metrics_in(group):
+                key = TermsKey(m, i)
+                if key in self.near:
+                    columns += [weights * term for term in self._terms(rows, key)]
+        return np.array(columns)
 
-    def _terms(self, rows: Rows, m: int, i: int) -> Sequence[Floats]:
-        of = self.metrics[m]
-        return of.metric.kind.terms(rows, of.k, self.centres[i])
+    def _terms(self, rows: Rows, key: TermsKey) -> Sequence[Floats]:
+        """The terms of a metric on the rows of a system, unweighted."""
+        chosen = self.metrics[key.metric]
+        kind = chosen.metric.kind
+        assert isinstance(kind, TermsKind)
+        return kind.terms(rows, chosen.k, self.centres[key.system])
 
-    def _around(self, block: Block, at: tuple[int, int]) -> Floats:
-        terms = self._terms(self.said(block, at[1]), *at)
-        return np.asarray((np.array(terms) - self.near[at][:, None]) * block.weights)
+    def _terms_around_near(self, block: Block, key: TermsKey) -> Floats:
+        """The terms of a metric and a system less the values near them, by weight."""
+        terms = np.array(self._terms(self.rows(block, key.system), key))
+        return np.asarray((terms - self.near[key][:, None]) * block.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class SummedForecasts:
-    """The metrics of a study whose table was read in blocks, from the summary `kept`. layout: of
-    the sample.
+    """The metrics of a study whose table was read in blocks, from its summary. layout: of the
+    sample.
     """
 
     systems: tuple[str, ...]
     terms: Terms
-    kept: Kept
+    summary: ForecastSummary
     layout: Layout
 
     @property
     def groups(self) -> Collection[int]:
         """The numbers of the groups of rows; 0 stands for all rows."""
-        return self.kept.moments.keys()
+        return self.summary.terms.moments.keys()
 
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        return has_units(self.kept.moments[0].moments)
+        return has_units(self.summary.terms.moments[0].moments)
 
-    def measure(self, chosen: metric.Chosen, system: str, member: Any) -> Statistic:
+    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group = 0 if isinstance(member, slice) else member
         i = self.systems.index(system)
-        m = self.terms.metrics.index(chosen.base)
-        moments = self.kept.moments[group].moments
-        if isinstance(chosen.base.metric.kind, Quantile):
-            plain = self.layout is Layout.PLAIN
-            n = moments.n
-            inside = self._inside(group)
-            freedom = n - 1.0 if plain else moments.kish(0) - 1
-            return SampledMedian(
-                chosen,
-                self.middle(chosen, group, i),
-                self.kept.sample,
-                i,
-                inside,
-                self.layout,
-                n,
-                freedom,
-            )
-        squares = self.kept.squares.get((group, m, i))
-        of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
-        return MomentStatistic(
-            chosen, moments, self.terms.place(group, m, i), self.layout, of_squares
+        if isinstance(chosen.base.metric.kind, Median):
+            return self._median(chosen, group, i)
+        return self._function_of_sums(chosen, group, i)
+
+    def _median(self, chosen: Chosen, group: int, i: int) -> SampledMedian:
+        moments = self.summary.terms.moments[group].moments
+        n = moments.n
+        freedom = n - 1.0 if self.layout is Layout.PLAIN else moments.kish(0) - 1
+        return SampledMedian(
+            chosen,
+            self.middle(chosen, group, i),
+            self.summary.sample,
+            i,
+            self._sampled_rows_in(group),
+            self.layout,
+            n,
+            freedom,
         )
 
-    @cached
-    def middle(self, chosen: metric.Chosen, group: int, i: int) -> Middle:
-        """The median of the absolute errors."""
-        c = self.kept.errors[group, i]
-        kind = chosen.base.metric.kind
-        rows, *sums = c.whole.sums
-        weighted = bool(sums)
-        squares = float(sums[1].sum() if weighted else rows.sum())
-        return kind.middle(c.counted(weighted=weighted).sizes(), squares, weighted=weighted)
+    def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+        m = self.terms.metrics.index(chosen.base)
+        moments = self.summary.terms.moments[group].moments
+        squares = None
+        if (group, m, i) in self.summary.terms.squares:
+            near = self.terms.near[TermsKey(m, i)][1:]
+            squares = Squares(self.summary.terms.squares[SquaresKey(group, m, i)], near)
+        return MomentStatistic(chosen, moments, self.terms.place(group, m, i), self.layout, squares)
 
-    def _inside(self, group: int) -> Bools | slice:
-        columns = self.kept.sample.rows.slices
-        return np.any([column == group for column in columns], axis=0) if group else slice(None)
+    @cached
+    def middle(self, chosen: Chosen, group: int, i: int) -> MedianEstimate:
+        """The median of the absolute errors."""
+        kind = chosen.base.metric.kind
+        assert isinstance(kind, Median)
+        errors = self.summary.terms.errors[ErrorsKey(group, i)]
+        rows, *weights = errors.merged.sums
+        weighted = bool(weights)
+        # of unweighted rows each weight is 1, and so is its square
+        squared_weights = weights[1] if weighted else rows
+        sizes = errors.distribution(weighted=weighted).sizes()
+        return kind.estimate(sizes, float(squared_weights.sum()), weighted=weighted)
+
+    def _sampled_rows_in(self, group: int) -> Bools | slice:
+        """The rows of the sample that belong to a group."""
+        if not group:
+            return slice(None)
+        slices = self.summary.sample.rows.slices
+        return np.asarray(np.any([column == group for column in slices], axis=0))
 
     def refuse_unlike(self) -> None:
         """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs
         the rows.
         """
         for chosen in self.terms.metrics:
-            if isinstance(chosen.metric.kind, kinds.Loss):
-                every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
-                if len({one.totals[1] for one in every}) > 1:
+            if isinstance(chosen.metric.kind, Loss):
+                systems = range(len(self.systems))
+                rows = {self._function_of_sums(chosen, 0, i).totals[1] for i in systems}
+                if len(rows) > 1:
                     raise ParameterError(f"metrics: {chosen.label} {UNLIKE}")
 
 
-def refuse_unsummed(metrics: Sequence[metric.Chosen], rows: int) -> None:
+def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
     """Raise ParameterError for a metric that cannot be computed from sums and counted errors."""
     for chosen in metrics:
-        kind = chosen.base.metric.kind
-        if not (kind.totalled or isinstance(kind, Quantile)):
+        if not isinstance(chosen.base.metric.kind, TermsKind | Median):
             raise ParameterError(
                 f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows"
             )

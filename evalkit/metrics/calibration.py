@@ -34,7 +34,7 @@ def brier_skill(c: Counts) -> float:
     return float(1 - ratio(brier(c), brier(_constant(c))))
 
 
-def brier_skill_bins(c: Counts) -> Floats:
+def brier_skill_influence(c: Counts) -> Floats:
     """The influence on the Brier skill of a positive (first row) and a negative (second) at each
     threshold.
 
@@ -42,7 +42,7 @@ def brier_skill_bins(c: Counts) -> Floats:
     r) / U², divided by n.
 
     >>> from evalkit.metrics.counts import count
-    >>> brier_skill_bins(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
+    >>> brier_skill_influence(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
     [[0.175, 0.025, -0.175, -0.625], [-0.625, -0.175, 0.025, 0.175]]
     """
     b = brier(c)
@@ -57,7 +57,8 @@ def brier_skill_bins(c: Counts) -> Floats:
 def clipped(c: Counts) -> float:
     """Weight of the rows whose score `log_loss` clips: 0, 1 and everything outside [0, 1]."""
     outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
-    return (c.positive + c.negative)[outside].sum().item()
+    weight: float = (c.positive + c.negative)[outside].sum().item()
+    return weight
 
 
 def unforeseen(c: Counts, chance: float) -> float:
@@ -72,8 +73,9 @@ def unforeseen(c: Counts, chance: float) -> float:
     """
     probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
     loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
-    happened = np.array([c.threshold, 1 - c.threshold])
-    return float(ratio(loss[(happened >= EPSILON) & (happened < chance)].sum(), loss.sum()))
+    of_outcome = np.array([c.threshold, 1 - c.threshold])
+    unexpected = (of_outcome >= EPSILON) & (of_outcome < chance)
+    return float(ratio(loss[unexpected].sum(), loss.sum()))
 
 
 def mean_score(c: Counts) -> float:
@@ -95,10 +97,11 @@ def recalibrate(c: Counts) -> Counts:
     """
     from scipy.optimize import isotonic_regression
 
-    p, n = c.positive, c.negative
-    if not len(p):
+    rows = c.positive + c.negative
+    if not len(rows):
         return c
-    return replace(c, threshold=isotonic_regression(p / (p + n), weights=p + n, increasing=False).x)
+    fitted = isotonic_regression(c.positive / rows, weights=rows, increasing=False)
+    return replace(c, threshold=fitted.x)
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,9 @@ def block_ends(share: Floats) -> Bools:
     [True, False, True, True]
     """
     changes = np.diff(share) != 0
-    return (np.append(True, changes) | np.append(changes, True))[: len(share)]
+    begins = np.append(True, changes)
+    is_end = np.append(changes, True)
+    return np.asarray((begins | is_end)[: len(share)])
 
 
 # Bins ---------------------------------------------------------------------------------------------
@@ -196,8 +201,10 @@ def bins_quantile(c: Counts, bins: int = 10) -> Bins:
     calibration_curve(strategy="quantile") closes the same bins on the right.
     """
     rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
-    low, high = (_score_at(c, whole) for whole in (np.floor(rank), np.ceil(rank)))
-    return _bins(c, np.searchsorted(low + (high - low) * (rank % 1), c.threshold, side="right"))
+    low = _score_at(c, np.floor(rank))
+    high = _score_at(c, np.ceil(rank))
+    quantile = low + (high - low) * (rank % 1)
+    return _bins(c, np.searchsorted(quantile, c.threshold, side="right"))
 
 
 def ece_10(c: Counts) -> float:
@@ -233,14 +240,16 @@ def ece_debiased(b: Bins) -> float:
     """
     from scipy.special import erf
 
+    if not len(b.rows):
+        return np.nan
     share = ratio(b.positives, b.rows)
-    spread = np.sqrt(ratio(share * (1 - share), b.rows))
-    z = ratio(b.gap, spread)
-    folded = spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
-    expected = np.where(spread > 0, folded, b.gap)
-    if len(b.rows):
-        return max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0)
-    return np.nan
+    error = np.sqrt(ratio(share * (1 - share), b.rows))
+    z = ratio(b.gap, error)
+    # the mean of |x| for normal x with the mean `gap` and this standard error
+    folded = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
+    expected_gap = np.where(error > 0, folded, b.gap)
+    debiased = 2 * b.gap - expected_gap  # less what sampling noise adds to the gap
+    return max(float(ratio(np.dot(debiased, b.rows), b.rows.sum())), 0.0)
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
@@ -249,18 +258,21 @@ def _score_at(c: Counts, rank: Floats) -> Floats:
         return rank
     # the row is among the `total - rank` highest, and the last
     above = np.searchsorted(c.tp + c.fp, c.total - rank)
-    return c.threshold[np.minimum(above, len(c.threshold) - 1)]
+    index = np.minimum(above, len(c.threshold) - 1)
+    return np.asarray(c.threshold[index])
 
 
 def _constant(c: Counts) -> Counts:
+    """The counts with the base rate as the score of every row."""
     return replace(c, threshold=np.full(len(c.threshold), base_rate(c)))
 
 
-def _bins(c: Counts, place: Ints) -> Bins:
-    p, n = c.positive, c.negative
-    rows, positives, score = (
-        np.bincount(place, weights=w) for w in (p + n, p, (p + n) * c.threshold)
-    )
+def _bins(c: Counts, bin_of_score: Ints) -> Bins:
+    """The sums over the scores of each bin."""
+    rows_here = c.positive + c.negative
+    rows = np.bincount(bin_of_score, rows_here)
+    positives = np.bincount(bin_of_score, c.positive)
+    score = np.bincount(bin_of_score, rows_here * c.threshold)
     filled = rows > 0
     return Bins(rows[filled], positives[filled], score[filled])
 
@@ -280,7 +292,7 @@ class Fit:
     """
 
     coefficients: Floats
-    bins: Floats
+    influence: Floats
 
 
 def slope(c: Counts) -> float:
@@ -297,11 +309,11 @@ def slope(c: Counts) -> float:
     return float(_slope(c).coefficients[1])
 
 
-def slope_bins(c: Counts) -> Floats:
+def slope_influence(c: Counts) -> Floats:
     """The influence on the slope of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return _slope(c).bins[1]
+    return np.asarray(_slope(c).influence[1])
 
 
 def intercept(c: Counts) -> float:
@@ -317,11 +329,11 @@ def intercept(c: Counts) -> float:
     return float(_intercept(c).coefficients[0])
 
 
-def intercept_bins(c: Counts) -> Floats:
+def intercept_influence(c: Counts) -> Floats:
     """The influence on the intercept of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return _intercept(c).bins[0]
+    return np.asarray(_intercept(c).influence[0])
 
 
 def _slope(c: Counts) -> Fit:
@@ -358,7 +370,8 @@ def _separated(c: Counts) -> bool:
     """True if a threshold separates the classes, but for ties at it, or a class is absent: no slope
     is the largest.
     """
-    positive, negative = (c.threshold[rows > 0] for rows in (c.positive, c.negative))
+    positive = c.threshold[c.positive > 0]
+    negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
         return True
     return bool(positive[-1] >= negative[0] or negative[-1] >= positive[0])
@@ -375,24 +388,26 @@ def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) ->
         x = offset + coefficients @ columns
         return float(np.dot(positive, x) - np.dot(rows, np.logaddexp(0, x)))
 
+    def lowers(coefficients: Floats, step: Floats) -> bool:
+        return likelihood(coefficients + step) < likelihood(coefficients)
+
     for _ in range(STEPS):
         chance = expit(offset + coefficients @ columns)
-        step = _inverse(columns, rows * chance * (1 - chance)) @ (
-            columns @ (positive - rows * chance)
-        )
-        while np.abs(step).max() > LONG and likelihood(coefficients + step) < likelihood(
-            coefficients
-        ):
+        gradient = columns @ (positive - rows * chance)
+        step = _inverse(columns, rows * chance * (1 - chance)) @ gradient
+        while np.abs(step).max() > LONG and lowers(coefficients, step):
             step = step / 2
         coefficients = coefficients + step
         if np.abs(step).max() <= ENOUGH * (1 + np.abs(coefficients).max()):
             break
     chance = expit(offset + coefficients @ columns)
-    moved = _inverse(columns, rows * chance * (1 - chance)) @ columns
-    return Fit(coefficients, np.stack([moved * (1 - chance), -moved * chance], axis=1))
+    by_residual = _inverse(columns, rows * chance * (1 - chance)) @ columns
+    influence_of_rows = np.stack([by_residual * (1 - chance), -by_residual * chance], axis=1)
+    return Fit(coefficients, influence_of_rows)
 
 
 def _inverse(columns: Floats, weight: Floats) -> Floats:
+    """The inverse of the weighted products of the columns, the information matrix."""
     return np.asarray(np.linalg.inv((columns * weight) @ columns.T), dtype=np.float64)
 
 
@@ -411,35 +426,41 @@ class Means:
     """Rows pooled by equal forecasts, lowest first: the forecast, their weight, the mean of their
     actual values.
 
-    of: the index of each row's forecast in the other columns.
+    index: of each row's forecast in the other columns.
     """
 
     forecast: Floats
     weight: Floats
     mean: Floats
-    of: Ints
+    index: Ints
 
 
 def means(rows: Rows) -> Means:
     """Return the table of rows whose scores are forecasts.
 
     >>> table = means(Rows(np.array([1.0, 4.0, 3.0]), np.array([2.0, 5.0, 2.0])))
-    >>> table.forecast.tolist(), table.mean.tolist(), table.of.tolist()
+    >>> table.forecast.tolist(), table.mean.tolist(), table.index.tolist()
     ([2.0, 5.0], [2.0, 4.0], [0, 1, 0])
     """
     order = np.argsort(rows.scores)
     forecast = rows.scores[order]
     last = run_ends(forecast)
-    size = np.diff(last, prepend=-1)
-    starts = last + 1 - size
+    run_size = np.diff(last, prepend=-1)
+    starts = last + 1 - run_size
     actual = rows.actual[order]
-    weight = None if rows.weight is None else rows.weight[order]
-    each = size.astype(np.float64) if weight is None else np.add.reduceat(weight, starts)
-    total = np.add.reduceat(actual if weight is None else weight * actual, starts)
-    of = np.empty(len(order), np.int64)
-    weighs = each > 0  # of rows without weight nothing follows
-    of[order] = np.repeat(np.maximum(np.cumsum(weighs) - 1, 0), size)
-    return Means(forecast[last][weighs], each[weighs], ratio(total, each)[weighs], of)
+    if rows.weight is None:
+        weight = run_size.astype(np.float64)
+        total = np.add.reduceat(actual, starts)
+    else:
+        row_weight = rows.weight[order]
+        weight = np.add.reduceat(row_weight, starts)
+        total = np.add.reduceat(row_weight * actual, starts)
+    weighs = weight > 0  # forecasts without weight have no row of the table
+    index = np.maximum(np.cumsum(weighs) - 1, 0)
+    index_of_row = np.empty(len(order), np.int64)
+    index_of_row[order] = np.repeat(index, run_size)
+    mean = ratio(total, weight)
+    return Means(forecast[last][weighs], weight[weighs], mean[weighs], index_of_row)
 
 
 def isotonic(table: Means) -> Floats:
@@ -451,7 +472,7 @@ def isotonic(table: Means) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
-    return isotonic_regression(table.mean, weights=table.weight).x
+    return np.asarray(isotonic_regression(table.mean, weights=table.weight).x)
 
 
 def means_curve(table: Means) -> tuple[Floats, Floats]:
@@ -477,8 +498,10 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     fitted = isotonic(table)
     centre = ratio(np.dot(table.weight, table.mean), total)
     # What varies among rows of one forecast is in all three errors and cancels out.
-    of_forecast, of_fitted, of_centre = (
-        float(ratio(np.dot(table.weight, (table.mean - other) ** 2), total))
-        for other in (table.forecast, fitted, np.full_like(fitted, centre))
-    )
-    return Decomposition(of_forecast - of_fitted, of_centre - of_fitted, uncertainty)
+
+    def error_of(prediction: Floats) -> float:
+        return float(ratio(np.dot(table.weight, (table.mean - prediction) ** 2), total))
+
+    of_fitted = error_of(fitted)
+    of_centre = error_of(np.full_like(fitted, centre))
+    return Decomposition(error_of(table.forecast) - of_fitted, of_centre - of_fitted, uncertainty)

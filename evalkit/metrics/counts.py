@@ -39,39 +39,42 @@ class Counts:
         """A table from its columns; the last threshold includes all rows. Without thresholds all
         counts are 0.
         """
-        positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
+        positives = tp[-1].item() if tp.size else 0
+        negatives = fp[-1].item() if fp.size else 0
         return Counts(threshold, tp, fp, positives, negatives)
 
     def __repr__(self) -> str:
         """The totals and the number of thresholds."""
-        sides = f"{np.sum(self.positives):,} positives, {np.sum(self.negatives):,} negatives"
-        return f"<Counts: {sides}, {self.threshold.shape[-1]:,} thresholds>"
+        totals = f"{np.sum(self.positives):,} positives, {np.sum(self.negatives):,} negatives"
+        return f"<Counts: {totals}, {self.threshold.shape[-1]:,} thresholds>"
 
     def _repr_html_(self) -> str:
-        sides = {"true positives": self.tp, "false positives": self.fp}
-        if self.tp.ndim == 1:
-            return numbers.points({"threshold": self.threshold, **sides})
-        return html.escape(repr(self))
+        if self.tp.ndim != 1:
+            return html.escape(repr(self))
+        columns = {"true positives": self.tp, "false positives": self.fp}
+        return numbers.points({"threshold": self.threshold, **columns})
 
     @property
     def positive(self) -> Weights:
         """The positives with exactly this score, by threshold."""
-        return _each(self.tp, 0)
+        return _differences(self.tp, 0)
 
     @property
     def negative(self) -> Weights:
         """The negatives with exactly this score, by threshold."""
-        return _each(self.fp, 0)
+        return _differences(self.fp, 0)
 
     @property
     def fn(self) -> Weights:
         """The positives below each threshold."""
-        return self.positives - self.tp
+        fn: Weights = self.positives - self.tp
+        return fn
 
     @property
     def tn(self) -> Weights:
         """The negatives below each threshold."""
-        return self.negatives - self.fp
+        tn: Weights = self.negatives - self.fp
+        return tn
 
     @property
     def total(self) -> Any:
@@ -133,8 +136,10 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
     above = np.searchsorted(-c.threshold, -threshold, side="right")
     tp = np.append(0, c.tp)[above]
     fp = np.append(0, c.fp)[above]
-    if np.isnan(threshold).any():
-        tp, fp = (np.where(np.isnan(threshold), np.nan, column) for column in (tp, fp))
+    undefined = np.isnan(threshold)
+    if undefined.any():
+        tp = np.where(undefined, np.nan, tp)
+        fp = np.where(undefined, np.nan, fp)
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
@@ -147,28 +152,33 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if key is None:
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
     key.sort()
-    key = key[::-1].copy()
-    tp = np.cumsum(key & 1)
+    key = key[::-1].copy()  # highest scores first
+    tp = np.cumsum(key & 1)  # the label is the last bit
     key >>= 1
     last = run_ends(key)
     if len(last) < len(key):
         tp = tp[last]
         key = key[last]
-    score = ordered(key).view(np.float64)
-    return Counts.of(score * 2.0**power if power else score, tp, last + 1 - tp)
+    threshold = ordered(key).view(np.float64)
+    if power:
+        threshold = threshold * 2.0**power
+    return Counts.of(threshold, tp, last + 1 - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
+    """Counts of scores with their weights of positives and of negatives."""
     order = np.argsort(score)[::-1]
-    order = order[(positive + negative)[order] > 0]
+    has_weight = (positive + negative)[order] > 0
+    order = order[has_weight]
     score = score[order] + 0.0  # -0.0 becomes 0.0
     last = run_ends(score)
-    return Counts.of(
-        score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last]
-    )
+    tp = np.cumsum(positive[order])[last]
+    fp = np.cumsum(negative[order])[last]
+    return Counts.of(score[last], tp, fp)
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:
+    """Weights, as whole numbers if they all are. Raises InputError for one below 0."""
     weight = finite(name, values)
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
@@ -188,8 +198,9 @@ def exponent(score: Floats) -> int:
     """The power of two that scales finite scores below 2 in absolute value; 0 if they are
     already.
     """
-    size = max(score.max(initial=0), -score.min(initial=0))
-    return max(0, int(np.frexp(size)[1]) - 1)
+    largest = max(score.max(initial=0), -score.min(initial=0))
+    _, power = np.frexp(largest)  # largest is in [0.5, 1) times 2 to this power
+    return max(0, int(power) - 1)
 
 
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
@@ -205,20 +216,22 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
     key = np.empty(len(score), np.int64)
     for start in range(0, len(key), ROWS):
         block = slice(start, start + ROWS)
-        here = score[block] * 2.0**-exponent if exponent else score[block]
-        low = here.min()
-        if not (low > -BELOW and here.max() < BELOW) or (
-            exponent and np.any(here * 2.0**exponent != score[block])
-        ):
+        scaled = score[block]
+        if exponent:
+            scaled = score[block] * 2.0**-exponent
+            if np.any(scaled * 2.0**exponent != score[block]):
+                return None
+        low = scaled.min()
+        if not (low > -BELOW and scaled.max() < BELOW):
             return None
-        # above 0 they are in order
-        bits = here.view(np.int64) if low > 0 else ordered((here + 0.0).view(np.int64))
+        # the bits of numbers above 0 are in their order
+        bits = scaled.view(np.int64) if low > 0 else ordered((scaled + 0.0).view(np.int64))
         np.left_shift(bits, 1, out=key[block])
         np.bitwise_or(key[block], label[block], out=key[block])
     return key
 
 
-def run_ends(values: NDArray) -> Ints:
+def run_ends(values: NDArray[Any]) -> Ints:
     """The last index of each run of equal values.
 
     >>> run_ends(np.array([7, 7, 5]))
@@ -363,8 +376,9 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     for start in reversed(starts) if backwards else starts:
         tp = c.tp[start : start + STEP]
         fp = c.fp[start : start + STEP]
-        before_tp, before_fp = (c.tp[start - 1], c.fp[start - 1]) if start else (0, 0)
-        yield Step(_each(tp, before_tp), _each(fp, before_fp), tp, fp)
+        tp_before = c.tp[start - 1] if start else 0
+        fp_before = c.fp[start - 1] if start else 0
+        yield Step(_differences(tp, tp_before), _differences(fp, fp_before), tp, fp)
 
 
 def runs(values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -375,11 +389,11 @@ def runs(values: NDArray[Any]) -> list[NDArray[Any]]:
 def blocks(c: Counts) -> Iterator[Counts]:
     """Yield the table in runs of `STEP` thresholds, as the metrics of a threshold take it."""
     for start in range(0, len(c.threshold), STEP):
-        at = slice(start, start + STEP)
-        yield Counts(c.threshold[at], c.tp[at], c.fp[at], c.positives, c.negatives)
+        run = slice(start, start + STEP)
+        yield Counts(c.threshold[run], c.tp[run], c.fp[run], c.positives, c.negatives)
 
 
-def _each(total: Weights, before: Any) -> Weights:
+def _differences(total: Weights, before: Any) -> Weights:
     """Differences of running totals along the last axis: np.diff with a start, in half its time."""
     added = np.empty_like(total)
     np.subtract(total[..., 1:], total[..., :-1], out=added[..., 1:])
@@ -393,7 +407,11 @@ def twice_u(c: Counts) -> float:
     An exact whole number if the weights are. U is the Mann-Whitney statistic.
     doi:10.1214/aoms/1177730491.
     """
-    return sum(np.dot(step.p, 2 * (c.negatives - step.fp) + step.n).item() for step in steps(c))
+    total: float = 0
+    for step in steps(c):
+        below_or_tied = 2 * (c.negatives - step.fp) + step.n
+        total += np.dot(step.p, below_or_tied).item()
+    return total
 
 
 def auc(c: Counts) -> float:
@@ -418,22 +436,25 @@ def average_precision(c: Counts) -> float:
     >>> print(f"{average_precision(c):.6f}")
     0.833333
     """
-    sums = (np.dot(step.p, step.tp / (step.tp + step.fp)).item() for step in steps(c))
-    return float(ratio(sum(sums), c.positives))
+    total = 0.0
+    for step in steps(c):
+        precision = step.tp / (step.tp + step.fp)
+        total += np.dot(step.p, precision).item()
+    return float(ratio(total, c.positives))
 
 
 def ks(c: Counts) -> float:
     """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of
     the classes.
     """
-    return float(
-        ratio(max((rate_gap(c, part) for part in blocks(c)), default=0), c.positives * c.negatives)
-    )
+    widest = max((rate_gap(c, part) for part in blocks(c)), default=0)
+    return float(ratio(widest, c.positives * c.negatives))
 
 
 def rate_gap(c: Counts, step: Step | Counts) -> float:
     """max |TPR - FPR| P N within a run of thresholds: an exact whole number if the weights are."""
-    return np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()
+    widest: float = np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()
+    return widest
 
 
 # AUC inside many groups at once, and GAUC, their weighted mean ------------------------------------
@@ -447,7 +468,7 @@ class GroupedCounts:
     The AUC of a group is undefined if it has only one class.
     """
 
-    group: NDArray
+    group: NDArray[Any]
     twice_u: Ints | Floats
     positives: Ints | Floats
     negatives: Ints | Floats
@@ -478,23 +499,23 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     label = zero_one("label", label)
     group = np.asarray(group)
     same_length(label=label, score=score, group=group)
-    unit, names = codes(group)
-    rank, distinct = codes(score)
+    group_code, names = codes(group)
+    score_code, distinct = codes(score)
     bits = len(distinct).bit_length() + 1
-    key = unit << bits | rank << 1 | label  # units times distinct scores is below 2**62
+    # by group, then score, then label; groups times distinct scores is below 2**62
+    key = group_code << bits | score_code << 1 | label
     key.sort()
-    rows = np.bincount(unit, minlength=len(names))
+    rows = np.bincount(group_code, minlength=len(names))
     start = np.cumsum(rows) - rows
-    place = np.flatnonzero(key & 1)
-    begin, end = np.searchsorted(place, [start, start + rows])
-    positives = end - begin
+    place = np.flatnonzero(key & 1)  # of the positives
+    first, last = np.searchsorted(place, [start, start + rows])  # of each group among positives
+    positives = last - first
     # The place of a positive less the positives and the groups before it: the negatives that it
     # beats or ties with.
-    beaten = np.append(0, np.cumsum(place - np.arange(len(place))))
-    wins = beaten[end] - beaten[begin] - positives * (start - begin)
-    return GroupedCounts(
-        names, 2 * wins - _tied_pairs(key, place, bits, len(names)), positives, rows - positives
-    )
+    negatives_before = np.append(0, np.cumsum(place - np.arange(len(place))))
+    wins = negatives_before[last] - negatives_before[first] - positives * (start - first)
+    twice_u = 2 * wins - _tied_pairs(key, place, bits, len(names))
+    return GroupedCounts(names, twice_u, positives, rows - positives)
 
 
 def weighted_auc_by_group(
@@ -508,22 +529,26 @@ def weighted_auc_by_group(
     """
     label = zero_one("label", label)
     weight = np.asarray(weight, dtype=np.float64)
-    unit, names = codes(group)
-    rank, distinct = codes(score)
-    place, cell = codes(unit * len(distinct) + rank)
-    owner = cell // len(distinct)
-    hits, misses = (np.bincount(place, weight * side, len(cell)) for side in (label, 1 - label))
-    positives, negatives = (np.bincount(owner, side, len(names)) for side in (hits, misses))
-    below = np.cumsum(misses) - misses - (np.cumsum(negatives) - negatives)[owner]
-    return GroupedCounts(
-        names, np.bincount(owner, hits * (2 * below + misses), len(names)), positives, negatives
-    )
+    group_code, names = codes(group)
+    score_code, distinct = codes(score)
+    # a cell is a score of a group, ascending by group and score
+    cell_of_row, cell = codes(group_code * len(distinct) + score_code)
+    group_of_cell = cell // len(distinct)
+    positive = np.bincount(cell_of_row, weight * label, len(cell))
+    negative = np.bincount(cell_of_row, weight * (1 - label), len(cell))
+    positives = np.bincount(group_of_cell, positive, len(names))
+    negatives = np.bincount(group_of_cell, negative, len(names))
+    in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
+    below = np.cumsum(negative) - negative - in_groups_before
+    twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
+    return GroupedCounts(names, twice_u, positives, negatives)
 
 
 def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
     """Number of pairs of a positive and a negative with equal scores per group; negatives come
     first in a tie.
     """
+    # the first positive of each tie: the row before has the same group and score, and label 0
     first = place[key[place - 1] == key[place] - 1]
     negatives = first - np.searchsorted(key, key[first] - 1)
     positives = np.searchsorted(key, key[first], side="right") - first

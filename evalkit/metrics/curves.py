@@ -31,10 +31,11 @@ class Curve:
 
     def __repr__(self) -> str:
         """The number of points and the ends."""
-        ends = " to ".join(
-            f"({numbers.number(self.x[i])}, {numbers.number(self.y[i])})" for i in (0, -1)
-        )
-        return f"<Curve: {self.x.size:,} points, {ends}>" if self.x.size else "<Curve: no points>"
+        if not self.x.size:
+            return "<Curve: no points>"
+        first = f"({numbers.number(self.x[0])}, {numbers.number(self.y[0])})"
+        last = f"({numbers.number(self.x[-1])}, {numbers.number(self.y[-1])})"
+        return f"<Curve: {self.x.size:,} points, {first} to {last}>"
 
     def _repr_html_(self) -> str:
         return numbers.points({"x": self.x, "y": self.y, "threshold": self.threshold})
@@ -100,18 +101,25 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     ... )
     (True, True)
     """
-    new = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
-    return np.append(True, new) | np.append(new, True)
+    leaves_cell = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
+    is_first = np.append(True, leaves_cell)
+    is_last = np.append(leaves_cell, True)
+    return np.asarray(is_first | is_last)
 
 
 def _cell(values: Floats, cells: int) -> Floats:
-    known = np.isfinite(values)
-    # what is not finite is each a cell of its own
-    alone = None if known.all() else -np.arange(1.0, values.size + 1)
-    finite = values if alone is None else values[known]
-    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    place = np.floor((values - low) / (high - low) * cells) if high > low else np.zeros(values.size)
-    return place if alone is None else np.where(known, place, alone)
+    """The number of the row or column of the grid that each coordinate lies in; one of its own,
+    below 0, for each that is not finite.
+    """
+    finite = np.isfinite(values)
+    low = values.min(where=finite, initial=np.inf)
+    high = values.max(where=finite, initial=-np.inf)
+    cell = np.zeros(values.size)
+    if high > low:
+        cell = np.floor((values - low) / (high - low) * cells)
+    if finite.all():
+        return cell
+    return np.where(finite, cell, -np.arange(1.0, values.size + 1))
 
 
 def lift(c: Counts) -> Floats:
@@ -123,9 +131,8 @@ def from_none(c: Counts) -> Counts:
     """The counts with threshold infinity, where nothing is predicted positive, added at the
     front.
     """
-    return replace(
-        c, threshold=np.append(np.inf, c.threshold), tp=np.append(0, c.tp), fp=np.append(0, c.fp)
-    )
+    threshold = np.append(np.inf, c.threshold)
+    return replace(c, threshold=threshold, tp=np.append(0, c.tp), fp=np.append(0, c.fp))
 
 
 def thin(c: Counts, points: int = 1000) -> Counts:
@@ -142,9 +149,13 @@ def thin(c: Counts, points: int = 1000) -> Counts:
     """
     if len(c.threshold) <= points:
         return c
-    share = np.append(np.linspace(0, 1, points // 4), np.geomspace(1 / c.total, 1, points // 4))
-    stay = np.unique([np.searchsorted(column, share * column[-1]) for column in (c.tp, c.fp)])
-    return replace(c, threshold=c.threshold[stay], tp=c.tp[stay], fp=c.fp[stay])
+    even = np.linspace(0, 1, points // 4)
+    dense_at_top = np.geomspace(1 / c.total, 1, points // 4)
+    share = np.append(even, dense_at_top)
+    in_recall = np.searchsorted(c.tp, share * c.tp[-1])
+    in_false_positive_rate = np.searchsorted(c.fp, share * c.fp[-1])
+    selected = np.union1d(in_recall, in_false_positive_rate)
+    return replace(c, threshold=c.threshold[selected], tp=c.tp[selected], fp=c.fp[selected])
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:
@@ -153,9 +164,11 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
     """
     rows = np.asarray(rows, dtype=np.float64)
     depth = np.append(0, c.tp + c.fp)
-    tp, fp = (np.interp(rows, depth, np.append(0, column)) for column in (c.tp, c.fp))
-    above = np.searchsorted(depth[1:], rows)
-    return Counts(np.append(c.threshold, -np.inf)[above], tp, fp, c.positives, c.negatives)
+    tp = np.interp(rows, depth, np.append(0, c.tp))
+    fp = np.interp(rows, depth, np.append(0, c.fp))
+    reached = np.searchsorted(depth[1:], rows)
+    threshold = np.append(c.threshold, -np.inf)[reached]
+    return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
 def at_base_rate(c: Counts, rate: float) -> Counts:
@@ -183,15 +196,19 @@ def crossings(a: Curve, b: Curve) -> Floats:
     """
     x = np.unique(np.concatenate([a.x, b.x]))
     x = x[(x >= max(a.x[0], b.x[0])) & (x <= min(a.x[-1], b.x[-1]))]
-    ends = np.stack([x[:-1], x[1:]], axis=1)
-    # neither curve jumps there, and both are straight
+    ends = np.stack([x[:-1], x[1:]], axis=1)  # of the stretches on which both curves are straight
+    # A curve may jump at an end: the difference is taken at a quarter and at three quarters of each
+    # stretch, and continued from there to its ends.
     inside = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
-    above = np.interp(inside, a.x, a.y) - np.interp(inside, b.x, b.y)
-    above = (above @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()  # back to the two ends
-    x = ends.ravel()[np.abs(above) > 1e-12]
-    above = above[np.abs(above) > 1e-12]
-    turn = np.flatnonzero(above[1:] * above[:-1] < 0)
-    return x[turn] + above[turn] / (above[turn] - above[turn + 1]) * (x[turn + 1] - x[turn])
+    difference = np.interp(inside, a.x, a.y) - np.interp(inside, b.x, b.y)
+    difference = (difference @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()
+    apart = np.abs(difference) > 1e-12  # less is rounding
+    x = ends.ravel()[apart]
+    difference = difference[apart]
+    before = np.flatnonzero(difference[1:] * difference[:-1] < 0)
+    after = before + 1
+    share = difference[before] / (difference[before] - difference[after])
+    return np.asarray(x[before] + share * (x[after] - x[before]))
 
 
 # Areas --------------------------------------------------------------------------------------------
@@ -234,12 +251,13 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     """
     p = c.positive
     n = c.negative
-    top = c.tp + c.fp
-    slope = 1 + ratio(n, p)
-    offset = top - slope * c.tp
-    before = np.maximum(top - p - n, 0)  # rounding may leave less
-    bend = np.where(before > 0, offset * np.log(ratio(top, before)) / slope**2, 0)
-    return float(ratio(np.sum(np.where(p > 0, p / slope - bend, 0)), c.positives))
+    rows = c.tp + c.fp
+    slope = 1 + ratio(n, p)  # A
+    offset = rows - slope * c.tp  # B
+    rows_before = np.maximum(rows - p - n, 0)  # rounding may leave less
+    log_term = np.where(rows_before > 0, offset * np.log(ratio(rows, rows_before)) / slope**2, 0)
+    area = np.sum(np.where(p > 0, p / slope - log_term, 0))
+    return float(ratio(area, c.positives))
 
 
 def pr_auc_trapezoid(c: Counts) -> float:
@@ -248,10 +266,11 @@ def pr_auc_trapezoid(c: Counts) -> float:
 
     Too optimistic if scores tie; here for comparison with scikit-learn's auc(recall, precision).
     """
+    if not c.positives:
+        return float("nan")
     y = np.append(1, precision(c))
-    if c.positives:
-        return float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2))
-    return float("nan")
+    width = ratio(c.positive, c.positives)
+    return float(np.sum(width * (y[1:] + y[:-1]) / 2))
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -260,13 +279,15 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
     Undefined if one class is absent. Equals pROC's auc(partial.auc = c(1 - low, 1 - high)).
     """
     roc = roc_curve(c)
-    x, y = roc.x, roc.y
+    x = roc.x
+    y = roc.y
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     inside = (x > low) & (x < high)
-    left = y[x <= low][-1] if np.any(x == low) else np.interp(low, x, y)
-    right = y[np.searchsorted(x, high)] if np.any(x == high) else np.interp(high, x, y)
-    return float(np.trapezoid(np.r_[left, y[inside], right], np.r_[low, x[inside], high]))
+    # where the curve rises at an end, the part of it inside begins above, and stops below
+    y_low = y[x <= low][-1] if np.any(x == low) else np.interp(low, x, y)
+    y_high = y[np.searchsorted(x, high)] if np.any(x == high) else np.interp(high, x, y)
+    return float(np.trapezoid(np.r_[y_low, y[inside], y_high], np.r_[low, x[inside], high]))
 
 
 def partial_auc_mcclish(c: Counts, high: float) -> float:
@@ -302,9 +323,14 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
     """
     if not c.positives:
         return float("nan")
-    parts = ((part, f_score(part, beta)) for part in blocks(c))
-    best = [(float(score.max()), float(part.threshold[score.argmax()])) for part, score in parts]
-    return max(best, key=lambda one: one[0])[1]
+    best_score = -np.inf
+    best_threshold = float("nan")
+    for part in blocks(c):
+        score = f_score(part, beta)
+        if score.max() > best_score:
+            best_score = score.max()
+            best_threshold = float(part.threshold[score.argmax()])
+    return best_threshold
 
 
 def for_precision(c: Counts, target: float) -> float:
@@ -348,9 +374,6 @@ def for_specificity(c: Counts, target: float) -> float:
     return float(c.threshold[np.searchsorted(c.tp, c.tp[enough[-1]])])
 
 
-# All at once --------------------------------------------------------------------------------------
-
-
 # Net benefit of decisions at a threshold probability ----------------------------------------------
 
 
@@ -382,19 +405,20 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    inside = slice(*np.searchsorted(-c.threshold, [-grid[-1], -grid[0]]))
-    at = c.threshold[inside][::-1]
-    cost = odds(c.threshold[inside])[::-1]
-    above = np.empty((2, len(at)))
+    start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
+    score = c.threshold[start:stop][::-1]
+    cost = odds(score)
     tp = np.append(0, c.tp)
     fp = np.append(0, c.fp)
-    for row, first in zip(above, (1, 0), strict=True):  # at the score, and just above it
-        both = slice(inside.start + first, inside.stop + first)
-        row[:] = ratio(tp[both][::-1] - fp[both][::-1] * cost, c.total)
-    place = 2 * np.searchsorted(at, grid)
-    return np.insert(np.repeat(at, 2), place, grid), np.insert(
-        above.T.ravel(), place, net_benefit(c, grid)
-    )
+    # row i of these two columns has the rows above score i, row i + 1 also those with it
+    with_score = slice(start + 1, stop + 1)
+    above_score = slice(start, stop)
+    benefit = np.empty((len(score), 2))
+    for column, rows in enumerate((with_score, above_score)):
+        benefit[:, column] = ratio(tp[rows][::-1] - fp[rows][::-1] * cost, c.total)
+    place = 2 * np.searchsorted(score, grid)  # of the grid, between the pairs of the scores
+    x = np.insert(np.repeat(score, 2), place, grid)
+    return x, np.insert(benefit.ravel(), place, net_benefit(c, grid))
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:

@@ -11,6 +11,7 @@ counts such items. `k` is the cut-off (None: the whole list).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,11 +58,11 @@ def items(lists: Sequence[ArrayLike], catalogue: ArrayLike) -> Items:
     array([ 1, -1,  0])
     """
     rows = [np.asarray(ids) for ids in lists]
-    filled = [
-        ids for ids in rows if len(ids)
-    ]  # an empty list has no type of its own, and would turn ids into floats
+    # an empty list has no type of its own, and would turn ids into floats
+    filled = [ids for ids in rows if len(ids)]
+    item = np.concatenate(filled) if filled else np.zeros(0, str)
     offset = np.cumsum([0, *map(len, rows)])
-    return from_rows(np.concatenate(filled) if filled else np.zeros(0, str), offset, catalogue)
+    return from_rows(item, offset, catalogue)
 
 
 def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items:
@@ -85,15 +86,20 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     return _without_repeats(Items(code, np.asarray(offset, np.int64), len(known)), np.asarray(item))
 
 
-def _again(ids: list) -> object:
+def _again(ids: list[Any]) -> object:
     """The first missing id, None, or the first that occurs a second time."""
-    first_row = {name: row for row, name in reversed(list(enumerate(ids)))}
-    return next(
-        (name for row, name in enumerate(ids) if name is None or first_row[name] < row), None
-    )
+    seen = set()
+    for name in ids:
+        if name is None or name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
+    """The lists as they are. Raises InputError if a list repeats an item, or for an offset that
+    does not end at the number of rows.
+    """
     if len(lists.item) != lists.offset[-1]:
         raise InputError(
             f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
@@ -137,12 +143,14 @@ def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
 
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
+    """A mask of the rows whose item is marked in `has`, one truth value per item."""
     if has.shape != (lists.size,):
         raise InputError(
             f"values must have one entry per item of the catalogue ({lists.size}), got shape "
             f"{has.shape}"
         )
-    return lists.known & np.append(has, False)[lists.item]
+    # item -1, which is unknown, takes the False at the end
+    return np.asarray(lists.known & np.append(has, False)[lists.item])
 
 
 # Similar to each other ----------------------------------------------------------------------------
@@ -225,9 +233,8 @@ def intra_list_similarity_category(
     category = np.asarray(category)
     rows = _rows_with(lists, category >= 0)
     n = lists.total(rows)
-    return ratio(
-        2 * _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists)), n * (n - 1)
-    )
+    equal = _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists))
+    return ratio(2 * equal, n * (n - 1))
 
 
 def intra_list_diversity_category(
@@ -359,7 +366,9 @@ def gini(values: ArrayLike) -> float:
     (0.0, 0.75, 0.25)
     """
     x = np.sort(np.asarray(values, float))
-    return float(ratio((2 * np.arange(1, len(x) + 1) - len(x) - 1) @ x, len(x) * x.sum()))
+    n = len(x)
+    coefficient = 2 * np.arange(1, n + 1) - n - 1
+    return float(ratio(coefficient @ x, n * x.sum()))
 
 
 def exposure_gini(lists: Items, k: int | None = None) -> float:
@@ -389,9 +398,11 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     ... )  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
     (array([0.91666667, 0.91666667, 0.41666667]), 0.75)
     """
-    lists, exposed = top(lists, k), exposure(lists, k)
-    only_here = lists.total(lists.known & np.append(exposed == 1, False)[lists.item])
-    return _around(catalogue_coverage(lists), ratio((exposed > 0).sum() - only_here, lists.size))
+    lists = top(lists, k)
+    exposed = exposure(lists)
+    only_here = lists.total(_rows_with(lists, exposed == 1))
+    without_list = ratio((exposed > 0).sum() - only_here, lists.size)
+    return _pseudo_values(catalogue_coverage(lists), without_list)
 
 
 def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
@@ -406,20 +417,20 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     ... )  # Gini 1/6; without list 0: 1/3, list 1: 0, list 2: 4/9
     array([ 0.0185,  0.6852, -0.2037])
     """
-    lists, exposed = top(lists, k), exposure(lists, k)
-    below = np.searchsorted(np.sort(exposed), exposed)
+    lists = top(lists, k)
+    exposed = exposure(lists)
+    items_below = np.searchsorted(np.sort(exposed), exposed)
     item = lists.item[lists.known]
     # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1
     # for each below. Two items that lose 1 together keep their distance, which this sum gets wrong,
     # by 2, only where they were equal.
-    moved = lists.total(lists.known, (lists.size - 1 - 2 * below[item]).astype(float))
-    moved -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
+    change = lists.total(lists.known, (lists.size - 1 - 2 * items_below[item]).astype(float))
+    change -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
     total = exposed.sum()
-    whole = exposure_gini(lists)
-    return _around(
-        whole,
-        ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known))),
-    )
+    gini_of_all = exposure_gini(lists)
+    total_without_list = total - lists.total(lists.known)
+    without_list = ratio(gini_of_all * lists.size * total + change, lists.size * total_without_list)
+    return _pseudo_values(gini_of_all, without_list)
 
 
 def jackknife_by_unit(
@@ -435,23 +446,26 @@ def jackknife_by_unit(
     >>> jackknife_by_unit(lists, ["u", "v", "v"], share_exposed)  # without u: 2/4, without v: 2/4
     array([0.75, 0.75])
     """
-    lists, exposed = top(lists, k), exposure(lists, k)
+    lists = top(lists, k)
+    exposed = exposure(lists)
     code, names = codes(np.asarray(unit))
-    by_row = code[lists.owner[lists.known]]
-    order = np.argsort(by_row, kind="stable")
-    each = np.split(
-        lists.item[lists.known][order], np.searchsorted(by_row[order], np.arange(1, names.size))
-    )
-    without = np.array([of(exposed - np.bincount(item, minlength=lists.size)) for item in each])
-    return _around(of(exposed), without)
+    unit_of_row = code[lists.owner[lists.known]]
+    order = np.argsort(unit_of_row, kind="stable")
+    starts = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
+    items_of_units = np.split(lists.item[lists.known][order], starts)
+    without_unit = [
+        of(exposed - np.bincount(item, minlength=lists.size)) for item in items_of_units
+    ]
+    return _pseudo_values(of(exposed), np.array(without_unit))
 
 
-def _around(whole: float, without: Floats) -> Floats:
-    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all alike if no unit
-    moves it alone.
+def _pseudo_values(value: float, without_unit: Floats) -> Floats:
+    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all equal if the
+    statistic without a unit is the same for all units.
     """
-    moved = without - without[:1]
-    return whole + (len(without) - 1) * (moved.sum() / max(len(without), 1) - moved)
+    n = len(without_unit)
+    change = without_unit - without_unit[:1]  # small numbers keep digits
+    return np.asarray(value + (n - 1) * (change.sum() / max(n, 1) - change))
 
 
 # Overlap of two lists -----------------------------------------------------------------------------
@@ -472,8 +486,8 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     """
     a = top(first, k)
     b = top(second, k)
-    owner, _ = _common(a, b)
-    return ratio(_total(owner, len(a)), np.maximum(a.length, b.length))
+    common = _common(a, b)
+    return ratio(_total(common.owner, len(a)), np.maximum(a.length, b.length))
 
 
 def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
@@ -508,15 +522,25 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     rate = ratio(at_short, short)
     between = rate * (powers[long] - powers[short]) - at_short * (shares[long] - shares[short])
     beyond = p**long * (ratio(at_long - at_short, long) + rate)
-    return np.clip((1 - p) / p * (agreed + between) + beyond, 0, 1)  # the last bit may lie outside
+    overlap = (1 - p) / p * (agreed + between) + beyond
+    return np.asarray(np.clip(overlap, 0, 1))  # the last bit may lie outside
 
 
-def _common(first: Items, second: Items) -> tuple[Ints, Ints]:
-    """The list of each item that both have, and the deeper of its two ranks."""
-    keys, others = (lists.owner * lists.size + lists.item for lists in (first, second))
-    _, a, b = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
-    return first.owner[a], np.maximum(first.rank[a], second.rank[b])
+class CommonItems(NamedTuple):
+    """The list of each item that two systems have in it, and the deeper of its two ranks."""
+
+    owner: Ints
+    depth: Ints
+
+
+def _common(first: Items, second: Items) -> CommonItems:
+    """The items that both systems have in the same list."""
+    keys = first.owner * first.size + first.item
+    other_keys = second.owner * second.size + second.item
+    _, a, b = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
+    return CommonItems(first.owner[a], np.maximum(first.rank[a], second.rank[b]))
 
 
 def _total(owner: Ints, lists: int, weights: Floats | None = None) -> Floats:
+    """Per list the number of items, or the sum of their weights."""
     return np.bincount(owner, weights, minlength=lists).astype(float)

@@ -4,18 +4,17 @@ that are 0 or 1.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
 
-QUANTILES = (
-    np.arange(64)[:, None] + 0.5
-) / 64  # of the distribution of a probability, which stand for it
+# quantiles that stand for the distribution of a probability
+QUANTILES = (np.arange(64)[:, None] + 0.5) / 64
 MID_P = "mid-p"  # in the name of a test that counts ties of such draws half
-STRONGEST = (
-    1_000  # draws that a prior weighs at most: the probabilities of units are then nearly the same
-)
+# draws that a prior weighs at most: the probabilities of units are then nearly the same
+MAX_PRIOR = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +38,8 @@ class Draws:
     @property
     def passes(self) -> bool:
         """Whether all draws are 0 or 1: then their squares add up to what they do."""
-        squares = (
-            np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance) + self.count * self.mean**2
-        )
+        around_mean = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance)
+        squares = around_mean + self.count * self.mean**2
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
     @property
@@ -77,16 +75,17 @@ class Draws:
         from scipy.special import bdtr, betaincinv
 
         noise = np.full(len(self), np.nan)
-        p = betaincinv(*self._beta, QUANTILES)
+        p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
-            hits = np.arange(n + 1)
-            of = value(Draws(np.full(hits.size, n), hits / n, hits))
-            share = np.diff(bdtr(hits, int(n), p), prepend=0)
-            noise[self.count == n] = (share @ of**2 - (share @ of) ** 2).mean()
+            hits = np.arange(n + 1)  # all that n draws may have
+            values = value(Draws(np.full(hits.size, n), hits / n, hits))
+            chance = np.diff(bdtr(hits, int(n), p), prepend=0)  # of these hits, by probability p
+            variance = chance @ values**2 - (chance @ values) ** 2
+            noise[self.count == n] = variance.mean()
         return noise
 
     @property
-    def _beta(self) -> tuple[float, float]:
+    def _prior(self) -> "Beta":
         """The beta distribution of the units' probabilities, by their mean and the variance of a
         draw within units.
 
@@ -94,15 +93,22 @@ class Draws:
         """
         freedom = np.maximum(self.count - 1, 0).sum()
         share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
-        whole = share * (1 - share)
-        within = (freedom * np.nan_to_num(self.pooled) + whole) / (freedom + 1)
-        strength = within / max(whole - within, whole / STRONGEST)
-        return strength * share, strength * (1 - share)
+        total = share * (1 - share)  # the variance of a draw of any unit
+        within = (freedom * np.nan_to_num(self.pooled) + total) / (freedom + 1)
+        strength = within / max(total - within, total / MAX_PRIOR)
+        return Beta(strength * share, strength * (1 - share))
 
     @property
     def successes(self) -> Floats:
         """The draws that are 1, where all are 0 or 1."""
         return np.rint(self.count * self.mean)
+
+
+class Beta(NamedTuple):
+    """The parameters of a beta distribution."""
+
+    a: float
+    b: float
 
 
 def any_passes(draws: Draws, k: int) -> Floats:
@@ -130,9 +136,12 @@ def all_pass(draws: Draws, k: int) -> Floats:
     return _all_among(draws.successes, draws.count, k)
 
 
-def _all_among(some: Floats, count: Floats, k: int) -> Floats:
-    """C(some, k) / C(count, k): the probability that k draws of these are all among some."""
-    share = np.where(count >= k, 1.0, np.nan)
+def _all_among(marked: Floats, count: Floats, k: int) -> Floats:
+    """C(marked, k) / C(count, k): the probability that k of `count` draws are all among the
+    `marked` ones.
+    """
+    probability = np.where(count >= k, 1.0, np.nan)
     for drawn in range(k):
-        share = share * np.maximum(some - drawn, 0) / np.where(count > drawn, count - drawn, np.nan)
-    return share
+        left = np.where(count > drawn, count - drawn, np.nan)
+        probability = probability * np.maximum(marked - drawn, 0) / left
+    return probability

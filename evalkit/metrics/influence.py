@@ -9,6 +9,7 @@ subtracted first.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,7 +30,9 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
     0.1250
     """
     area = auc(c) if area is None else area
-    squares = sum((placement_squares(c, step, area) for step in steps(c)), start=np.zeros(2))
+    squares = np.zeros(2)
+    for step in steps(c):
+        squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
     return float(ratio(squares, size * (size - 1)).sum())
 
@@ -38,32 +41,33 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     """Sums of the squared distances of the placements from `area` in one step: for positives, for
     negatives.
     """
+    # twice the rows of the other class that a row is ahead of, less twice the expected number
     of_positives = 2 * (c.negatives - step.fp) + step.n - 2 * c.negatives * area
     of_negatives = 2 * step.tp - step.p - 2 * c.positives * area
     of_positives *= of_positives
     of_negatives *= of_negatives
     squares = np.array([np.dot(step.p, of_positives), np.dot(step.n, of_negatives)])
-    return ratio(squares, 4.0 * np.array([c.negatives, c.positives]) ** 2)
+    others = np.array([c.negatives, c.positives])
+    return ratio(squares, 4.0 * others**2)
 
 
-def auc_bins(c: Counts) -> Floats:
+def auc_influence(c: Counts) -> Floats:
     """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative
     at each threshold.
 
     It is what a row of weight 1 adds to AUC, to first order.
 
     >>> from evalkit.metrics.counts import count
-    >>> auc_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
+    >>> auc_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
     [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
     of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
     of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
-    return ratio(
-        np.array([of_positives, of_negatives]) - auc(c), np.array([[c.positives], [c.negatives]])
-    )
+    sizes = np.array([[c.positives], [c.negatives]])
+    return ratio(np.array([of_positives, of_negatives]) - auc(c), sizes)
 
 
-def average_precision_bins(c: Counts) -> Floats:
+def average_precision_influence(c: Counts) -> Floats:
     """The influence on average precision of a positive (first row) and a negative (second) at each
     threshold.
 
@@ -71,35 +75,38 @@ def average_precision_bins(c: Counts) -> Floats:
     (label (T/M - AP + sum 1/M) - sum T/M²) / P.
 
     >>> from evalkit.metrics.counts import count
-    >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
+    >>> average_precision_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[
+    ...     :, :3
+    ... ].tolist()
     [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    parts = [moved for _, moved in average_precision_moves(c)]
-    return np.concatenate([np.empty((2, 0)), *reversed(parts)], axis=1)
+    lowest_first = [of_step for _, of_step in average_precision_by_step(c)]
+    return np.concatenate([np.empty((2, 0)), *reversed(lowest_first)], axis=1)
 
 
-def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[tuple[Step, Floats]]:
+def average_precision_by_step(
+    c: Counts, value: float | None = None
+) -> Iterator[tuple[Step, Floats]]:
     """Yield the steps of the table, the lowest scores first, each with its part of
-    `average_precision_bins`.
+    `average_precision_influence`.
 
     value: the average precision, where it is known.
     """
     value = average_precision(c) if value is None else value
     share = ratio(1.0, c.positives)
-    after = 0j
+    sums_below = 0j  # of the terms of the steps before, which have lower scores
     for step in steps(c, backwards=True):
         rows = step.tp + step.fp
         precision = step.tp / rows
-        # of each threshold p / M, and p T / M²: added up from below in one run
+        # of each threshold p / M and p T / M², as parts of one complex number: one cumsum for both
         terms = np.empty(len(rows), complex)
         np.divide(step.p, rows, out=terms.real)
         np.multiply(terms.real, precision, out=terms.imag)
-        below = np.cumsum(terms[::-1])[::-1] + after
-        after = below[0]
-        precision += below.real
-        moved = np.array([precision - below.imag - value, -below.imag])
-        moved *= share
-        yield step, moved
+        sums = np.cumsum(terms[::-1])[::-1] + sums_below
+        sums_below = sums[0]
+        of_positives = precision + sums.real - sums.imag - value
+        of_negatives = -sums.imag
+        yield step, np.array([of_positives, of_negatives]) * share
 
 
 def average_precision_bias(c: Counts) -> float:
@@ -120,16 +127,17 @@ def average_precision_bias(c: Counts) -> float:
         return 0.0
     rows = c.tp + c.fp
     precision = c.tp / rows
-    fewer = np.maximum(rows - 1, 1)
-    without_one = c.positive @ (c.fp * c.tp / fewer + (negatives - c.fp) * precision) / positives
-    without_one += (
-        c.positive @ ((c.tp - 1.0) ** 2 / fewer + (positives - c.tp) * precision) / (positives - 1)
-    )
+    rows_left = np.maximum(rows - 1, 1)
+    # the precisions of a positive, added up over the rows that are left out one at a time
+    no_negative = c.fp * c.tp / rows_left + (negatives - c.fp) * precision
+    no_positive = (c.tp - 1.0) ** 2 / rows_left + (positives - c.tp) * precision
+    sum_of_values = c.positive @ no_negative / positives
+    sum_of_values += c.positive @ no_positive / (positives - 1)
     n = positives + negatives
-    return float((n - 1) * (without_one / n - average_precision(c)))
+    return float((n - 1) * (sum_of_values / n - average_precision(c)))
 
 
-def ks_bins(c: Counts) -> Floats:
+def ks_influence(c: Counts) -> Floats:
     """The influence on max |TPR - FPR| of a positive (first row) and a negative (second) at each
     threshold.
 
@@ -138,32 +146,40 @@ def ks_bins(c: Counts) -> Floats:
     opposite signs if FPR > TPR.
 
     >>> from evalkit.metrics.counts import count
-    >>> ks_bins(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
+    >>> ks_influence(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
     [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
     """
-    top, sign = widest(c)
-    share = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
-    size = np.array([c.positives, -c.negatives])
-    bins = np.empty((2, len(c.threshold)))
-    bins[:, : top + 1] = (sign * ratio(1 - share, size))[:, None]
-    bins[:, top + 1 :] = (sign * ratio(-share, size))[:, None]
-    return bins
+    index, sign = widest_gap(c)
+    rates = np.array([ratio(c.tp[index], c.positives), ratio(c.fp[index], c.negatives)])
+    sizes = np.array([c.positives, -c.negatives])
+    influence = np.empty((2, len(c.threshold)))
+    influence[:, : index + 1] = (sign * ratio(1 - rates, sizes))[:, None]
+    influence[:, index + 1 :] = (sign * ratio(-rates, sizes))[:, None]
+    return influence
 
 
-def widest(c: Counts) -> tuple[int, float]:
-    """The index of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR
-    there.
+class Gap(NamedTuple):
+    """The index of the threshold of the largest |TPR - FPR|, and the sign of TPR - FPR there."""
+
+    place: int
+    sign: float
+
+
+def widest_gap(c: Counts) -> Gap:
+    """The largest |TPR - FPR|, the first one if several tie.
 
     >>> from evalkit.metrics.counts import count
-    >>> place, sign = widest(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
-    >>> place, float(sign)
+    >>> gap = widest_gap(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
+    >>> gap.place, float(gap.sign)
     (1, 1.0)
     """
     parts = list(blocks(c))
-    block = int(np.argmax([rate_gap(c, part) for part in parts]))
-    gap = parts[block].tp * c.negatives - parts[block].fp * c.positives
-    here = int(np.argmax(np.abs(gap)))
-    return sum(len(part.tp) for part in parts[:block]) + here, np.sign(gap[here])
+    widest = int(np.argmax([rate_gap(c, part) for part in parts]))
+    part = parts[widest]
+    gap = part.tp * c.negatives - part.fp * c.positives
+    index = int(np.argmax(np.abs(gap)))
+    thresholds_before = sum(len(before.tp) for before in parts[:widest])
+    return Gap(thresholds_before + index, np.sign(gap[index]))
 
 
 def place(threshold: Floats, score: Floats) -> Ints:
@@ -171,9 +187,9 @@ def place(threshold: Floats, score: Floats) -> Ints:
     rows have weight 0.
     """
     order = np.argsort(-score)  # neighbours in this order are found in the cache
-    place = np.empty(len(score), np.int64)
-    place[order] = np.searchsorted(-threshold, -score[order])
-    return np.minimum(place, len(threshold) - 1)
+    index = np.empty(len(score), np.int64)
+    index[order] = np.searchsorted(-threshold, -score[order])
+    return np.minimum(index, len(threshold) - 1)
 
 
 # Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ----
@@ -182,79 +198,85 @@ Metric = Callable[[Counts], float]
 CELLS = 1_024  # more do not change a standard error: tests/test_resampling.py
 
 
-def cells(c: Counts, most: int = CELLS) -> Ints:
-    """The number of each threshold's cell, ascending from 0: one threshold per cell, exact runs, or
-    `most` cells.
+def cells(c: Counts, max_cells: int = CELLS) -> Ints:
+    """The number of each threshold's cell, ascending from 0: one threshold per cell, or one run of
+    thresholds that no positive separates, or `max_cells` cells.
 
-    `runs` are used if they are few. Otherwise cells are about equal in recall, in false positive
-    rate and in the logarithm of the rank: cells of equal mass would miss the few rows that decide
-    the precision of the highest scores.
+    Runs lose nothing, and are used if they are few. Otherwise cells are about equal in recall, in
+    false positive rate and in the logarithm of the rank: cells of equal mass would miss the few
+    rows that decide the precision of the highest scores.
 
     >>> from evalkit.metrics.counts import count
-    >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
+    >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), max_cells=4)
     array([0, 0, 1, 2, 2, 3])
     """
-    starts = _starts(c, most)
+    starts = _cell_starts(c, max_cells)
     return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
 
 
-def ends(c: Counts, most: int = CELLS) -> Counts:
+def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
     """The table at the last threshold of each cell, with the counts of all rows up to there.
 
     >>> from evalkit.metrics.counts import count
-    >>> ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4).fp
+    >>> cell_ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), max_cells=4).fp
     array([2, 2, 4, 4])
     """
-    last = (
-        np.append(_starts(c, most)[1:], len(c.threshold)) - 1
-        if len(c.threshold)
-        else np.empty(0, np.int64)
-    )
+    last = np.empty(0, np.int64)
+    if len(c.threshold):
+        last = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold)) - 1
     return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
-def _starts(c: Counts, most: int) -> Ints:
-    """The first threshold of each cell."""
-    if len(c.threshold) <= most:
+def _cell_starts(c: Counts, max_cells: int) -> Ints:
+    """The first threshold of each cell, by index."""
+    if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
-    has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
-    # where a threshold has positives, or the one before has
-    run = np.append(True, has[1:] | has[:-1])
-    if np.count_nonzero(run) <= most:
-        return np.flatnonzero(run)
-    part = _parts(c, most)
-    if c.tp.dtype.kind == "f":
-        every = part(np.arange(len(c.threshold)))
-        return np.flatnonzero(np.append(True, np.diff(every) > 0))
-    # of whole numbers it rises: most thresholds need no look
-    return _first(part, most, len(c.threshold))
+    has_positives = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
+    # a run begins where a threshold has positives, or the one before has
+    begins_run = np.append(True, has_positives[1:] | has_positives[:-1])
+    if np.count_nonzero(begins_run) <= max_cells:
+        return np.flatnonzero(begins_run)
+    cell_of = _cells_by_progress(c, max_cells)
+    if c.tp.dtype.kind == "f":  # rounding may let the progress fall: all thresholds are looked at
+        cell = cell_of(np.arange(len(c.threshold)))
+        return np.flatnonzero(np.append(True, np.diff(cell) > 0))
+    return _first_of_each_cell(cell_of, max_cells, len(c.threshold))
 
 
-def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
-    """The part of the table that each threshold lies in."""
+def _cells_by_progress(c: Counts, max_cells: int) -> Callable[[Ints], Ints]:
+    """A function from indices of thresholds to cells that are about equal in recall, false positive
+    rate and the logarithm of the rank.
+    """
 
-    def spread(at: Ints | slice) -> Floats:
-        tp = c.tp[at]
-        fp = c.fp[at]
-        return (
-            ratio(tp, c.positives) + ratio(fp, c.negatives) + np.log1p(tp + fp) / np.log1p(c.total)
-        )
+    def progress(index: Ints | slice) -> Floats:
+        tp = c.tp[index]
+        fp = c.fp[index]
+        depth = np.log1p(tp + fp) / np.log1p(c.total)
+        return np.asarray(ratio(tp, c.positives) + ratio(fp, c.negatives) + depth)
 
-    whole = spread(slice(-1, None))
-    return lambda at: np.minimum((spread(at) / whole * most).astype(np.int64), most - 1)
+    total = progress(slice(-1, None))
+
+    def cell_of(index: Ints) -> Ints:
+        cell = (progress(index) / total * max_cells).astype(np.int64)
+        return np.minimum(cell, max_cells - 1)
+
+    return cell_of
 
 
-def _first(part: Callable[[Ints], Ints], most: int, size: int) -> Ints:
-    """The first threshold of each part that has one, of `size` thresholds, by halving."""
-    low = np.zeros(most, np.int64)
-    high = np.full(most, size - 1)
-    wanted = np.arange(most)
+def _first_of_each_cell(cell_of: Callable[[Ints], Ints], cells: int, size: int) -> Ints:
+    """The first threshold of each cell that has one, of `size` thresholds whose cells ascend, by
+    bisection for all cells at once: most thresholds need no look.
+    """
+    low = np.zeros(cells, np.int64)
+    high = np.full(cells, size - 1)
+    wanted = np.arange(cells)
     while (low < high).any():
         middle = (low + high) // 2
-        there = part(middle) >= wanted
-        low = np.where(there, low, middle + 1)
-        high = np.where(there, middle, high)
-    return np.unique(np.append(0, low[part(low) >= wanted]))
+        reached = cell_of(middle) >= wanted
+        low = np.where(reached, low, middle + 1)
+        high = np.where(reached, middle, high)
+    exists = cell_of(low) >= wanted
+    return np.unique(np.append(0, low[exists]))
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
@@ -277,43 +299,50 @@ def pooled(c: Counts) -> Counts:
     return pool(c, cells(c))
 
 
-def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
-    """The derivative of the metric with respect to the weight of a positive, and of a negative, at
+class Derivatives(NamedTuple):
+    """The derivative of a metric with respect to the weight of a positive, and of a negative, at
     each threshold.
+    """
 
-    By one-sided differences; over all rows of the table they add up to 0.
+    positive: Floats
+    negative: Floats
+
+
+def derivatives(c: Counts, metric: Metric) -> Derivatives:
+    """The derivatives of the metric by one-sided differences; over all rows of the table they add
+    up to 0.
     """
     step = 1e-4 * c.total
     value = metric(c)
     k = len(c.threshold)
     if np.isnan(value):
-        return np.full(k, np.nan), np.full(k, np.nan)
-    more = np.zeros((k, k))
-    more[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
+        return Derivatives(np.full(k, np.nan), np.full(k, np.nan))
+    added = np.zeros((k, k))
+    added[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
     p, n = c.positives, c.negatives
-    positive = np.array([metric(Counts(c.threshold, c.tp + m, c.fp, p + step, n)) for m in more])
-    negative = np.array([metric(Counts(c.threshold, c.tp, c.fp + m, p, n + step)) for m in more])
-    positive = (positive - value) / step
-    negative = (negative - value) / step
-    middle = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
-    return positive - middle, negative - middle
+    of_positive = [metric(Counts(c.threshold, c.tp + row, c.fp, p + step, n)) for row in added]
+    of_negative = [metric(Counts(c.threshold, c.tp, c.fp + row, p, n + step)) for row in added]
+    positive = (np.array(of_positive) - value) / step
+    negative = (np.array(of_negative) - value) / step
+    mean = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
+    return Derivatives(positive - mean, negative - mean)
 
 
-_KNOWN: WeakKeyDictionary[Counts, dict[Metric, tuple[Floats, Floats]]] = WeakKeyDictionary()
+_DERIVATIVES: WeakKeyDictionary[Counts, dict[Metric, Derivatives]] = WeakKeyDictionary()
 
 
-def moves(c: Counts, metric: Metric) -> Floats:
+def numerical(c: Counts, metric: Metric) -> Floats:
     """The influence on the metric of a positive (first row) and a negative (second) at each
-    threshold, by cell.
+    threshold, by numerical derivatives that are the same within a cell.
 
     The derivatives in the cells are stored with the table, because the interval and each comparison
     of a system use them.
     """
     cell = cells(c)
-    known = _KNOWN.setdefault(c, {})
-    if metric not in known:
-        known[metric] = derivatives(pool(c, cell), metric)
-    return np.array(known[metric])[:, cell]
+    stored = _DERIVATIVES.setdefault(c, {})
+    if metric not in stored:
+        stored[metric] = derivatives(pool(c, cell), metric)
+    return np.array(stored[metric])[:, cell]
 
 
 def decision(c: Counts, threshold: float) -> Counts:
@@ -327,7 +356,8 @@ def decision(c: Counts, threshold: float) -> Counts:
     >>> d.tp, d.fp
     (array([1, 2]), array([1, 2]))
     """
-    # the array is never copied
+    # bisect, unlike searchsorted, needs no ascending copy of the thresholds
     above = bisect_right(c.threshold, -threshold, key=lambda score: -score)
-    tp, fp = (column[above - 1] if above else 0 for column in (c.tp, c.fp))
+    tp = c.tp[above - 1] if above else 0
+    fp = c.fp[above - 1] if above else 0
     return Counts.of(np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]))

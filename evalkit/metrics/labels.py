@@ -7,7 +7,7 @@ counts.py then return one value per class.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,13 @@ class Confusion:
     """
 
     table: Weights
-    classes: NDArray
+    classes: NDArray[Any]
 
     @property
     def total(self) -> float:
         """All rows."""
-        return self.table.sum().item()
+        total: float = self.table.sum().item()
+        return total
 
 
 def one_vs_rest(m: Confusion) -> Counts:
@@ -40,10 +41,10 @@ def one_vs_rest(m: Confusion) -> Counts:
     array([1. , 0.5])
     """
     tp = m.table.diagonal()
+    fp = m.table.sum(axis=0) - tp
     positives = m.table.sum(axis=1)
-    return Counts(
-        np.full(len(tp), np.nan), tp, m.table.sum(axis=0) - tp, positives, m.table.sum() - positives
-    )
+    no_threshold = np.full(len(tp), np.nan)
+    return Counts(no_threshold, tp, fp, positives, m.table.sum() - positives)
 
 
 # Averages over classes ----------------------------------------------------------------------------
@@ -58,13 +59,14 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     ... )  # F1 of 2/3 and 4/5
     0.7333
     """
-    has = c.positives > 0
-    return float(ratio(np.dot(metric(c)[has], c.positives[has]), c.positives.sum()))
+    occurring = c.positives > 0
+    weight = c.positives[occurring]
+    return float(ratio(np.dot(metric(c)[occurring], weight), c.positives.sum()))
 
 
 def occurs(c: Counts) -> Bools:
     """True for each class that occurs or is predicted at least once."""
-    return c.positives + c.fp > 0
+    return np.asarray(c.positives + c.fp > 0)
 
 
 # Metrics of the confusion table -------------------------------------------------------------------
@@ -78,10 +80,10 @@ def mcc(m: Confusion) -> float:
     """
     actual, predicted, total = _margins(m)
     covariance = total * np.trace(m.table) - actual @ predicted
-    spread = [
-        max(side.sum() ** 2 - side @ side, 0.0) for side in (actual, predicted)
-    ]  # 0 of one class, rounded or not
-    return float(ratio(covariance, np.sqrt(spread[0]) * np.sqrt(spread[1])))
+    # not below 0, which rounding may leave where there is one class
+    variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
+    variance_predicted = max(predicted.sum() ** 2 - predicted @ predicted, 0.0)
+    return float(ratio(covariance, np.sqrt(variance_actual) * np.sqrt(variance_predicted)))
 
 
 def kappa(m: Confusion) -> float:
@@ -102,13 +104,22 @@ def kappa_quadratic(m: Confusion) -> float:
 
 
 def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
+    """1 - the penalty of the table / the penalty that is expected under independence."""
     actual, predicted, total = _margins(m)
     return float(1 - ratio(np.sum(penalty * m.table) * total, actual @ penalty @ predicted))
 
 
-def _margins(m: Confusion) -> tuple[Floats, Floats, float]:
+class Margins(NamedTuple):
+    """The rows by actual class, by predicted class, and all rows of a confusion matrix."""
+
+    actual: Floats
+    predicted: Floats
+    total: float
+
+
+def _margins(m: Confusion) -> Margins:
     table = m.table.astype(np.float64)
-    return table.sum(axis=1), table.sum(axis=0), float(table.sum())
+    return Margins(table.sum(axis=1), table.sum(axis=0), float(table.sum()))
 
 
 def coverage_by_class(m: Confusion, target: float) -> Floats:
@@ -153,8 +164,10 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
     """
-    own = score[np.arange(len(score)), actual][:, None]
-    return np.clip((k - (score > own).sum(axis=1)) / (score == own).sum(axis=1), 0, 1)
+    score_of_actual = score[np.arange(len(score)), actual][:, None]
+    higher = (score > score_of_actual).sum(axis=1)
+    tied = (score == score_of_actual).sum(axis=1)
+    return np.asarray(np.clip((k - higher) / tied, 0, 1), np.float64)
 
 
 # Several labels per row ---------------------------------------------------------------------------
@@ -162,7 +175,7 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
 
 def exact_match(actual: Bools, predicted: Bools) -> Floats:
     """1 for each row whose labels are all correct, else 0; the mean is the subset accuracy."""
-    return (actual == predicted).all(axis=1).astype(np.float64)
+    return np.asarray((actual == predicted).all(axis=1), np.float64)
 
 
 def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -216,11 +229,10 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     order = np.argsort(-score, axis=1)
     ranked = np.take_along_axis(score, order, axis=1)
     label = np.take_along_axis(actual, order, axis=1)
-    place = np.arange(1, score.shape[1] + 1)
-    tied = ranked[:, :-1] == ranked[:, 1:]
-    last = np.where(np.pad(tied, ((0, 0), (0, 1))), score.shape[1], place)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[
-        :, ::-1
-    ]  # tied labels all take the last place of the tie
-    hits = np.take_along_axis(label.cumsum(axis=1), last - 1, axis=1)
-    return ratio(np.sum(label * hits / last, axis=1), label.sum(axis=1))
+    labels = score.shape[1]
+    tied_with_next = np.pad(ranked[:, :-1] == ranked[:, 1:], ((0, 0), (0, 1)))
+    # tied labels all take the last rank of the tie: the lowest rank, from there on, without a tie
+    last_ranks = np.where(tied_with_next, labels, np.arange(1, labels + 1))
+    rank = np.minimum.accumulate(last_ranks[:, ::-1], axis=1)[:, ::-1]
+    hits = np.take_along_axis(label.cumsum(axis=1), rank - 1, axis=1)
+    return ratio(np.sum(label * hits / rank, axis=1), label.sum(axis=1))

@@ -41,8 +41,8 @@ def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
     >>> symmetric_percentage(np.array([3.0, 0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0, -2.0]))
     array([1., 0., 2., 2.])
     """
-    whole = np.abs(actual) + np.abs(forecast)
-    return 2 * absolute(actual, forecast) / np.where(whole > 0, whole, 1.0)
+    size = np.abs(actual) + np.abs(forecast)
+    return 2 * absolute(actual, forecast) / np.where(size > 0, size, 1.0)
 
 
 def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
@@ -79,10 +79,9 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
     array([2., 0.])
     """
-    quotient = ratio(actual, np.where(forecast > 0, forecast, 0))
-    return 2 * (
-        actual * np.log(np.where(actual > 0, quotient, 1)) - actual + forecast + 0 * quotient
-    )
+    quotient = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
+    log_quotient = np.log(np.where(actual > 0, quotient, 1))
+    return 2 * (actual * log_quotient - actual + forecast + 0 * quotient)
 
 
 # Per row: labels and probabilities ----------------------------------------------------------------
@@ -114,13 +113,18 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
     probability: shape (n, classes). Equals scikit-learn's log_loss with several classes, of
     probabilities as float64; that of float32 ones clips at the eps of float32.
     """
-    own = ratio(probability[np.arange(len(actual)), actual], probability.sum(axis=1))
-    return -np.log(np.clip(own, EPSILON, 1))
+    scaled_probability = ratio(_of_actual(actual, probability), probability.sum(axis=1))
+    return -np.log(np.clip(scaled_probability, EPSILON, 1))
+
+
+def _of_actual(actual: Ints, probability: Floats) -> Floats:
+    """The probability of each row's actual class."""
+    return probability[np.arange(len(actual)), actual]
 
 
 def log_unscaled(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped, whatever the sum of the row."""
-    return -np.log(np.clip(probability[np.arange(len(actual)), actual], EPSILON, 1))
+    return -np.log(np.clip(_of_actual(actual, probability), EPSILON, 1))
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
@@ -130,7 +134,5 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
     >>> brier_classes(np.array([0]), np.array([[0.7, 0.3]])).round(2)
     array([0.18])
     """
-    return np.sum((probability - (actual[:, None] == np.arange(probability.shape[1]))) ** 2, axis=1)
-
-
-# Over the rows ------------------------------------------------------------------------------------
+    is_actual = actual[:, None] == np.arange(probability.shape[1])
+    return np.asarray(np.sum((probability - is_actual) ** 2, axis=1))

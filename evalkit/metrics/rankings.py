@@ -11,6 +11,7 @@ the lowest grade that counts as relevant.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,9 +39,11 @@ class Hits:
         """The hits in the first k ranks; their ranks and numbers stay."""
         return self if k is None else self.take(self.rank <= k)
 
-    def take(self, kept: Bools) -> "Hits":
-        """The hits where `kept` is true."""
-        return Hits(self.row[kept], self.owner[kept], self.rank[kept], self.nth[kept], self.lists)
+    def take(self, member: Bools) -> "Hits":
+        """The hits that are members."""
+        return Hits(
+            self.row[member], self.owner[member], self.rank[member], self.nth[member], self.lists
+        )
 
     def total(self, weights: np.ndarray | None = None) -> Floats:
         """Per list: the number of hits, or the sum of their weights."""
@@ -96,12 +99,9 @@ class Lists(Listed):
     def take(self, member: Bools) -> "Lists":
         """The lists that are members."""
         rows = np.repeat(member, self.length)
-        sides = (
-            self.grade[rows],
-            self.tied[rows],
-            np.concatenate([[0], np.cumsum(self.length[member])]),
-        )
-        return Lists(*sides, None if self.position is None else self.position[rows])
+        offset = np.concatenate([[0], np.cumsum(self.length[member])])
+        position = None if self.position is None else self.position[rows]
+        return Lists(self.grade[rows], self.tied[rows], offset, position)
 
     @cached_property
     def depth(self) -> Ints:
@@ -116,9 +116,9 @@ class Lists(Listed):
         return depth
 
     @cached_property
-    def _graded(self) -> Ints:
+    def _judged_rows(self) -> Ints:
         """The rows with a judgement."""
-        return np.flatnonzero(self.grade == self.grade)
+        return np.flatnonzero(~np.isnan(self.grade))
 
     @cached_property
     def _hits(self) -> dict[float, Hits]:
@@ -127,10 +127,10 @@ class Lists(Listed):
     def hits(self, level: float) -> Hits:
         """The rows at or above the level; computed once for all metrics."""
         if level not in self._hits:
-            row = self._graded[self.grade.take(self._graded) >= level]
-            # of two levels, one holds both
-            same = (hits for hits in self._hits.values() if len(hits.row) == len(row))
-            self._hits[level] = next(same, None) or self._hits_of(row)
+            rows = self._judged_rows[self.grade.take(self._judged_rows) >= level]
+            # hits of the higher of two levels are among those of the other: as many are the same
+            same = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
+            self._hits[level] = next(same, None) or self._hits_of(rows)
         return self._hits[level]
 
     def _hits_of(self, row: Ints) -> Hits:
@@ -262,17 +262,17 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     0.6666666666666666
     """
     wanted = relevant(r, level)
-    return Sums(
-        np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan)
-    )
+    return Sums(defined(r, level, hits(r, k, level)), np.where(wanted > 0, wanted, np.nan))
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
     """Σ relevant items in the first k / (k × number of queries), pooled over queries."""
-    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, np.full(len(r), float(k))))
+    places = np.full(len(r), float(k))
+    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, places))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
+    """Per query the sum of the precision at each relevant item of the first k."""
     hit = r.retrieved.hits(level).first(k)
     return hit.total(hit.nth / hit.rank)
 
@@ -300,8 +300,15 @@ def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) 
     return defined(r, level, _precision_sum(r, k, level) / np.maximum(hits(r, k, level), 1))
 
 
-def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Floats]:
-    """The hits, and for each the largest precision at its rank or deeper in the list."""
+class InterpolatedHits(NamedTuple):
+    """Hits, and for each the largest precision at its rank or deeper in the list."""
+
+    hit: Hits
+    precision: Floats
+
+
+def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
+    """The relevant items of the first k."""
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank
     # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an
@@ -311,7 +318,7 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Float
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     best = np.maximum.accumulate(position[::-1])[::-1]
-    return hit, precision[order][best]
+    return InterpolatedHits(hit, precision[order][best])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -337,8 +344,8 @@ def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -
     wanted = relevant(r, level)
     needed = np.maximum(np.floor(recall_level * wanted + 0.9), 1)
     hit, best = _interpolated(r, None, level)
-    there = hit.nth == needed[hit.owner]
-    return defined(r, level, hit.take(there).total(best[there]))
+    reaches = hit.nth == needed[hit.owner]
+    return defined(r, level, hit.take(reaches).total(best[reaches]))
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -375,14 +382,14 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     wanted = relevant(r, level)
     judged = r.ideal.length
     bound = np.minimum(judged - wanted, wanted)
-    against = np.cumsum(r.retrieved.grade < level)
-    before = np.concatenate([[0], against])[r.retrieved.offset[:-1]]
+    non_relevant = np.cumsum(r.retrieved.grade < level)  # over all lists
+    in_lists_before = np.concatenate([[0], non_relevant])[r.retrieved.offset[:-1]]
     hit = r.retrieved.hits(level)
-    above = np.minimum(against[hit.row] - before[hit.owner], wanted[hit.owner])
-    most = bound[hit.owner]
-    return ratio(
-        hit.total(1 - np.divide(above, most, out=np.zeros(len(most)), where=most > 0)), wanted
-    )
+    above = non_relevant[hit.row] - in_lists_before[hit.owner]
+    counted = np.minimum(above, wanted[hit.owner])
+    bound_of_hit = bound[hit.owner]
+    share = np.divide(counted, bound_of_hit, out=np.zeros(len(counted)), where=bound_of_hit > 0)
+    return ratio(hit.total(1 - share), wanted)
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -392,29 +399,31 @@ def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
     array([0.75,  nan])
     """
-    g = _by_query(r, level)
-    return _spread(r, g, g.auc)
+    groups = _counts_by_query(r, level)
+    return _per_query(r, groups, groups.auc)
 
 
 def gauc(
     r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1
 ) -> Sums:
     """The mean of `auc` over the queries that have one, weighted by what each counts."""
-    g = _by_query(r, level)
-    weight = np.where(np.isnan(g.auc), np.nan, importance(g))
-    return Sums(_spread(r, g, weight * g.auc), _spread(r, g, weight))
+    groups = _counts_by_query(r, level)
+    weight = np.where(np.isnan(groups.auc), np.nan, importance(groups))
+    numerator = _per_query(r, groups, weight * groups.auc)
+    return Sums(numerator, _per_query(r, groups, weight))
 
 
-def _by_query(r: Rankings, level: float) -> GroupedCounts:
-    step = -np.cumsum(~r.retrieved.tied).astype(float)
-    return auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
+def _counts_by_query(r: Rankings, level: float) -> GroupedCounts:
+    """The counts of the retrieved items of each query that has any, from which its AUC follows."""
+    score = -np.cumsum(~r.retrieved.tied).astype(float)  # falls with each rank that is not tied
+    return auc_by_group(r.retrieved.grade >= level, score, r.retrieved.owner)
 
 
-def _spread(r: Rankings, g: GroupedCounts, values: Floats) -> Floats:
+def _per_query(r: Rankings, groups: GroupedCounts, values: Floats) -> Floats:
     """Values of the queries that have rows as one value per query, NaN for the others."""
-    every = np.full(len(r), np.nan)
-    every[g.group] = values
-    return every
+    per_query = np.full(len(r), np.nan)
+    per_query[groups.group] = values
+    return per_query
 
 
 def judged(r: Rankings, k: int | None = None) -> Floats:
@@ -423,11 +432,13 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     >>> judged(from_grades([[1, float("nan")]]), k=10)
     array([0.5])
     """
-    first = r.retrieved.rank <= (np.inf if k is None else k)
+    deepest = np.inf if k is None else k
+    first = r.retrieved.rank <= deepest
     return ratio(r.retrieved.total(first & ~np.isnan(r.retrieved.grade)), r.retrieved.total(first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:
+    """The rankings with grades ascending (sign 1) or descending (-1) among equal scores."""
     group = np.cumsum(~r.retrieved.tied)
     order = np.lexsort((sign * np.nan_to_num(r.retrieved.grade, nan=-1.0), group))
     return replace(r, retrieved=replace(r.retrieved, grade=r.retrieved.grade[order]))
@@ -479,6 +490,7 @@ def _graded(lists: Lists, k: int | None) -> Hits:
 
 
 def _discounted(lists: Lists, k: int | None, gain: Gain) -> Floats:
+    """Per list the DCG of the first k ranks."""
     graded = _graded(lists, k)
     return graded.total(gain(lists.grade[graded.row]) / np.log2(graded.rank + 1))
 
@@ -532,17 +544,17 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     # 1 − stop is at least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so
     # its logarithm is kept finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
-    arrive = np.exp(_before(np.log1p(-stop), graded.owner))
+    arrive = np.exp(_sums_before(np.log1p(-stop), graded.owner))
     return defined(r, ANY, graded.total(stop * arrive / graded.rank))
 
 
-def _before(values: Floats, owner: Ints) -> Floats:
+def _sums_before(values: Floats, owner: Ints) -> Floats:
     """For each value the sum of those before it in its list; owner: the list of each, ascending.
 
     Lists of similar length are laid side by side, so that no sum runs on from one list to the next:
     the result of a list is the same to the last bit, whatever the other lists are.
 
-    >>> _before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
+    >>> _sums_before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
     """
     _, start, size = np.unique(owner, return_index=True, return_counts=True)

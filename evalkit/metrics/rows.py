@@ -1,4 +1,4 @@
-"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Side`, one arm
+"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Arm`, one arm
 of interleaving.
 """
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ class Rows:
     score: of class 1, one column per class or label, or the forecast; None if only classes are
     predicted. decision: the predicted class, if no threshold decides. threshold: one for all
     labels, or one per label. weight: None if rows are unweighted. unit: the cluster of each row;
-    None if rows are independent. beside: further columns by name, for own metrics. redraw: if the
+    None if rows are independent. columns: further ones by name, for own metrics. redraw: if the
     threshold was chosen on these rows, a function that returns the counts on bootstrap samples with
     the threshold chosen anew on each; else None.
     """
@@ -37,7 +37,7 @@ class Rows:
     unit: np.ndarray | None = None
     decision: np.ndarray | None = None
     classes: int = 2
-    beside: Mapping[str, Floats] = field(default_factory=dict)
+    columns: Mapping[str, Floats] = field(default_factory=dict)
     redraw: Callable[[], RechosenCounts] | None = None
 
     def __len__(self) -> int:
@@ -45,14 +45,18 @@ class Rows:
 
     def take(self, member: Bools | Ints | slice) -> "Rows":
         """The rows that `member` selects."""
-        names = ("score", "weight", "unit", "decision")
-        sides: dict[str, Any] = {
-            n: None if (side := getattr(self, n)) is None else side[member] for n in names
-        }
-        beside = {name: column[member] for name, column in self.beside.items()}
-        return replace(self, actual=self.actual[member], beside=beside, redraw=None, **sides)
+        return replace(
+            self,
+            actual=self.actual[member],
+            score=_taken(self.score, member),
+            weight=_taken(self.weight, member),
+            unit=_taken(self.unit, member),
+            decision=_taken(self.decision, member),
+            columns={name: column[member] for name, column in self.columns.items()},
+            redraw=None,
+        )
 
-    def at(
+    def at_threshold(
         self, threshold: float | Floats, redraw: Callable[[], RechosenCounts] | None = None
     ) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""
@@ -63,11 +67,12 @@ class Rows:
     @staticmethod
     def join(parts: "Sequence[Rows]") -> "Rows":
         """The rows of the parts in sequence, without weights and units."""
-        names = ("actual", "score", "decision")
-        sides: dict[str, Any] = {
-            name: _joined([getattr(part, name) for part in parts]) for name in names
-        }
-        return replace(parts[0], **sides)
+        return replace(
+            parts[0],
+            actual=np.concatenate([part.actual for part in parts]),
+            score=_joined([part.score for part in parts]),
+            decision=_joined([part.decision for part in parts]),
+        )
 
     @property
     def scores(self) -> Floats:
@@ -113,38 +118,34 @@ class Rows:
         """The table of the decisions: score 1 for the rows predicted positive, 0 for the others."""
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
-        sizes = np.bincount(self.outcome, self.weight, 4).reshape(2, 2)
-        return Counts.of(np.array([1.0, 0.0]), *np.cumsum(sizes, axis=1))
+        tp, fn, fp, tn = np.bincount(self.outcome, self.weight, 4)
+        return Counts.of(np.array([1.0, 0.0]), np.array([tp, tp + fn]), np.array([fp, fp + tn]))
 
     @cached_property
     def outcome(self) -> NDArray[np.int8]:
         """The outcome of each decision: 0 for TP, 1 for FN, 2 for FP, 3 for TN."""
         negative = (self.actual != 1).view(np.int8)
         rejected = (self.predicted != 1).view(np.int8)
-        return 2 * negative + rejected
+        return np.asarray(2 * negative + rejected, np.int8)
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
         """The index of each row's score in the table."""
         if self.weight is not None:
             return place(self.counts.threshold, self.scores).astype(np.int32)
-        each = self.counts.positive + self.counts.negative
-        found = np.empty(len(self), np.int32)
-        found[np.argsort(-self.scores)] = np.repeat(np.arange(len(each), dtype=np.int32), each)
-        return found
+        rows_of_score = self.counts.positive + self.counts.negative
+        index = np.arange(len(rows_of_score), dtype=np.int32)
+        place_of_row = np.empty(len(self), np.int32)
+        place_of_row[np.argsort(-self.scores)] = np.repeat(index, rows_of_score)
+        return place_of_row
 
     # Of several labels
 
     @cached_property
-    def label_counts(self) -> tuple[Floats, Floats, Floats]:
-        """For each row the number of labels that are true, that are predicted, and that are
-        both.
-        """
-        y, d = self.actual, self.predicted
-        # A product is several times as fast as sums of short rows.
-        each = np.ones(y.shape[1], np.float32)  # exact, in half of the memory
-        true, predicted, both = (marks.astype(np.float32) @ each for marks in (y, d, y & d))
-        return true.astype(float), predicted.astype(float), both.astype(float)
+    def label_counts(self) -> "LabelCounts":
+        """For each row how many labels are true, predicted, and both."""
+        both = self.actual & self.predicted
+        return LabelCounts(_row_sums(self.actual), _row_sums(self.predicted), _row_sums(both))
 
     # Of several classes
 
@@ -153,15 +154,34 @@ class Rows:
         """The table of actual and predicted classes."""
         cell = self.actual * self.classes + self.predicted
         table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
-        return labels.Confusion(
-            table if self.weight is not None else table.astype(np.int64), np.arange(self.classes)
-        )
+        if self.weight is None:
+            table = table.astype(np.int64)
+        return labels.Confusion(table, np.arange(self.classes))
 
 
-def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
+class LabelCounts(NamedTuple):
+    """For each row the number of labels that are true, that are predicted, and that are both."""
+
+    true: Floats
+    predicted: Floats
+    both: Floats
+
+
+def _row_sums(marks: Bools) -> Floats:
+    """The number of marks in each row: a product is several times as fast as sums of short rows."""
+    ones = np.ones(marks.shape[1], np.float32)  # exact, in half of the memory
+    return np.asarray((marks.astype(np.float32) @ ones).astype(np.float64))
+
+
+def _taken(column: np.ndarray | None, member: Bools | Ints | slice) -> np.ndarray | None:
+    """The selected elements of a column; None if there is no column."""
+    return None if column is None else column[member]
+
+
+def _joined(columns: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """The columns of all parts one after another; None if a part has none."""
-    there = [side for side in sides if side is not None]
-    return np.concatenate(there) if len(there) == len(sides) else None
+    known = [column for column in columns if column is not None]
+    return np.concatenate(known) if len(known) == len(columns) else None
 
 
 # Values of units ----------------------------------------------------------------------------------
@@ -200,27 +220,27 @@ class Sums:
     @property
     def value(self) -> float:
         """The ratio of the sums over the units that have a value; NaN if none has."""
-        top, bottom = self.by_unit(self.defined, None)
-        return float(ratio(top.sum(), bottom.sum()))
+        defined = self.by_unit(self.defined, None)
+        return float(ratio(defined.numerator.sum(), defined.denominator.sum()))
 
     def take(self, member: Bools | slice) -> "Sums":
         """The units that `member` selects."""
-        return Sums(
-            self.numerator[member], None if self.denominator is None else self.denominator[member]
-        )
+        return Sums(self.numerator[member], _taken(self.denominator, member))
 
-    def by_unit(self, keep: Bools, unit: np.ndarray | None) -> tuple[Floats, Floats]:
+    def by_unit(self, keep: Bools, unit: np.ndarray | None) -> "UnitTerms":
         """Numerators and denominators of the rows to keep, added up by `unit` if there is one."""
-        columns = (
-            (self.numerator, self.size) if keep.all() else (self.numerator[keep], self.size[keep])
-        )
+        numerator = self.numerator
+        denominator = self.size
+        if not keep.all():
+            numerator = numerator[keep]
+            denominator = denominator[keep]
         if unit is None:
-            return columns
+            return UnitTerms(numerator, denominator)
         code, names = codes(unit[keep])
-        top, bottom = (
-            np.bincount(code, column, names.size).astype(np.float64) for column in columns
+        return UnitTerms(
+            np.bincount(code, numerator, names.size).astype(np.float64),
+            np.bincount(code, denominator, names.size).astype(np.float64),
         )
-        return top, bottom
 
     def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
         """The number of units on which this is larger than another, equal, smaller; ratios are
@@ -235,8 +255,17 @@ class Sums:
         (1, 1, 0)
         """
         keep = both(self, other)
-        sign = np.sign(minus(*(side.by_unit(keep, unit)[0] for side in (self, other))))
+        first = self.by_unit(keep, unit).numerator
+        second = other.by_unit(keep, unit).numerator
+        sign = np.sign(minus(first, second))
         return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
+
+
+class UnitTerms(NamedTuple):
+    """The numerator and the denominator of each unit, summed over its rows."""
+
+    numerator: Floats
+    denominator: Floats
 
 
 def both(first: Sums, second: Sums) -> Bools:
@@ -244,10 +273,10 @@ def both(first: Sums, second: Sums) -> Bools:
     return first.defined & second.defined
 
 
-# How far off systems are, row by row --------------------------------------------------------------
+# Errors of systems, row by row --------------------------------------------------------------------
 
 
-class By(Enum):
+class ErrorKind(Enum):
     """The kind of error by which rows are listed."""
 
     PROBABILITY = auto()
@@ -260,22 +289,22 @@ class By(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """The errors of each system on each row: actual values, predictions, and the error (`off`, at
-    least 0).
+    """The errors of each system on each row: actual values and what they are called, and by system
+    the predictions and the errors, which are at least 0.
     """
 
     truth: np.ndarray
-    truth_is: str
-    says: Mapping[str, np.ndarray]
-    off: Mapping[str, Floats]
-    by: By
+    truth_name: str
+    predictions: Mapping[str, np.ndarray]
+    errors: Mapping[str, Floats]
+    error_kind: ErrorKind
 
 
 # Interleaved sessions -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Side:
+class Arm:
     """One arm, one row per unit, from `evalkit.online.sessions.sides`.
 
     `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms
@@ -290,33 +319,33 @@ class Side:
     sessions: Floats
 
 
-def user_share(side: Side) -> Floats:
+def user_share(arm: Arm) -> Floats:
     """The arm's share of the user's credit. NaN if the user gave none.
 
-    >>> user_share(Side(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
+    >>> user_share(Arm(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
     array([0.667,   nan])
     """
-    return ratio(side.credit, side.whole)
+    return ratio(arm.credit, arm.whole)
 
 
-def user_preference(side: Side) -> Floats:
+def user_preference(arm: Arm) -> Floats:
     """1 if the user gave the arm more credit than the other, ½ if the same, 0 if less; NaN if none.
 
     With several other arms, the mean over them.
 
     >>> user_preference(
-    ...     Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2)))
+    ...     Arm(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2)))
     ... )
     array([0.75,  nan])
     """
-    return np.where(side.whole > 0, side.beaten, np.nan)
+    return np.where(arm.whole > 0, arm.beaten, np.nan)
 
 
-def session_wins(side: Side) -> Sums:
+def session_wins(arm: Arm) -> Sums:
     """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
-    return Sums(side.won, side.sessions)
+    return Sums(arm.won, arm.sessions)
 
 
-def credit_share(side: Side) -> Sums:
+def credit_share(arm: Arm) -> Sums:
     """The arm's share of all credit: users count in proportion to their use."""
-    return Sums(side.credit, side.whole)
+    return Sums(arm.credit, arm.whole)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
-from evalkit.metrics.rows import Side
+from evalkit.metrics.rows import Arm
 from evalkit.reading.tables import table
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
@@ -277,7 +277,7 @@ class Sessions:
         return self.users.take(self.user)
 
     @cached_property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[Arm, ...]:
         """Each arm with one row per user."""
         return _sides(self.user, len(self.users), self.credit)
 
@@ -304,7 +304,7 @@ def _repeated(session: Ints, item: Ints) -> int:
 # The preference of users --------------------------------------------------------------------------
 
 
-def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
+def sides(unit: ArrayLike, credit: Floats) -> tuple[Arm, ...]:
     """Each arm with one row per unit, in the order of the sorted units, from the (sessions, arms)
     credit of `credit`.
 
@@ -318,7 +318,7 @@ def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
     return _sides(number, names.size, credit)
 
 
-def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
+def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Arm, ...]:
     """The same of units by number."""
 
     def total(column: Floats) -> Floats:
@@ -329,7 +329,7 @@ def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
     sessions = total(np.ones(len(unit)))
     arms = range(credit.shape[1])
     return tuple(
-        Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions)
+        Arm(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions)
         for t in arms
     )
 

@@ -161,7 +161,8 @@ def results(study: BinaryStudy) -> Results:
     if study.binned:
         names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
         more["binning"] = [
-            dict(zip(names, (name, *t.moved), strict=True)) for name, t in study.binned.items()
+            dict(zip(names, (name, t.auc_error, *t.average_precision_range), strict=True))
+            for name, t in study.binned.items()
         ]
     if study.both_classes:
         of_systems = study.counts_by_system
@@ -390,7 +391,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
-        decided = [chosen.label for chosen in study.settings.metrics if chosen.decided]
+        decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
         for found in idle(study.thresholds, binary_diagnostics.score_ends(study)):
             yield found.about(decided, study.primary.label)
     if unreachable := [

@@ -267,7 +267,7 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
             f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows, 'row')} not 1)"
             for name, row in far.items()
         )
-        moved = listed(f"{name} {signed_percent(row.moved)}" for name, row in far.items())
+        moved = listed(f"{name} {signed_percent(row.loss_change)}" for name, row in far.items())
         rows = max(row.rows for row in far.values())
         yield kinds.UNNORMALISED.warning(rows, "sums", sums=sums, moved=moved)
 

@@ -90,7 +90,7 @@ def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
     """
     if isinstance(study, binary.BinaryStudy):
         order, decided = (
-            [c for c in study.settings.metrics if c.decided == at] for at in (False, True)
+            [c for c in study.settings.metrics if c.uses_decisions == at] for at in (False, True)
         )
         rule = f"Metrics {'of' if study.decision_column else 'at'} {study.decided_by},"
         both = [
@@ -100,7 +100,7 @@ def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
         return [table for table in both if table[1]]
     note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
     if isinstance(study, labels.LabelsStudy) and not (
-        study.probabilities and study.measured.together
+        study.probabilities and study.measured.label_sets_known
     ):
         return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]
     constant = note.split(":")[0]

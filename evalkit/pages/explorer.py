@@ -13,7 +13,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import texts
-from evalkit.studies.row_study import By, Missed, RowStudy, fitting
+from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
 from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
@@ -31,7 +31,7 @@ SYSTEMS = 4  # whose values stand beside the two that are compared
 CHOICE = 5  # systems of which a reader chooses the two that are compared
 
 
-HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
+HEADS = {ErrorKind.LABELS: "worst label of {}"}  # of what a system says; else its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
         name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes
     }
     names = m.aligned.id[m.rows].tolist()
-    note = f"{note}{texts.DEFINITIONS['misses'][m.misses.by.name]}"
+    note = f"{note}{texts.DEFINITIONS['misses'][m.misses.error_kind.name]}"
     of = " and ".join(m.pair)
     if not others:
         return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)
@@ -184,10 +184,11 @@ def recorded(study: RowStudy) -> dict[str, Any]:
 
 def _record(m: Missed, row: int) -> dict[str, Any]:
     by_system = (
-        (name, m.misses.says[name][row], m.misses.off[name][row]) for name in m.misses.says
+        (name, m.misses.predictions[name][row], m.misses.errors[name][row])
+        for name in m.misses.predictions
     )
     said = [{"system": name, "says": says, "miss": off} for name, says, off in by_system]
-    return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
+    return {"row": m.aligned.id[row], m.misses.truth_name: m.misses.truth[row], "systems": said}
 
 
 @cached
@@ -206,21 +207,21 @@ def _letters(m: Missed) -> int:
 
 def _said(m: Missed) -> dict[str, list[Cell | str]]:
     """What rows are and systems say."""
-    head = HEADS.get(m.misses.by, "{}")
+    head = HEADS.get(m.misses.error_kind, "{}")
     systems = list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
-    says = {head.format(name): _values(m.misses.says[name][m.rows]) for name in systems}
-    return {m.misses.truth_is: _values(m.misses.truth[m.rows])} | says
+    says = {head.format(name): _values(m.misses.predictions[name][m.rows]) for name in systems}
+    return {m.misses.truth_name: _values(m.misses.truth[m.rows])} | says
 
 
 def _alone(m: Missed) -> dict[str, list[Cell | str]]:
     """The misses of the only system."""
-    return {f"miss {m.pair[0]}": _values(m.misses.off[m.pair[0]][m.rows])}
+    return {f"miss {m.pair[0]}": _values(m.misses.errors[m.pair[0]][m.rows])}
 
 
 def _misses(m: Missed) -> Pair:
     """The misses of the first of two systems, and how much more it misses than the second."""
     values = {
-        name: m.misses.off[name][m.rows]
+        name: m.misses.errors[name][m.rows]
         for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])
     }
     places = decimals(value for name in m.pair for value in values[name])

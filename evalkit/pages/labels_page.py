@@ -153,7 +153,7 @@ def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     loss = study.loss_of_none
-    limits = {n: study.measured.ends(n) for n in study.systems}
+    limits = {n: study.measured.score_range(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, labels.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)

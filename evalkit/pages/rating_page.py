@@ -199,7 +199,7 @@ def _constant_wins(study: Rating) -> list[kinds.Finding]:
 
 def _errors(study: Rating) -> Iterator[kinds.Finding]:
     medians = [chosen.label for chosen in study.medians if chosen in study.directed]
-    if medians and study.errors[study.leader].whole:
+    if medians and study.errors[study.leader].integers:
         found = kinds.FALLS_SHORT.warning(metrics=listed(medians))
         yield found.about(medians, study.primary.label)
     if study.heavy > HEAVY:

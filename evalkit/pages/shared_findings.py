@@ -93,8 +93,8 @@ def binned(study: classes.EachStudy, part: str) -> Iterator[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in
     bins.
     """
-    if study.measured.bounds.any():
-        area, precision = (power(bound) for bound in study.measured.bounds)
+    if any(study.measured.bin_errors):
+        area, precision = (power(bound) for bound in study.measured.bin_errors)
         yield kinds.BINNED_SCORES.note(
             len(study.systems), "several", part=part, area=area, precision=precision
         )

@@ -499,7 +499,9 @@ def _apart(study: Validation, printed: Collection[str]) -> str:
     """The metrics whose pooled value is not the mean of the folds, among those that print two
     values.
     """
-    pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
+    pools = [
+        chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.mean_over_rows
+    ]
     apart = [label for label in pools if label in printed]
     return f" The pooled value of {', '.join(apart)} is not the mean of the folds." if apart else ""
 

@@ -14,9 +14,9 @@ from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts, RechosenCounts
-from evalkit.metrics.influence import CELLS as MOST_CELLS, cells, ends, pool
-from evalkit.metrics.kept import part_sums
+from evalkit.metrics.influence import CELLS as MOST_CELLS, cell_ends, cells, pool
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.samples import part_sums
 from evalkit.statistics.spread import Interval
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
@@ -373,7 +373,7 @@ def largest_rise(
     >>> 0.1 < rise < 0.3
     True
     """
-    table = ends(c, FEW_CELLS)
+    table = cell_ends(c, FEW_CELLS)
 
     def excess_rate(size: int, weight: Floats) -> Floats:
         """A resampled rate less the table's own, at each threshold: (resamples, thresholds)."""
@@ -442,7 +442,7 @@ def _unit_cells(rows: Rows) -> UnitCells:
     """The cells of rows in a table of at most `MOST_CELLS` thresholds."""
     threshold = pool(rows.counts, cells(rows.counts, MOST_CELLS)).threshold
     # The cell of a row is found among the ends of cells: they stay in the cache.
-    cell = influence.place(ends(rows.counts, MOST_CELLS).threshold, rows.scores)
+    cell = influence.place(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
     numbered = _numbered_units(rows)
     negative_cell = len(threshold) * (rows.actual == 0)
     return UnitCells(threshold, cell + negative_cell, numbered.number, numbered.units)
@@ -529,7 +529,7 @@ class ThresholdChoice:
         [0.9, 0.6, 0.4, 0.1]
         """
         rng = self.new_rng().spawn(1)[0]  # systems choose among unlike thresholds
-        table = ends(c, COARSE)
+        table = cell_ends(c, COARSE)
         while len(table.threshold) < len(c.threshold):
             finer = self._finer_thresholds(c, table, units, rng)
             thresholds = np.union1d(table.threshold, finer)[::-1]

@@ -20,9 +20,12 @@ from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, influence
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
+from evalkit.metrics.moments import Moments, UnitColumns, UnitSums
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.metrics.summaries import Bundle
+from evalkit.metrics.tallies import Tally
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import (
     NO_CLASSES,
@@ -164,14 +167,15 @@ class CellStatistic(RowStatistic):
     @property
     def fewest_units(self) -> float:
         """Kish's number of units in the smallest group of rows that the metric depends on."""
-        kind: kinds.Kind = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Kind)
         groups = [member.astype(np.float64) for member in kind.groups(self.rows)]
         return min(self.slice_cells.kish(member, self.system) for member in groups)
 
     @cached_property
     def row_influence(self) -> Floats:
         """The influence of one row of each cell on the metric, per unit of weight."""
-        return ratio(self.effects.rows, self.rows.weights)
+        return ratio(self.effects.influence, self.rows.weights)
 
     def with_metric(self, chosen: metric.Chosen, rows: Rows) -> CellStatistic:
         """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
@@ -180,7 +184,8 @@ class CellStatistic(RowStatistic):
     @property
     def excess(self) -> float:
         """The upward bias of the value in a small sample."""
-        kind: kinds.Kind = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Kind)
         return kind.excess(self.rows)
 
     # How it varies
@@ -302,15 +307,17 @@ class CellStatistic(RowStatistic):
 
     def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        kind: metric.Combined = self.chosen.metric.kind
-        chosen = metric.Chosen(kind.of)
-        parts = list(kind.weighed(self.rows))
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Combined)
+        chosen = metric.Chosen(kind.metric)
+        parts = list(kind.parts(self.rows))
         statistics = [self.with_metric(chosen, part.rows) for part in parts]
         yield from self._components(statistics, [part.share for part in parts])
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        kind: metric.Harmonic = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Harmonic)
         statistics = [self.with_metric(metric.Chosen(row), self.rows) for row in kind.pair]
         return self._components(statistics, [1.0, 1.0])
 
@@ -403,7 +410,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     @property
     def excess(self) -> float:
         """The upward bias of the value in a small sample."""
-        return float(self.chosen.metric.kind.excess(self.tables))
+        return float(self.chosen.metric.kind.excess(self.tables))  # type: ignore[arg-type]  # a table
 
 
 ClassStatistic = CellStatistic | InfluenceStatistic
@@ -466,37 +473,36 @@ class CellCounts(Bundle):
     """
 
     cells: dict[tuple[int, int], Tally]
-    products: tuple[Products | Parted, ...]
+    products: tuple[Products | UnitSums, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Products(Moments):
     """The uncentred moments of columns that are mostly 0 in a unit; sums of cubes are not kept.
 
-    each: the hashes of the units, and a sparse row for each.
+    unit_columns: one element, whose columns are a sparse matrix with a row for each unit.
     """
 
     def __add__(self, other: Moments) -> Products:
         from scipy import sparse
 
         n = self.n + other.n
-        each = None
-        if n <= self.few and self.each is not None and other.each is not None:
-            hashes, columns = self.each
-            other_hashes, other_columns = other.each
-            each = (
-                np.append(hashes, other_hashes),
-                sparse.vstack([columns, other_columns], "csr"),
-            )
-        return replace(self, n=n, second=self.second + other.second, each=each)
+        unit_columns = None
+        if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
+            (first,) = self.unit_columns
+            (second,) = other.unit_columns
+            columns = sparse.vstack([first.columns, second.columns], "csr")
+            unit_columns = (UnitColumns(np.append(first.key, second.key), columns),)
+        second_moments = self.second + other.second
+        return replace(self, n=n, second=second_moments, unit_columns=unit_columns)
 
     @cached_property
     def units(self) -> Any:  # a scipy sparse matrix, which has no types
         """The columns of every unit, in the order of their hashes."""
-        if self.each is None:
+        if self.unit_columns is None:
             return None
-        hashes, columns = self.each
-        return columns[np.argsort(hashes, kind="stable")].T
+        (units,) = self.unit_columns
+        return units.columns[np.argsort(units.key, kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -516,10 +522,10 @@ class CellCounter:
 
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole number; None if rows are unweighted."""
-        return None if self.scale is None else grid.whole(block.weights, self.scale)
+        return None if self.scale is None else grid.in_units(block.weights, self.scale)
 
     def count(
-        self, block: Block, actual: Ints, predicted: Sequence[Ints], weight: Ints | None
+        self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
         """The cells of the rows of a block. predicted: the classes of each system. weight: as from
         `weights`.
@@ -541,7 +547,7 @@ class CellCounter:
         """The number of rows by cell, and for weighted rows the sums of their weights and of the
         squares. cell: of each row, below `cells`.
         """
-        return Tally(most=self.bins, parts=(self._bins(cell, cells, weight),))
+        return Tally(max_bins=self.bins, grids=(self._bins(cell, cells, weight),))
 
     def _bins(self, cell: Ints, cells: int, weight: Ints | None) -> grid.Grid:
         """The sums of `_tally`, one bin per cell that occurs."""
@@ -559,8 +565,12 @@ class CellCounter:
         return grid.Grid(0, code, code, tuple(sums[:, occurring]))
 
     def _products(
-        self, block: Block, actual: Ints, predicted: Sequence[Ints], whole_weight: Ints | None
-    ) -> Products | Parted:
+        self,
+        block: Block,
+        actual: Ints,
+        predicted: Sequence[Ints] | Ints,
+        whole_weight: Ints | None,
+    ) -> Products | UnitSums:
         """The products of a unit's weights in each two cells of all systems, or the weights
         themselves if the rows of a unit are spread over blocks.
         """
@@ -572,20 +582,20 @@ class CellCounter:
             weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
         columns = [(system * k + actual) * k + own for system, own in enumerate(predicted)]
         size = len(predicted) * k**2
-        hashes, unit = block.distinct
+        hashes, unit = block.key_index
         units = len(hashes)
-        if block.parted:
+        if block.units_split:
             sums = np.zeros(size * units)
             for column in columns:
                 sums = sums + np.bincount(column * units + unit, weight, size * units)
-            return Parted(hashes, sums.reshape(size, units), 0)
+            return UnitSums(hashes, sums.reshape(size, units), 0)
         entries = np.tile(weight, len(columns))
         positions = (np.tile(unit, len(columns)), np.concatenate(columns))
         by_unit = sparse.csr_matrix((entries, positions), (units, size))
-        each = (hashes, by_unit) if units <= self.few else None
+        unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
         not_kept = np.zeros(size)
         second = (by_unit.T @ by_unit).toarray()
-        return Products(units, not_kept, second, not_kept, self.few, each)
+        return Products(units, not_kept, second, not_kept, self.few, unit_columns)
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
         """The cells of all systems. layout: of the rows."""
@@ -593,15 +603,15 @@ class CellCounter:
         by_pair = {}
         for pair, tally in counts.cells.items():
             if pair[0] == pair[1]:
-                by_system.append(self.cells(tally.whole, 1).with_weight)
+                by_system.append(self.cells(tally.merged, 1).with_weight)
             else:
-                by_pair[pair] = self.cells(tally.whole, 2).with_weight
+                by_pair[pair] = self.cells(tally.merged, 2).with_weight
         if counts.products:
             moments = counts.products[0].moments.around_zero
             n = moments.n
         else:
             moments = None
-            n = int(self.cells(counts.cells[0, 0].whole, 1).n.sum())
+            n = int(self.cells(counts.cells[0, 0].merged, 1).n.sum())
         return SliceCells(self.classes, layout, n, by_system, by_pair, moments)
 
     def cells(self, table: grid.Grid, systems: int) -> Cells:

@@ -148,14 +148,14 @@ def band_of_means(
     """
     error = rows.weights * (rows.actual - rows.scores)
     if rows.unit is None:
-        squares = np.bincount(table.of, error**2, len(table.weight)).astype(np.float64)
+        squares = np.bincount(table.index, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
     cell = fine(table.weight)
     of, names = codes(rows.unit)
     group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
     groups = min(len(names), GROUPS)
     cells = int(cell[-1]) + 1
-    sums = np.bincount(cell[table.of] * groups + group, error, cells * groups).reshape(
+    sums = np.bincount(cell[table.index] * groups + group, error, cells * groups).reshape(
         cells, groups
     )
     return _around(cell, table, rng.normal(size=(draws, groups)) @ sums.T, level)

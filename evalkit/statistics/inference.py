@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue import kinds, score_kinds as scores
+from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.catalogue.tables import PRECISION, against_rest
@@ -156,15 +156,17 @@ def undefined(level: float, unit: str) -> Comparison:
 
 def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
     """The original's limits, transformed."""
-    kind: kinds.Transformed = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, metric.Transformed)
     original = estimate(statistic.base(), options)
-    low, high = sorted((kind.f(original.low), kind.f(original.high)))
+    low, high = sorted((kind.function(original.low), kind.function(original.high)))
     return replace(original, value=statistic.value, low=low, high=high)
 
 
 def _transformed_test(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """The original's test; its limits times (f(a) − f(b)) / (a − b), or f′(a) where a is b."""
-    kind: kinds.Transformed = first.chosen.metric.kind
+    kind = first.chosen.metric.kind
+    assert isinstance(kind, metric.Transformed)
     original_first = first.base()
     original_second = second.base()
     gap = original_first.value - original_second.value
@@ -234,7 +236,8 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """MOVER: how far the harmonic mean moves if one of the two metrics goes to its limit, by the
     correlation of their influence values.
     """
-    kind: Harmonic = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, Harmonic)
     value = statistic.value
     pair = statistic.harmonic_pair()
     parts = []
@@ -242,7 +245,10 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
         limits = estimate(component.statistic, options)
         fixed = other.statistic.value
         moved = replace(
-            limits, value=value, low=kind.of(limits.low, fixed), high=kind.of(limits.high, fixed)
+            limits,
+            value=value,
+            low=kind.mean(limits.low, fixed),
+            high=kind.mean(limits.high, fixed),
         )
         parts.append(WeightedEstimate(1.0, moved, component.influence))
     doubled = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
@@ -335,6 +341,7 @@ class _PredictedClasses:
     def share(self, classes: Bools) -> RowStatistic:
         """The share of the rows that are predicted as some classes."""
         metric = self.statistic.chosen.metric
+        assert isinstance(metric.kind, kinds.ClassCoverage)
         share = replace(metric, kind=metric.kind.share(classes), kind_at=None)
         return replace(self.statistic, chosen=Chosen(share))
 
@@ -427,19 +434,19 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
-    Rule(kinds.Transformed, ROW_LAYOUTS, _transformed_interval, "the original's, transformed"),
+    Rule(metric.Transformed, ROW_LAYOUTS, _transformed_interval, "the original's, transformed"),
     Rule(Combined, ROW_LAYOUTS, _mean_interval, BY_PARTS),
     Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, BY_PARTS),
     Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
     Rule(
-        scores.OfMeans,
+        scores.FunctionOfMeans,
         ROW_LAYOUTS,
         interval_methods.jackknife_or_delta,
         LEFT_OF_MEANS,
         in_memory=True,
     ),
     Rule(
-        (scores.OfMeans, kinds.RatioOfRows),
+        (scores.FunctionOfMeans, kinds.RatioOfRows),
         ROW_LAYOUTS,
         interval_methods.delta_of_few,
         DELTA,
@@ -453,7 +460,7 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, in_memory=True),
     Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss, scores.Quantile), ROW_LAYOUTS, interval_methods.delta, DELTA),
+    Rule((kinds.PerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, REACHED),
     Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
@@ -461,11 +468,11 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_of_few, FEW),
     Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
-    Rule(scores.AtRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
+    Rule(scores.AtBaseRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
     Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
     Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, AREA),
-    Rule(scores.AtRate, PLAIN_ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_rate, OWN_SCALE),
     Rule(scores.Order, PLAIN_ROWS, interval_methods.of_order, RARE_POSITIVES),
     Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.of_table, SANDWICH),
     Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewed, HALL),
@@ -476,12 +483,12 @@ INTERVALS: tuple[Rule[Interval], ...] = (
         interval_methods.overlap,
         "Wilson's limits of the Jaccard index, mapped",
     ),
-    Rule(scores.OfShares, PLAIN_ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
+    Rule(scores.MeanOfShares, PLAIN_ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
     Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, LIFT),
     Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, LIFT),
     Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, PICKED),
     Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, LIFT),
-    Rule(scores.AtRates, PLAIN_ROWS, interval_methods.at_rates, AT_RATES),
+    Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, AT_RATES),
     Rule(scores.Decision, PLAIN_ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
 )
 
@@ -509,19 +516,23 @@ TESTS: tuple[Rule[Test], ...] = (
     ),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
-    Rule(kinds.Transformed, ROW_LAYOUTS, _transformed_test, "the original's"),
+    Rule(metric.Transformed, ROW_LAYOUTS, _transformed_test, "the original's"),
     Rule(COMBINING, PLAIN_ROWS, methods.of_few, BY_CLASS),
     Rule(COMBINING, UNITS, methods.of_few, FEW, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
     Rule(
-        scores.OfMeans,
+        scores.FunctionOfMeans,
         ROW_LAYOUTS,
         methods.without_each,
         f"{JACKKNIFE}, {DELTA} above 20,000 units",
         in_memory=True,
     ),
     Rule(
-        (scores.OfMeans, kinds.RatioOfRows), ROW_LAYOUTS, methods.influence, DELTA, in_memory=False
+        (scores.FunctionOfMeans, kinds.RatioOfRows),
+        ROW_LAYOUTS,
+        methods.influence,
+        DELTA,
+        in_memory=False,
     ),
     Rule((kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, methods.flips_of_sums, ONE_DENOMINATOR),
     Rule(
@@ -545,7 +556,7 @@ TESTS: tuple[Rule[Test], ...] = (
     ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
     Rule(
-        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Quantile),
+        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Median),
         ROW_LAYOUTS,
         methods.influence,
         DELTA,
@@ -554,12 +565,17 @@ TESTS: tuple[Rule[Test], ...] = (
     Rule(kinds.OwnShare, PLAIN_ROWS, methods.predictive_values, PREDICTIVE),
     Rule(kinds.Share, PLAIN_ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
     Rule(scores.Area, PLAIN_ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
-    Rule((scores.AtRate, scores.Skill, scores.Coefficient), PLAIN_ROWS, methods.welch, FIRST_ORDER),
+    Rule(
+        (scores.AtBaseRate, scores.Skill, scores.Coefficient),
+        PLAIN_ROWS,
+        methods.welch,
+        FIRST_ORDER,
+    ),
     Rule(scores.Depth, PLAIN_ROWS, methods.of_few, FEW),
     Rule(scores.Order, PLAIN_ROWS, methods.by_rows, "t on the influence of each row"),
     Rule(scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
     Rule(
-        (scores.Overlap, scores.OfShares, scores.AtRates),
+        (scores.Overlap, scores.MeanOfShares, scores.FunctionOfRates),
         PLAIN_ROWS,
         methods.welch_of_decisions,
         OF_DECISIONS,
@@ -605,7 +621,7 @@ def _method_of_kind(kind: type[Kind], layout: Layout, *, in_memory: bool) -> Met
 
 def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
     """The method for a kind. rechosen: True if samples choose their own thresholds."""
-    if rechosen and kind.thresholded:
+    if rechosen and kind.moves_with_threshold:
         return RECHOSEN
     return _method_of_kind(type(kind), layout, in_memory=in_memory)
 

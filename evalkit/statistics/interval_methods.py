@@ -128,7 +128,8 @@ def mean_of_losses(statistic: TermStatistic, options: Options) -> Estimate:
     wrong.
     """
     metric = statistic.chosen.metric
-    kind: kinds.Loss = metric.kind
+    kind = metric.kind
+    assert isinstance(kind, kinds.Loss)
     losses = statistic.sums.numerator[statistic.sums.defined]
     return intervals.mean_of_losses(losses, worst=kind.worst, level=options.level, ends=metric.ends)
 
@@ -141,11 +142,12 @@ def summed_mean(statistic: SpreadStatistic, options: Options) -> Estimate:
 
 def mean_of_table(chosen: Chosen, table: Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
-    kind: kinds.Loss = chosen.metric.kind
+    kind = chosen.metric.kind
+    assert isinstance(kind, kinds.Loss)
     label = np.repeat([1, 0], len(table.threshold))
     rows = np.concatenate([table.positive, table.negative])
     loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), chosen.k)
-    value = kind.at(table, np.nan)
+    value = kind.value_at(table, np.nan)
     influence_values = (loss - value) / table.total
     spread = Spread.from_influence(influence_values, frequency=rows.astype(np.float64))
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
@@ -349,12 +351,13 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
     """The limits, no closer than those of a bootstrap-t: few units do not show how their own
     variance goes with the value, and t takes it as independent.
     """
-    kind: score_kinds.OfMeans = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.FunctionOfMeans)
     terms = statistic.unit_terms
     terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
     limits = bootstrap.t_limits(
         terms,
-        kind.f,
+        kind.function,
         statistic.chosen.metric.high,
         rng=options.rng,
         level=options.level,
@@ -407,7 +410,8 @@ def of_order(statistic: ScoreStatistic, options: Options) -> Estimate:
     A few negatives above the positives, which most samples do not contain, then make the influence
     values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
     """
-    kind: score_kinds.Order = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Order)
     estimate = of_table(statistic, options)
     if not kind.biased:
         return estimate
@@ -446,13 +450,14 @@ def of_cells(statistic: ScoreStatistic, options: Options) -> Estimate:
     limits are extended to the value itself if necessary. The degrees of freedom follow from the
     kurtosis of the cells' influence values.
     """
-    kind: score_kinds.Decision = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Decision)
     decisions = statistic.tables.cut
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
     padded = Counts.of(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     spread = Spread.from_influence(
-        np.ravel(kind.bins(padded)), frequency=np.array([tp, fn, fp, tn])
+        np.ravel(kind.influence_table(padded)), frequency=np.array([tp, fn, fp, tn])
     )
     estimate = closed_forms.ranged_t(
         kind.read(padded),
@@ -468,7 +473,8 @@ def of_cells(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     """F-beta or the Jaccard index, from Wilson's limits of two shares."""
-    kind: score_kinds.Overlap = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Overlap)
     decisions = statistic.tables.cut
     tp, fn = decisions.positive
     fp, _ = decisions.negative
@@ -480,7 +486,8 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 def of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     """MOVER from Wilson's limits of shares of disjoint sets of rows."""
-    kind: score_kinds.OfShares = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.MeanOfShares)
     uncorrelated = np.zeros(1)
     parts = []
     for share in kind.shares:
@@ -500,7 +507,7 @@ def gap(statistic: ScoreStatistic, options: Options, rows: float = 1.0) -> Estim
     of independent rows that a weight of 1 represents.
     """
     table = statistic.tables.counts
-    widest, sign = influence.widest(table)
+    widest, sign = influence.widest_gap(table)
     sizes = (max(round(table.positives * rows), 2), max(round(table.negatives * rows), 2))
     rates = []
     for size, above in zip(sizes, (table.tp, table.fp), strict=True):
@@ -529,7 +536,7 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     error = statistic.spread.error
     sizes = np.array([table.positives, table.negatives])
     if error > 0:
-        widest, _ = influence.widest(table)
+        widest, _ = influence.widest_gap(table)
         rates = np.array([ratio(table.tp[widest], sizes[0]), ratio(table.fp[widest], sizes[1])])
         independent_variance = (rates * (1 - rates) / sizes).sum()
         rows = float(ratio(independent_variance, error**2))
@@ -546,7 +553,8 @@ def at_rate(
     """The interval if enough negatives are there: at a low base rate the few that score highest
     decide.
     """
-    kind: score_kinds.AtRate = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.AtBaseRate)
     table = statistic.tables.counts
     if kind.positives_of(table) >= min(RESOLVED, table.positives):
         return method(statistic, options)
@@ -570,7 +578,8 @@ class Picked(NamedTuple):
 
 
 def _picked(statistic: ScoreStatistic) -> Picked:
-    kind: score_kinds.Lift | score_kinds.Depth = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.source(statistic.tables)
     return Picked(*kind.picked(table), table)
 
@@ -592,7 +601,8 @@ def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
     """From the interval of precision among the picked rows or of recall, whichever is a share of
     fewer rows.
     """
-    kind: score_kinds.Depth = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Depth)
     picked = _picked(statistic)
     table = picked.table
     if table.positives >= picked.rows:
@@ -609,7 +619,8 @@ def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 def top_recall(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The limits of the lift times the share of the rows that are picked."""
-    kind: score_kinds.TopRecall = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.TopRecall)
     lifted = depth(statistic, options)
     share = kind.share(kind.source(statistic.tables))
     high = min(lifted.high * share, 1.0)
@@ -633,7 +644,8 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     The two rates are independent, because they are shares of different rows: the positives and the
     negatives.
     """
-    kind: score_kinds.AtRates = statistic.chosen.metric.kind
+    kind = statistic.chosen.metric.kind
+    assert isinstance(kind, score_kinds.FunctionOfRates)
     decisions = statistic.tables.cut
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)

@@ -129,7 +129,8 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
     error costs far more.
     """
     defined = both(first.sums, second.sums)
-    kind: kinds.Loss = first.chosen.metric.kind
+    kind = first.chosen.metric.kind
+    assert isinstance(kind, kinds.Loss)
     first_losses = first.sums.numerator[defined]
     second_losses = second.sums.numerator[defined]
     certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
@@ -417,9 +418,10 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     """
     variance = np.zeros(2)
     for statistic in (first, second):
-        kind: kinds.Share | score_kinds.Decision = statistic.chosen.metric.kind
+        kind = statistic.chosen.metric.kind
+        assert isinstance(kind, kinds.Share | score_kinds.Decision)
         # influence of a positive and a negative row (lines), predicted or not (columns)
-        influence = kind.bins(statistic.tables.cut)
+        influence = kind.influence_table(statistic.tables.cut)
         variance += ADDED_ROWS * np.diff(influence, axis=1)[:, 0] ** 2
     return variance
 
@@ -517,7 +519,8 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     """The test of the two precisions, since both lifts have one base rate, by which the limits are
     divided.
     """
-    kind: score_kinds.Lift = first.chosen.metric.kind
+    kind = first.chosen.metric.kind
+    assert isinstance(kind, score_kinds.Lift)
     assert kind.share is not None
     precision = Chosen(kind.share)
     decisions = first.tables.cut

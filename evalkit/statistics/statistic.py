@@ -264,11 +264,12 @@ class ScoreStatistic(SpreadStatistic):
         """The spread of a metric of unweighted rows, from the influence of one row of each class
         and threshold.
         """
-        kind: score_kinds.Curve = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, score_kinds.Curve)
         table = kind.source(self.tables)
         squares = []
         cubes = []
-        for step, influence in kind.by_steps(table, self.value):
+        for step, influence in kind.influence_by_step(table, self.value):
             positive, negative = influence
             for count, one_row in ((step.n, negative), (step.p, positive)):
                 rows = count.astype(np.float64)
@@ -351,7 +352,9 @@ class AdjustedStatistic(UnitStatistic):
     @staticmethod
     def adjusted_metric(chosen: metric.Chosen) -> metric.Chosen:
         """The mean of the adjusted values of a metric."""
-        mean = kinds.PerUnit(chosen.metric.kind.of)
+        kind = chosen.metric.kind
+        assert isinstance(kind, kinds.PerUnit)
+        mean = kinds.PerUnit(kind.function)
         return replace(chosen, metric=replace(chosen.metric, kind=mean))
 
     @classmethod
@@ -479,8 +482,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
-        kind: kinds.Share | score_kinds.Decision = self.chosen.metric.kind
-        return kind.each(self.rechosen.sample)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        return kind.values_of_counts(self.rechosen.sample)
 
     @property
     def rechosen(self) -> RechosenCounts:
@@ -497,8 +501,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         lies below the sample's own: the thresholds fit the chance of the sample and that of the
         table equally well.
         """
-        kind: kinds.Share | score_kinds.Decision = self.chosen.metric.kind
-        left_out = defined(2 * kind.each(self.rechosen.whole) - self.bootstrap_values)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        left_out = defined(2 * kind.values_of_counts(self.rechosen.whole) - self.bootstrap_values)
         if not left_out.size:
             return self.value
         estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(left_out.mean())
@@ -508,7 +513,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @cached_property
     def value(self) -> float:
         """The value of the metric."""
-        kind: kinds.Kind = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
         if kind.joint:
             return self.effects.value
         return kind.value(self.rows, self.chosen.k)
@@ -529,7 +534,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # equal decisions of other scores: of the rows to come some will differ
-        if not self.chosen.decided:
+        if not self.chosen.uses_decisions:
             return True
         if self.rechooses_threshold and not np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
@@ -562,7 +567,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def _group_weights(self) -> Iterator[Floats]:
         """The weight of each unit in each group of rows that the metric depends on."""
-        kind: kinds.Kind = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
         for member in kind.groups(self.rows):
             yield by_unit(self.rows.weights * member, self.unit)
 
@@ -589,7 +594,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @property
     def row_influence(self) -> Floats:
         """The influence of each row, or of one row of each cell."""
-        return self.effects.rows
+        return self.effects.influence
 
     @cached_property
     def spread(self) -> Spread:
@@ -618,15 +623,17 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @cached_property
     def unit_terms(self) -> Floats:
         """The sums of the terms of each unit, for a function of means: one column per unit."""
-        kind: score_kinds.OfMeans = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
         return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, for a function of means."""
-        kind: score_kinds.OfMeans = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = self.unit_terms
-        return kind.of_sets(terms.sum(axis=1)[:, None] - terms)
+        return kind.of_many_terms(terms.sum(axis=1)[:, None] - terms)
 
     def on_joint_rows(self, other: Self) -> JointRows:
         """Both statistics on the same rows."""
@@ -642,22 +649,22 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         For metrics of the highest-scored rows it is computed under the null hypothesis that both
         systems are equal.
         """
-        if self.chosen.metric.kind.picks and self.layout is Layout.PLAIN:
+        if self.chosen.metric.kind.selects_rows and self.layout is Layout.PLAIN:
             return self._null_influence(other)
         return self.row_influence - other.row_influence
 
     def _null_influence(self, other: RowStatistic) -> Floats:
         """The influence of each row on the difference if both systems are equal."""
-        kind: kinds.Kind = self.chosen.metric.kind
-        return kind.apart_by(self.rows, other.rows, self.chosen.k)
+        kind = self.chosen.metric.kind
+        return kind.influence_on_difference(self.rows, other.rows, self.chosen.k)
 
     def squares_by_class(self, other: Self) -> ClassSquares:
         """The influence on the difference by class; empty if rows are weighted or clustered."""
-        kind: kinds.Kind = self.chosen.metric.kind
-        if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
-            return NO_CLASSES
+        kind = self.chosen.metric.kind
         joint = self.on_joint_rows(other)
         stratum = kind.strata(joint.first.rows)
+        if self.layout is not Layout.PLAIN or stratum is None:
+            return NO_CLASSES
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(stratum, joint.square_weight * influence**2)
         rows = np.bincount(stratum, joint.first.rows.weight).astype(np.int64)
@@ -674,33 +681,36 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
             return False
-        parts = [part.rows for part in kind.parts(self.rows)]
+        parts = [part.rows for part in kind.split(self.rows)]
         positives = np.array([rows.weights @ (rows.actual == 1) for rows in parts])
         return kind.scarce(positives)
 
     def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        kind: metric.Combined = self.chosen.metric.kind
-        for part in kind.weighed(self.rows):
-            statistic = RowStatistic(metric.Chosen(kind.of), part.rows)
-            influence = part.spread(statistic.effects.rows, len(self.rows))
-            excess = kind.of.kind.excess(part.rows)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Combined)
+        for part in kind.parts(self.rows):
+            statistic = RowStatistic(metric.Chosen(kind.metric), part.rows)
+            influence = part.among_all(statistic.effects.influence, len(self.rows))
+            excess = kind.metric.kind.excess(part.rows)
             yield Component(part.share, statistic, by_unit(influence, self.unit), excess)
 
     def share_influence(self) -> Floats | None:
         """The units' influence on the mean through the shares of its components; None if these are
         fixed.
         """
-        kind: metric.Combined = self.chosen.metric.kind
-        influence = kind.by_share(self.rows, None, self.value)
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Combined)
+        influence = kind.influence_through_shares(self.rows, None, self.value)
         return None if influence is None else by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        kind: metric.Harmonic = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, metric.Harmonic)
         statistics = [RowStatistic(metric.Chosen(combined), self.rows) for combined in kind.pair]
         return [
-            Component(1.0, statistic, by_unit(statistic.effects.rows, self.unit))
+            Component(1.0, statistic, by_unit(statistic.effects.influence, self.unit))
             for statistic in statistics
         ]
 
@@ -709,9 +719,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         are one group.
         """
         if self.layout is not Layout.PLAIN:
-            return [by_unit(self.effects.rows, self.unit)]
-        kind: kinds.Kind = self.chosen.metric.kind
-        return [self.effects.rows[group] for group in kind.groups(self.rows)]
+            return [by_unit(self.effects.influence, self.unit)]
+        kind = self.chosen.metric.kind
+        return [self.effects.influence[group] for group in kind.groups(self.rows)]
 
     @property
     def tables(self) -> score_kinds.Tables:
@@ -720,7 +730,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @cached_property
     def _hit_mask(self) -> HitMask:
-        kind: kinds.Share = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Share)
         return HitMask(*kind.hits(self.rows))
 
     def hits(self) -> HitCount:

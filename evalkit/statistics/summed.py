@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, minus, ratio
-from evalkit.catalogue import kinds, score_kinds
-from evalkit.metrics.kept import Moments, Sample
+from evalkit.catalogue import kinds, metric, score_kinds
+from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Sums
+from evalkit.metrics.samples import Sample
 from evalkit.statistics.spread import Spread, unknown_power
 from evalkit.statistics.statistic import Layout, SpreadStatistic, TermStatistic
 
@@ -37,7 +38,7 @@ class Squares:
 
 def has_units(moments: Moments | None) -> bool:
     """True if the columns of each unit are in memory."""
-    return moments is not None and moments.each is not None
+    return moments is not None and moments.unit_columns is not None
 
 
 def combined_spread(
@@ -87,9 +88,10 @@ class LinearStatistic(SpreadStatistic):
     @property
     def value(self) -> float:
         """The value of the metric."""
-        kind: kinds.Kind = self.chosen.metric.kind
-        if isinstance(kind, kinds.Transformed):
-            return float(kind.f(self.untransformed))
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, kinds.Kind)
+        if isinstance(kind, metric.Transformed):
+            return float(kind.function(self.untransformed))
         return float(self.untransformed)
 
     @cached_property
@@ -140,9 +142,10 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self.layout is Layout.PLAIN
 
     @property
-    def kind(self) -> kinds.OfRowTerms | score_kinds.OfMeans:
+    def kind(self) -> kinds.RowTerms | score_kinds.FunctionOfMeans:
         """The kind of the metric, or of the one that it transforms."""
-        kind: kinds.OfRowTerms | score_kinds.OfMeans = self.chosen.base.metric.kind
+        kind = self.chosen.base.metric.kind
+        assert isinstance(kind, kinds.RowTerms | score_kinds.FunctionOfMeans)
         return kind
 
     @cached_property
@@ -174,11 +177,11 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         `near`.
         """
         kind = self.kind
-        if not isinstance(kind, score_kinds.OfMeans):
+        if not isinstance(kind, score_kinds.FunctionOfMeans):
             return np.array(ratio([1.0, -self.untransformed], self.totals[1]))
         weight = self.totals[0]
         means = ratio(self.totals[1:], weight)
-        slopes = kind.f(means)[1]
+        slopes = kind.function(means)[1]
         return np.array(ratio([-slopes @ (means - near), *slopes], weight))
 
     @cached_property
@@ -243,8 +246,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, for a function of means."""
         kind = self.kind
-        assert isinstance(kind, score_kinds.OfMeans)
-        return kind.of_sets(self.totals[:, None] - self.unit_terms)
+        assert isinstance(kind, score_kinds.FunctionOfMeans)
+        return kind.of_many_terms(self.totals[:, None] - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +257,7 @@ class SampledMedian(SpreadStatistic):
     middle: the median. system: its number. member: the sampled rows that belong to the slice.
     """
 
-    middle: score_kinds.Middle
+    middle: score_kinds.MedianEstimate
     sample: Sample
     system: int
     member: Bools | slice
@@ -277,9 +280,10 @@ class SampledMedian(SpreadStatistic):
     @cached_property
     def row_influence(self) -> Floats:
         """The influence of each sampled row on the median; 0 for rows of other slices."""
-        kind: score_kinds.Quantile = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
+        assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
-        influence = rows.weights * kind.moved(rows, None, (0.0, 0.0), self.middle)
+        influence = rows.weights * kind.influence_of_rows(rows, self.middle)
         of_slice = np.zeros(len(self.sample.rows))
         of_slice[self.member] = influence[self.member]
         return of_slice
@@ -287,19 +291,19 @@ class SampledMedian(SpreadStatistic):
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
-        square, _ = self.sample.square(self.row_influence)
+        square = self.sample.influence_square(self.row_influence).value
         return Spread(self.n, square, self.freedom + 1)
 
     def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        square, _ = self.sample.square(self.row_influence - other.row_influence)
+        difference = self.row_influence - other.row_influence
+        square = self.sample.influence_square(difference).value
         return Spread(self.n, square, self.freedom + 1)
 
     @property
     def unsure(self) -> float:
         """The relative uncertainty of the standard error."""
-        _, uncertainty = self.sample.square(self.row_influence)
-        return uncertainty
+        return self.sample.influence_square(self.row_influence).uncertainty
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,23 +14,25 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup, score_kinds, tables
+from evalkit.catalogue.kinds import TermsKind
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
+from evalkit.catalogue.tables import BASE_RATE, CHANGED_BY_BASE_RATE, INTERCEPT, SLOPE, lift_at
 from evalkit.limits import USUAL, Limits
 from evalkit.measured import classes, readings
 from evalkit.measured.classes import SummedBinary
 from evalkit.measured.readings import (
     UNITS,
-    ByMoves,
-    ByScore,
-    Mean,
-    Place,
-    outside,
-    ranked,
+    BinaryFirstReading,
+    GroupMetric,
+    MeanInfluence,
+    ScoreInfluence,
+    SecondReading,
+    odd_scores,
     score_rows,
 )
-from evalkit.measured.rows import HeldRows, Terms
-from evalkit.metrics import calibration, counts, curves, influence, kept, rows
+from evalkit.measured.rows import RowsInMemory, Terms
+from evalkit.metrics import calibration, counts, curves, influence, rows
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import (
@@ -163,7 +165,7 @@ class BinaryStudy(row_study.RowStudy):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
-        if chosen.decided and not self.decision_column and np.isnan(self.thresholds[system]):
+        if chosen.uses_decisions and not self.decision_column and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return KnownValue(
                 chosen,
@@ -228,13 +230,13 @@ class BinaryStudy(row_study.RowStudy):
             own = self.own_rows[name]
             by_threshold = self._at_threshold(name)
             for chosen in self.settings.metrics:
-                if chosen.decided:
+                if chosen.uses_decisions:
                     values = {"own": chosen.value(own), "at_threshold": chosen.value(by_threshold)}
                     yield {"system": name, "metric": chosen.label} | values
 
-    def rows_in(self, block: kept.Block, system: int) -> rows.Rows:
+    def rows_in(self, block: Block, system: int) -> rows.Rows:
         """The rows of a block with the threshold of a system."""
-        return block.rows(system).at(self.thresholds[self.systems[system]])
+        return block.rows(system).at_threshold(self.thresholds[self.systems[system]])
 
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
         """The tables of a system's score."""
@@ -280,7 +282,7 @@ class BinaryStudy(row_study.RowStudy):
         return {
             name: t
             for name, t in tables.items()
-            if isinstance(t, readings.Binned) and t.shared.any()
+            if isinstance(t, readings.Binned) and t.pools_scores.any()
         }
 
     @cached_property
@@ -483,7 +485,7 @@ class BinaryStudy(row_study.RowStudy):
         base rate.
         """
         for name in self.order:
-            for own, moved in MOVED:
+            for own, moved in CHANGED_BY_BASE_RATE:
                 for rate, of in ((self.base_rate, own), (self.other_rate, moved(self.other_rate))):
                     yield {"system": name, "base_rate": rate, "metric": own.name} | self.number_of(
                         of, name
@@ -586,25 +588,27 @@ class BinaryStudy(row_study.RowStudy):
         c = self.table(self.systems[0])
         score = self.base_rate
         threshold = -np.inf if c.positives > c.negatives else np.inf
-        if not chosen.base.metric.tabled and self.data is None:
+        if not chosen.base.metric.needs_table_only and self.data is None:
             # An order within units: a constant score ties all rows of a unit. The rows themselves
             # are not held, so that the metric of the system says whether it is defined.
             within: Any = self.measure(chosen, self.systems[0])
             return 0.5 if np.isfinite(within.value) else np.nan
-        if not chosen.base.metric.tabled:  # it follows from the rows, not from the table of scores
+        if (
+            not chosen.base.metric.needs_table_only
+        ):  # it follows from the rows, not from the table of scores
             sample: Any = self.measured
             changed = (
                 {"threshold": threshold, "decision": None}
-                if chosen.decided
+                if chosen.uses_decisions
                 else {"score": np.full(len(self.account), score)}
             )
             return chosen.value(replace(sample.rows[self.systems[0]], **changed))
-        if chosen.decided:
-            return chosen.at(c, threshold)
+        if chosen.uses_decisions:
+            return chosen.value_at(c, threshold)
         one, positives, negatives = (
             np.array([value]) for value in (score, c.positives, c.negatives)
         )
-        return chosen.at(Counts(one, positives, negatives, c.positives, c.negatives))
+        return chosen.value_at(Counts(one, positives, negatives, c.positives, c.negatives))
 
 
 def _alone(value: float) -> dict[str, float]:
@@ -686,7 +690,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     held = {}
     for name, own in rows.items():
         redraw = None if decision else a.redraw(own)
-        held[name] = own.at(thresholds[name], redraw)
+        held[name] = own.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decision else ""
     unused = data.unused_decisions
     if data.decision and not decision:  # the threshold that was asked for takes its place
@@ -694,11 +698,11 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     fields |= {
         "decision_column": decision_column,
         "unused_decisions": unused,
-        "measured": HeldRows(held, lambda: data.rows.id),
+        "measured": RowsInMemory(held, lambda: data.rows.id),
         "precision": precision,
         "thresholds": thresholds,
     }
-    odd = [outside(score, data.actual == 1) for score in data.score.values()]
+    odd = [odd_scores(score, data.actual == 1) for score in data.score.values()]
     return _study(fields, a, data.names, int(data.actual.sum()), odd)
 
 
@@ -735,7 +739,7 @@ def of_blocks(
     a = asked(t.systems, of.outside, p, limits)
     within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
     for chosen in a.settings.metrics:
-        if not (chosen.base.metric.tabled or chosen in within):
+        if not (chosen.base.metric.needs_table_only or chosen in within):
             why = (
                 f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all "
                 f"rows in memory"
@@ -746,29 +750,29 @@ def of_blocks(
     nameless = row_study.nameless(t)
     first = _first(of, a, within, limits)
     scored = row_study.counted(t, first)
-    rows, positives, *odd = scored.facts.sums.tolist()
-    if within and (n := scored.more["within", 0].n) > UNITS:
+    rows = scored.rows
+    if within and (n := scored.further.within[0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
     design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
     precision = {name: of.precision(name)[0] for name in t.systems}
     measured = SummedBinary(
-        t.systems,
-        first,
-        scored,
-        design,
-        cut=lambda name, c: a.rule.at(c, precision[name]),
+        systems=t.systems,
+        first=first,
+        summary=scored,
+        layout=design,
+        threshold_of=lambda name, c: a.rule.at(c, precision[name]),
         choice=a.choice,
     )
     measured.refuse_partial_losses()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    if second := _second_reading(of, a, measured, first.counting):
+    if second := _second_reading(of, a, measured):
         if second.candidates and not t.paired:  # each row goes to a part
             numbered = t.engine.dialect.row_number is not None
             again = replace(nameless.schema, numbered=numbered, drawn=not numbered)
             nameless = replace(nameless, schema=again)
-        measured = replace(measured, second=second, moved=nameless.total(second))
+        measured = replace(measured, second=second, second_summary=nameless.total(second))
     fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
     fields |= {
         "measured": measured,
@@ -776,26 +780,29 @@ def of_blocks(
         "thresholds": measured.thresholds,
         "unused_decisions": named_as_decisions(t.others),
     }
-    return _study(fields, a, of.names, positives, zip(odd[::2], odd[1::2], strict=True))
+    odd = scored.further.outside.sums.tolist(), scored.further.certain_errors.sums.tolist()
+    return _study(fields, a, of.names, scored.further.positives, zip(*odd, strict=True))
 
 
-def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
+def _first(
+    of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits
+) -> BinaryFirstReading:
     systems = of.table.systems
     primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
     counting = class_cells.CellCounter(2, of.scale, of.squares, labels_study.FEW, few)
-    asked = [c for c in a.settings.metrics if c not in within and not c.decided]
-    losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
+    asked = [c for c in a.settings.metrics if c not in within and not c.uses_decisions]
+    losses = dict.fromkeys(c.base for c in asked if isinstance(c.base.metric.kind, TermsKind))
     cuts = (
         None
         if a.rule.fixed is None
         else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
     )
-    return ByScore(
+    return BinaryFirstReading(
         counting=counting,
-        terms=Terms.alone([*losses], len(systems), few, score_rows),
+        terms=Terms.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
-        ids=of.table.ids_held,
+        max_ids=of.table.ids_held,
         exact=cuts,
         within=within,
         sliced=primary.base in losses,
@@ -804,11 +811,11 @@ def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: L
 
 
 def _second_reading(
-    of: scores.Predictions, a: Asked, measured: SummedBinary, counting: class_cells.CellCounter
-) -> ByMoves | None:
+    of: scores.Predictions, a: Asked, measured: SummedBinary
+) -> SecondReading | None:
     """The second reading; None if tables and losses suffice."""
     systems = range(len(measured.systems))
-    means = dict[Place, Mean]()
+    means = dict[GroupMetric, MeanInfluence]()
     decided = []
     choice = a.choice
     if measured.plain and a.alone:
@@ -818,21 +825,28 @@ def _second_reading(
         read = [
             c.base
             for c in asked
-            if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)
+            if c.base.metric.needs_table_only
+            and (c.uses_decisions or not isinstance(c.base.metric.kind, TermsKind))
         ]
         decided += [group] if read or (choice and not group) else []
-        for chosen in (chosen for chosen in read if not chosen.decided):
-            each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
-            means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
-    cuts = [*measured.thresholds.values()]
-    few = row_study.few_units(of.table, a.settings.limits)
-    more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
-    if choice:
-        units = of.table.schema.units or int(measured.counted.facts.sums[0])
-        more["candidates"] = [
-            choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems
-        ]
-        more["parts"] = bootstrap.PARTS
-    if decided:
-        return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more)
-    return None
+        for chosen in (chosen for chosen in read if not chosen.uses_decisions):
+            influence_tables = [
+                [ScoreInfluence.from_table(chosen, measured.scores(group, i, 0))] for i in systems
+            ]
+            means[GroupMetric(group, chosen.label)] = MeanInfluence(
+                influence_tables, np.ones(1), strata=2
+            )
+    if not decided:
+        return None
+    second = SecondReading(
+        first=measured.first,
+        plain=measured.plain,
+        means=means,
+        thresholds=[np.array([t]) for t in measured.thresholds.values()],
+        decision_groups=decided,
+    )
+    if choice is None:
+        return second
+    units = of.table.schema.units or measured.summary.rows
+    candidates = [choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems]
+    return replace(second, candidates=candidates, parts=bootstrap.PARTS)

@@ -23,7 +23,7 @@ RARE, RARELY = (
     50,
     0.005,
 )
-MOST = grid.MOST  # distinct scores that are counted apart
+MOST = grid.MAX_BINS  # distinct scores that are counted apart
 LOG_LOSS, AVERAGE_PRECISION = (
     lookup.find(name, "counts") for name in ("log_loss", "average_precision")
 )
@@ -136,10 +136,10 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     moved = [
         chosen
         for chosen, kind in kinds.items()
-        if isinstance(kind, score_kinds.Curve) and not kind.decided
+        if isinstance(kind, score_kinds.Curve) and not kind.uses_decisions
     ]
     return {
-        name: {c.label: power_of_ten(tables.changed(c)) for c in moved}
+        name: {c.label: power_of_ten(tables.largest_change(c)) for c in moved}
         for name, tables in study.binned.items()
     }
 

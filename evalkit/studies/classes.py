@@ -18,14 +18,23 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import TermsKind
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
-from evalkit.measured.classes import SHARE, HeldClasses, SummedClasses
-from evalkit.measured.readings import ByClass, ByMoves, Mean, RowSums, class_rows, ranked
+from evalkit.measured.classes import SHARE, ClassesInMemory, SummedClasses
+from evalkit.measured.readings import (
+    ClassFirstReading,
+    GroupMetric,
+    MeanInfluence,
+    RowSums,
+    ScoreInfluence,
+    SecondReading,
+    class_rows,
+)
 from evalkit.measured.rows import Terms
 from evalkit.metrics import calibration, counts, influence, labels
-from evalkit.metrics.kept import Block
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes
@@ -173,7 +182,10 @@ class ClassesStudy(EachStudy):
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system."""
         first = self.measured.first
-        return replace(class_rows(first.decided(first.told(block)), system), weight=block.weight)
+        return replace(
+            class_rows(first.with_predictions(first.as_problems(block)), system),
+            weight=block.weight,
+        )
 
     # Tables of scores
 
@@ -189,13 +201,13 @@ class ClassesStudy(EachStudy):
         """For each system, best first, the table of right and wrong predictions by the score of the
         predicted class.
         """
-        return {name: self.measured.top(name) for name in self.order}
+        return {name: self.measured.top_scores(name) for name in self.order}
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of predicting the largest class for every row, with the shares of the classes
         as probabilities.
         """
-        return chosen.value(self.measured.constant(self.shares))
+        return chosen.value(self.measured.constant_rows(self.shares))
 
     # Numbers of classes
 
@@ -215,7 +227,7 @@ class ClassesStudy(EachStudy):
         average precision.
         """
         for name in self.order:
-            said = self.measured.said(name).tolist()
+            said = self.measured.predicted_sizes(name).tolist()
             for c, (label, n) in enumerate(self.rows_by_name.items()):
                 yield {"system": name, "class": label, "n": n, "predicted": said[c]} | self._class(
                     name, c
@@ -230,8 +242,8 @@ class ClassesStudy(EachStudy):
         }
         if self.scored:
             statistics |= {
-                "auc": self.measured.of_one(ROC_AUC, system, c),
-                "average_precision": self.measured.of_one(AVERAGE_PRECISION, system, c),
+                "auc": self.measured.problem_metric(ROC_AUC, system, c),
+                "average_precision": self.measured.problem_metric(AVERAGE_PRECISION, system, c),
             }
         estimates = {
             "precision": self.share_of(system, is_predicted, is_actual),
@@ -404,7 +416,12 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
         for name, score, predicted in said
     }
     return _study(
-        fields, HeldClasses(held, lambda: rows.id), p, data.names, scored=scored, outside=outside
+        fields,
+        ClassesInMemory(held, lambda: rows.id),
+        p,
+        data.names,
+        scored=scored,
+        outside=outside,
     )
 
 
@@ -433,7 +450,7 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     """
     settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
     for chosen in settings.metrics:
-        if not chosen.base.metric.tabled:
+        if not chosen.base.metric.needs_table_only:
             raise ParameterError(
                 f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows"
             )
@@ -447,16 +464,18 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
         measured = _counted(of, settings)
     if second := _second_reading(of, measured, settings):
         measured = replace(
-            measured, second=second, moved=row_study.nameless(of.table).total(second)
+            measured, second=second, second_summary=row_study.nameless(of.table).total(second)
         )
-    rows = int(measured.counted.facts.sums[0])
+    rows = measured.summary.rows
     fields = row_study.of_blocks(of.table, rows, settings, p, weighted=of.scale is not None)
     return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
 
 
 def _seen(measured: SummedClasses, c: int) -> bool:
     """True if any row has a class, or any system predicts it."""
-    return bool(measured.sizes()[c] or any(measured.said(name)[c] for name in measured.systems))
+    return bool(
+        measured.sizes()[c] or any(measured.predicted_sizes(name)[c] for name in measured.systems)
+    )
 
 
 def _whole_units(of: Predictions) -> Predictions:
@@ -483,7 +502,9 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     first = _first(of, settings)
     counted = row_study.counted(t, first)
     limit = first.counting.bins
-    if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
+    if any(
+        tally.merged.shift for cells in counted.cells.values() for tally in cells.cells.values()
+    ):
         ways = f"in more than {limit:,} ways"
         needs = "which needs all rows in memory; choose one system"
         raise ParameterError(
@@ -496,44 +517,48 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     return measured
 
 
-def _first(of: Predictions, settings: Settings) -> ByClass:
+def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     t = of.table
     k = len(of.names)
     limits = settings.limits
     primary = settings.metrics[0].base
     systems = len(t.systems)
-    sliced = primary.metric.kind.totalled
+    sliced = isinstance(primary.metric.kind, TermsKind)
     few = row_study.few_units(t, limits)
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
-    losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
+    losses = [
+        chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
+    ]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
-    return ByClass(
+    return ClassFirstReading(
         scored=of.scored,
         counting=class_cells.CellCounter(k, of.scale, of.squares, limits.bins, few),
-        terms=Terms.alone(metrics, systems, few, class_rows),
+        terms=Terms.uncentred(metrics, systems, few, class_rows),
         sliced=sliced,
         ranked=bool(_ordered(primary)),
         limits=limits,
         problems=k,
-        ids=t.ids_held,
+        max_ids=t.ids_held,
     )
 
 
-def _second_reading(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
+def _second_reading(
+    of: Predictions, measured: SummedClasses, settings: Settings
+) -> SecondReading | None:
     """What the second reading needs to know of the first; None if all is known."""
     systems = range(len(of.table.systems))
     k = len(of.names)
     means = {}
     for group in measured.groups:
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
-            every = [
-                [ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems
+            influence_tables = [
+                [ScoreInfluence.from_table(chosen, measured.scores(group, i, c)) for c in range(k)]
+                for i in systems
             ]
-            means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
+            key = GroupMetric(group, chosen.label)
+            means[key] = MeanInfluence(influence_tables, np.full(k, 1 / k), strata=k)
     if means:
-        return ByMoves(
-            measured.first.told, of.scale, measured.plain, measured.first.terms.few, means
-        )
+        return SecondReading(first=measured.first, plain=measured.plain, means=means)
     return None
 
 
@@ -552,7 +577,7 @@ def _ordered(chosen: Chosen) -> list[Chosen]:
     the scores.
     """
     kind: Any = chosen.base.metric.kind
-    return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
+    return [] if isinstance(kind, TermsKind) or kind.uses_decisions else [Chosen(kind.metric)]
 
 
 # What the findings are measured by ----------------------------------------------------------------
@@ -562,7 +587,10 @@ TOGETHER = 40  # classes that a picture can show: its size grows with their squa
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """By system the classes that occur but are never predicted."""
-    never = {name: (study.sizes > 0) & (study.measured.said(name) == 0) for name in study.systems}
+    never = {
+        name: (study.sizes > 0) & (study.measured.predicted_sizes(name) == 0)
+        for name in study.systems
+    }
     return {
         name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()
     }
@@ -575,7 +603,7 @@ def not_highest(study: ClassesStudy) -> dict[str, int]:
     return {
         name: rows
         for name in study.systems
-        if study.scored and (rows := study.measured.lower(name))
+        if study.scored and (rows := study.measured.not_highest(name))
     }
 
 
@@ -583,7 +611,7 @@ def row_sums(study: ClassesStudy) -> dict[str, RowSums]:
     """The sums of the rows' probabilities by system; empty if there are no probabilities."""
     if not (study.scored and study.probabilities):
         return {}
-    return {name: study.measured.sums(name) for name in study.systems}
+    return {name: study.measured.row_sums(name) for name in study.systems}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:

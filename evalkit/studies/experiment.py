@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
-from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.metric import UNKNOWN, Metric
 from evalkit.metrics.rows import Sums
 from evalkit.names import control_of
 from evalkit.numbers import unit_noun
@@ -530,7 +530,7 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         "never",
         -np.inf,
         np.inf,
-        best=best or lookup.UNKNOWN,
+        best=best or UNKNOWN,
         plain=plain,
         unit=name,
     )

@@ -16,7 +16,7 @@ from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics.rows import Side
+from evalkit.metrics.rows import Arm
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs, sessions
 from evalkit.online.sessions import Sessions
@@ -199,7 +199,7 @@ class Interleaving(Study):
         """True if more than half of the users credited no arm."""
         return self.silent > self.users / 2
 
-    def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
+    def sides(self, member: Member = EVERY) -> tuple[Arm, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
             return self.kept.sides

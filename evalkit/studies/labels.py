@@ -16,22 +16,23 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup, tables
-from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.kinds import Share, TermsKind
 from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE
 from evalkit.measured.labels import (
     STEPS,
     TOP,
-    HeldLabels,
+    LabelsInMemory,
     SummedLabels,
-    second,
+    second_reading,
     terms_of,
     thresholds_of,
     top_hits,
 )
-from evalkit.measured.readings import ByLabel, Hits, label_rows
-from evalkit.metrics import counts, curves, kept
+from evalkit.measured.readings import HitRule, LabelFirstReading, label_rows
+from evalkit.metrics import counts, curves
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes
@@ -66,9 +67,10 @@ class LabelsStudy(EachStudy):
     threshold: float
     precision: Mapping[str, list[rules.Precision]]
 
-    def rows_in(self, block: kept.Block, system: int) -> Rows:
+    def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system."""
-        rows = label_rows(self.measured.first.told(block), system, self.measured.first.cuts)
+        first = self.measured.first
+        rows = label_rows(first.as_problems(block), system, first.thresholds)
         return replace(rows, weight=block.weight)
 
     @property
@@ -86,8 +88,8 @@ class LabelsStudy(EachStudy):
         """The metric of scoring each label by its share of rows; NaN if combinations of labels are
         unknown.
         """
-        if self.measured.together:
-            return chosen.value(self.measured.constant(self.leader))
+        if self.measured.label_sets_known:
+            return chosen.value(self.measured.constant_rows(self.leader))
         return float("nan")
 
     @frame
@@ -102,14 +104,15 @@ class LabelsStudy(EachStudy):
             "average_precision": tables.AVERAGE_PRECISION,
         }
         for name, (j, label) in product(self.order, enumerate(self.names)):
-            counted = dict(
-                zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True)
-            )
+            counted = self.measured.outcomes(name, j)._asdict()
             of = {
                 metric: self.measured.derived(SHARE, name, change, j)
                 for metric, change in shares.items()
             }
-            of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
+            of |= {
+                metric: self.measured.problem_metric(one, name, j)
+                for metric, one in several.items()
+            }
             row = {"system": name, "label": label, "n": int(self.sizes[j])}
             yield (
                 row
@@ -147,7 +150,7 @@ class LabelsStudy(EachStudy):
 
     def at_step(self, chosen: Chosen, number: int) -> Statistic:
         """A metric of the leader at one of the common thresholds."""
-        of: Statistic = self.measured.swept(
+        of: Statistic = self.measured.at_common_threshold(
             chosen, self.leader, number, float(self.thresholds[number])
         )
         return of
@@ -164,7 +167,7 @@ class LabelsStudy(EachStudy):
     def tops(self) -> Iterator[Row]:
         """The share of rows whose highest-scored label is true, by system."""
         for name in self.order:
-            yield {"system": name} | limits(self.estimated(self.measured.top(name)))
+            yield {"system": name} | limits(self.estimated(self.measured.top_label_share(name)))
 
     @frame
     def mean_scores(self) -> Iterator[Row]:
@@ -172,7 +175,7 @@ class LabelsStudy(EachStudy):
         difference with limits.
         """
         for j, label in enumerate(self.names):
-            e = self.estimated(self.measured.off(self.leader, j))
+            e = self.estimated(self.measured.score_excess(self.leader, j))
             score = float(e.value + self.shares[j])
             yield {"label": label, "score": score, "share": self.shares[j]} | limits(
                 e, "difference"
@@ -238,7 +241,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     held = {
         name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()
     }
-    return LabelsStudy(**fields, measured=HeldLabels(held, lambda: rows.id))
+    return LabelsStudy(**fields, measured=LabelsInMemory(held, lambda: rows.id))
 
 
 # Blocks -------------------------------------------------------------------------------------------
@@ -263,7 +266,7 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     first = _first(of, settings, threshold)
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
     counted = row_study.counted(t, first)
-    rows = int(counted.facts.sums[0])
+    rows = counted.rows
     measured = SummedLabels(t.systems, first, counted, design)
     metrics = settings.metrics
     primary = settings.metrics[0]
@@ -271,8 +274,10 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     leader = study.leading(
         study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline
     )
-    asked_again = second(measured, metrics, leader, sure=sure)
-    measured = replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again))
+    asked_again = second_reading(measured, metrics, leader, probabilities=sure)
+    measured = replace(
+        measured, second=asked_again, second_summary=row_study.nameless(t).total(asked_again)
+    )
     stored = {name: of.precision(name) for name in t.systems}
     fields = row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None)
     fields |= {
@@ -287,37 +292,41 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
 def _summed(chosen: Chosen) -> bool:
     """True if a metric can be computed from sums over rows."""
     metric = chosen.base.metric
-    known = metric.kind.totalled or isinstance(metric.kind, (Combined, Share))
+    known = isinstance(metric.kind, (TermsKind, Combined, Share))
     return (
-        known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)
+        known
+        and not metric.columns
+        and not (isinstance(metric.kind, Share) and metric.kind.selects_rows)
     )
 
 
-def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
+def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
     k = len(of.names)
     s = len(of.table.systems)
     limits = settings.limits
     primary = settings.metrics[0].base
     cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
     few = row_study.few_units(of.table, limits)
-    losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
+    losses = tuple(
+        dict.fromkeys(c.base for c in settings.metrics if isinstance(c.base.metric.kind, TermsKind))
+    )
     kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
-    hits: dict[str, Hits] = {
+    hits: dict[str, HitRule] = {
         name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)
     }
     kind = primary.metric.kind
-    return ByLabel(
-        cuts=cuts,
+    return LabelFirstReading(
+        thresholds=cuts,
         counting=CellCounter(2, of.scale, of.squares, FEW, few),
         terms=terms_of(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         sliced_hits={name: own for name, own in hits.items() if name == primary.label},
-        sliced=kind.totalled,
+        sliced=isinstance(kind, TermsKind),
         celled=isinstance(kind, Combined),
-        ranked=isinstance(kind, Combined) and not kind.decided,
+        ranked=isinstance(kind, Combined) and not kind.uses_decisions,
         limits=limits,
         problems=k,
-        ids=of.table.ids_held,
+        max_ids=of.table.ids_held,
     )
 
 

@@ -361,7 +361,7 @@ class Validation(Shown, Study):
         doi:10.1093/biomet/38.3-4.330.
         """
         of = self.primary.base  # a transformed metric has the test of its original
-        means = self.settings.unit is None and of.metric.kind.of_rows
+        means = self.settings.unit is None and of.metric.kind.mean_over_rows
         values, moved = [], []  # by fold; moved: of each by group, of a mean of rows all as one
         for fold in self.tests[: len(self.tests) // self.examples.repeats]:
             part = self.measure(of, self.subject, fold.member)
@@ -549,7 +549,9 @@ class Validation(Shown, Study):
         class.
         """
         kind, metric = self.primary.metric.kind, self.primary.metric
-        if self.other is None or not (kind.of_rows and kind.decided and metric.best == "high"):
+        if self.other is None or not (
+            kind.mean_over_rows and kind.uses_decisions and metric.best == "high"
+        ):
             return None
         if self.measure(self.primary, self.baseline).hits()[1] != self.rows.size:
             return None

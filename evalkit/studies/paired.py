@@ -15,7 +15,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
-from evalkit.metrics.grid import Counted
+from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.rows import Sums, both
 from evalkit.names import usual
 from evalkit.numbers import plural, unit_noun
@@ -484,10 +484,10 @@ class Significance(shown.Shown, Study):
         d = self.differences()
         return {"units": list(d.index), "values": list(d)}
 
-    def distribution(self) -> Counted:
+    def distribution(self) -> Distribution:
         """The distribution of the headline's differences over units."""
         total, count = self.summed(self.opponents, self.primary)
-        return Counted.of(total / count)
+        return Distribution.from_values(total / count)
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each mean difference of the headline."""

@@ -19,10 +19,23 @@ from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
-from evalkit.measured.rows import HeldRows, Kept, SummedForecasts, Terms, refuse_unsummed
-from evalkit.metrics import calibration, grid
-from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
+from evalkit.measured.rows import (
+    ErrorsKey,
+    ForecastSummary,
+    RowsInMemory,
+    SummedForecasts,
+    Terms,
+    refuse_unsummed,
+)
+from evalkit.metrics import calibration
+from evalkit.metrics.blocks import Block
+from evalkit.metrics.distributions import Distribution
+from evalkit.metrics.hashes import KeyRepeats
+from evalkit.metrics.moments import UnitSums
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.samples import Sample
+from evalkit.metrics.summaries import Extremes, Total, Wins
+from evalkit.metrics.tallies import ValueCounts
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
@@ -131,7 +144,7 @@ read = reports.reader(reports.RatingParameters)(study_of)
 
 
 @dataclass(frozen=True, eq=False)
-class KeptForecasts(Kept):
+class KeptForecasts(ForecastSummary):
     """The summary of a block of forecasts, in addition to the terms of the metrics.
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
@@ -141,11 +154,11 @@ class KeptForecasts(Kept):
     """
 
     facts: Total
-    actual: Counts
-    forecasts: tuple[Counts, ...]
-    nearer: dict[tuple[str, int, int], Total]
+    actual: ValueCounts
+    forecasts: tuple[ValueCounts, ...]
+    nearer: dict[tuple[str, int, int], Wins]
     far: tuple[Extremes, ...]
-    ids: Distinct
+    ids: KeyRepeats
     rows_without_value: Total
 
 
@@ -168,7 +181,9 @@ class Errors:
         rows = [block.rows(i) for i in range(self.systems)]
         masks = list[Bools]()
         for chosen in self.partial:
-            values: Floats = np.array([chosen.metric.kind.per_row(each, chosen.k) for each in rows])
+            kind = chosen.metric.kind
+            assert isinstance(kind, Loss)
+            values: Floats = np.array([kind.per_row(each, chosen.k) for each in rows])
             masks.append(np.isnan(values))
         return masks
 
@@ -178,14 +193,14 @@ class Errors:
         Then for each partial metric a row with 1 where all systems have a value of it, else 0, and
         the same errors, 0 elsewhere.
         """
-        error = np.abs(block.said - block.truth)
+        error = np.abs(block.predictions - block.truth)
         every = [error]
         for undefined in self.undefined(block):
             counted = ~undefined.any(axis=0)
             every += [np.atleast_2d(counted), error * counted]
         return np.concatenate(every)
 
-    def nearer(self, errors: Floats) -> dict[tuple[str, int, int], Total]:
+    def nearer(self, errors: Floats) -> dict[tuple[str, int, int], Wins]:
         """The units on which the first of two systems has the smaller error, the same, the larger.
 
         By metric, "" for those that leave no row out, and by the two systems. errors: the rows that
@@ -197,7 +212,9 @@ class Errors:
             groups[chosen.label] = np.array(each)[:, counted > 0]
         pairs = [*combinations(range(self.systems), 2)]
         return {
-            (label, i, j): won(each[i], each[j]) for label, each in groups.items() for i, j in pairs
+            (label, i, j): Wins.from_errors(each[i], each[j])
+            for label, each in groups.items()
+            for i, j in pairs
         }
 
 
@@ -216,54 +233,56 @@ class Asked:
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
         weight = [] if block.weight is None else [block.weight]
-        sizes = (np.abs(said - block.truth) for said in block.said)
+        sizes = (np.abs(said - block.truth) for said in block.predictions)
         undefined = self.errors.undefined(block)
         return KeptForecasts(
-            **self.terms.kept(block, self.limits),
+            terms=self.terms.sums(block, self.limits),
             facts=self._facts(block),
-            actual=Counts.of(block.truth, weight, self.limits.bins),
+            actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
             forecasts=() if self.held else self.forecasts(block),
-            nearer={} if block.parted else self._nearer(block),
-            far=tuple(Extremes.of(block, size, i, EXAMPLES) for i, size in enumerate(sizes)),
-            sample=Sample.of(block, self.limits.drawn),
-            ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
+            nearer={} if block.units_split else self._nearer(block),
+            far=tuple(
+                Extremes.from_block(block, size, i, EXAMPLES) for i, size in enumerate(sizes)
+            ),
+            sample=Sample.from_block(block, self.limits.drawn),
+            ids=KeyRepeats.from_keys(np.empty(0) if block.id is None else block.id, self.ids),
             rows_without_value=Total(np.array([u.sum(axis=1) for u in undefined])),
         )
 
     def _facts(self, block: Block) -> Total:
         """The sums of the actual values."""
-        around = block.truth - self.terms.centres[0][0]
+        around = block.truth - self.terms.centres[0].actual
         w = block.weights
         zeros = np.count_nonzero(block.truth == 0)
         plain = [len(block), zeros, around.sum(), around @ around]
         return Total(np.array([*plain, w.sum(), w @ around, w @ (around * around)], float))
 
-    def _nearer(self, block: Block) -> dict[tuple[str, int, int], Total]:
+    def _nearer(self, block: Block) -> dict[tuple[str, int, int], Wins]:
         """As `Errors.nearer`, of the units of a block."""
         errors = self.errors(block)
         if block.clustered:
-            errors = np.add.reduceat(block.weights * errors, block.starts, axis=1)
+            errors = np.add.reduceat(block.weights * errors, block.unit_starts, axis=1)
         return self.errors.nearer(errors)
 
-    def forecasts(self, block: Block) -> tuple[Counts, ...]:
+    def forecasts(self, block: Block) -> tuple[ValueCounts, ...]:
         """The rows of a block by each system's forecast."""
-        return tuple(self._along(block, i) for i in range(len(block.said)))
+        return tuple(self._along(block, i) for i in range(len(block.predictions)))
 
-    def _along(self, block: Block, i: int) -> Counts:
+    def _along(self, block: Block, i: int) -> ValueCounts:
         """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
         around its centre.
 
         Where all count alike, of f, d, d² and d³.
         """
-        f = block.said[i]
+        f = block.predictions[i]
         w = block.weight
         d = f - block.truth - self.centre(i)
         of_weight = [] if w is None else [w, w * f, w * d, w * w, w * w * d, w * w * d * d]
-        return Counts.of(f, of_weight or [f, d, d * d, d * d * d], self.limits.bins)
+        return ValueCounts.from_values(f, of_weight or [f, d, d * d, d * d * d], self.limits.bins)
 
     def centre(self, i: int) -> float:
         """A number near which the errors of a system lie."""
-        return self.terms.centres[i][1] - self.terms.centres[i][0]
+        return self.terms.centres[i].forecast - self.terms.centres[i].actual
 
 
 # The study ----------------------------------------------------------------------------------------
@@ -297,7 +316,7 @@ class Rating(row_study.RowStudy):
     @property
     def unit_count(self) -> int:
         """The number of independent units: rows, or the units of the column that was named."""
-        return self.kept.moments[0].moments.n
+        return self.kept.terms.moments[0].moments.n
 
     # Distributions
 
@@ -312,7 +331,7 @@ class Rating(row_study.RowStudy):
 
     def _actual_at(self, around: float) -> float:
         """An actual value, from where it lies around the centre."""
-        return float(self.asked.terms.centres[0][0] + around)
+        return float(self.asked.terms.centres[0].actual + around)
 
     @property
     def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
@@ -327,26 +346,26 @@ class Rating(row_study.RowStudy):
         return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
 
     @cached_property
-    def target(self) -> grid.Counted:
+    def target(self) -> Distribution:
         """The distribution of the actual values."""
-        return self.kept.actual.counted(weighted=self.weighted)
+        return self.kept.actual.distribution(weighted=self.weighted)
 
     @cached_property
-    def by_forecast(self) -> tuple[Counts, ...]:
+    def by_forecast(self) -> tuple[ValueCounts, ...]:
         """The rows by forecast of each system."""
         return self.kept.forecasts or self.asked.forecasts(self.kept.sample.rows)
 
     @cached_property
-    def forecasts(self) -> dict[str, grid.Counted]:
+    def forecasts(self) -> dict[str, Distribution]:
         """The distribution of each system's forecasts."""
         counts = zip(self.systems, self.by_forecast, strict=True)
-        return {name: c.counted(weighted=self.weighted) for name, c in counts}
+        return {name: c.distribution(weighted=self.weighted) for name, c in counts}
 
     @cached_property
-    def errors(self) -> dict[str, grid.Counted]:
+    def errors(self) -> dict[str, Distribution]:
         """The distribution of each system's errors, forecast − actual."""
         return {
-            name: self.kept.errors[0, i].counted(weighted=self.weighted)
+            name: self.kept.terms.errors[ErrorsKey(0, i)].distribution(weighted=self.weighted)
             for i, name in enumerate(self.systems)
         }
 
@@ -362,7 +381,7 @@ class Rating(row_study.RowStudy):
     @property
     def rows_drawn(self) -> int:
         """The number of rows behind the cells of figures: all, or a sample."""
-        return int(self.kept.sample.drawn.times[0].sum())
+        return int(self.kept.sample.times.sum())
 
     @property
     def rows_each_stands_for(self) -> float:
@@ -375,7 +394,7 @@ class Rating(row_study.RowStudy):
         exactly.
         """
         return max(
-            column.bound(SHARES)
+            column.quantile_error(SHARES)
             for error in self.errors.values()
             for column in (error, error.sizes())
         )
@@ -385,7 +404,7 @@ class Rating(row_study.RowStudy):
         """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is
         driven by a few rows.
         """
-        return self.errors[self.leader].heaviest()
+        return self.errors[self.leader].share_of_largest()
 
     @property
     def squared(self) -> list[metric.Chosen]:
@@ -440,15 +459,15 @@ class Rating(row_study.RowStudy):
         """The weight of rows in cells of the leader's forecast and its error, as in `cells`."""
         leader, rows = self.leader, self.kept.sample.rows
         sides = edges([self.forecasts[leader]], CELLS), edges([self.errors[leader]], CELLS)
-        return self._cells(leader, rows.said[self.systems.index(leader)] - rows.truth, sides)
+        return self._cells(leader, rows.predictions[self.systems.index(leader)] - rows.truth, sides)
 
     def _cells(self, name: str, y: Floats, sides: tuple[Floats, Floats]) -> pd.DataFrame:
         """Of more rows than are drawn those drawn, each for as many as it stands for."""
         sample = self.kept.sample
-        weight = sample.stands_for * sample.drawn.times[0] * sample.rows.weights
-        rows = np.histogram2d(sample.rows.said[self.systems.index(name)], y, sides, weights=weight)[
-            0
-        ]
+        weight = sample.stands_for * sample.times * sample.rows.weights
+        rows = np.histogram2d(
+            sample.rows.predictions[self.systems.index(name)], y, sides, weights=weight
+        )[0]
         i, j = np.nonzero(rows)
         size = {
             name: float(side[1] - side[0])
@@ -473,17 +492,17 @@ class Rating(row_study.RowStudy):
         """
         i, j = (self.systems.index(name) for name in pair)
         label = chosen.label if chosen in self.asked.errors.partial else ""
-        wins, ties, losses = self._nearer[label, min(i, j), max(i, j)].sums.tolist()
+        nearer = self._nearer[label, min(i, j), max(i, j)]
         if i > j:
-            wins, losses = losses, wins
-        counted = {"wins": wins, "ties": ties, "losses": losses}
+            nearer = Wins(nearer.losses, nearer.ties, nearer.wins)
+        counted = {"wins": nearer.wins, "ties": nearer.ties, "losses": nearer.losses}
         return counted | super().comparison_extras(chosen, pair)
 
     @cached_property
-    def _nearer(self) -> dict[tuple[str, int, int], Total]:
+    def _nearer(self) -> dict[tuple[str, int, int], Wins]:
         """The units on which each system has the smaller absolute error, as in `Errors`."""
-        moments = self.kept.moments[0]
-        if isinstance(moments, Parted):
+        moments = self.kept.terms.moments[0]
+        if isinstance(moments, UnitSums):
             errors = self.asked.errors
             return errors.nearer(moments.sums[1 : 1 + errors.width])
         return self.kept.nearer
@@ -494,7 +513,7 @@ class Rating(row_study.RowStudy):
         return [
             chosen
             for chosen in self.settings.metrics
-            if isinstance(chosen.metric.kind, score_kinds.Quantile)
+            if isinstance(chosen.metric.kind, score_kinds.Median)
         ]
 
     def constant(self, chosen: metric.Chosen) -> float:
@@ -531,14 +550,16 @@ class Rating(row_study.RowStudy):
     def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
-        if isinstance(kind, score_kinds.Quantile):
+        if isinstance(kind, score_kinds.Median):
             table = replace(c, values=c.values - value).sizes()
-            return kind.middle(table, float(c.rows.sum()), weighted=self.weighted).value
+            return kind.estimate(table, float(c.rows.sum()), weighted=self.weighted).value
         if not chosen.metric.columns:
             return chosen.value(Rows(c.values, np.full(len(c.values), value), weight=c.weight))
-        weight = drawn.weights * self.kept.sample.drawn.times[0]
+        weight = drawn.weights * self.kept.sample.times
         return chosen.value(
-            Rows(drawn.truth, np.full(len(drawn), value), weight=weight, beside=drawn.beside)
+            Rows(
+                drawn.truth, np.full(len(drawn), value), weight=weight, columns=drawn.shared_columns
+            )
         )
 
     # Along the forecast
@@ -567,10 +588,12 @@ class Rating(row_study.RowStudy):
         edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
         place = np.searchsorted(edges, self.forecasts[name].values, side="right")
         sums = np.array([np.bincount(place, column, len(edges) + 1) for column in self._along(i)])
-        drawn = np.searchsorted(edges, sample.rows.said[i], side="right")
+        drawn = np.searchsorted(edges, sample.rows.predictions[i], side="right")
         rows = sample.rows
         error = Rows(
-            rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None
+            rows.predictions[i] - rows.truth,
+            weight=rows.weight,
+            unit=rows.key if rows.clustered else None,
         )
         for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
             if not w:
@@ -583,7 +606,7 @@ class Rating(row_study.RowStudy):
             freedom = w * w / ww - 1
             unsure = 0.0
             layout = self.measured.layout
-            if sample.is_whole:
+            if sample.is_complete:
                 yield (
                     tenth + 1,
                     int(n),
@@ -593,8 +616,8 @@ class Rating(row_study.RowStudy):
                 continue
             if self.settings.unit:
                 inside = rows.weights * (drawn == tenth)
-                square, unsure = sample.square(inside * (error.actual - of) / w)
-                freedom = float(ratio(w * w, sample.square(inside)[0])) - 1
+                square, unsure = sample.influence_square(inside * (error.actual - of) / w)
+                freedom = float(ratio(w * w, sample.influence_square(inside).value)) - 1
             elif not self.weighted:
                 skew = float(
                     ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5)
@@ -610,7 +633,7 @@ class Rating(row_study.RowStudy):
         """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count
         alike, d³.
         """
-        whole, *sums = self.by_forecast[i].whole.sums
+        whole, *sums = self.by_forecast[i].merged.sums
         rows = whole.astype(float)
         if self.weighted:
             return (rows, *sums, np.zeros(len(rows)))
@@ -620,14 +643,14 @@ class Rating(row_study.RowStudy):
     @property
     def banded(self) -> bool:
         """True if reliability diagrams have bands: sums tell how rows vary, not how units do."""
-        return self.settings.unit is None or self.kept.sample.is_whole
+        return self.settings.unit is None or self.kept.sample.is_complete
 
     @cached_property
     def unsure(self) -> float:
         """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row
         was used.
         """
-        if self.kept.sample.is_whole:
+        if self.kept.sample.is_complete:
             return 0.0
         every: list[Any] = [
             self.measure(chosen, name) for chosen in self.medians for name in self.systems
@@ -683,13 +706,13 @@ class Rating(row_study.RowStudy):
             )
 
 
-def edges(columns: Sequence[grid.Counted], bins: int) -> Floats:
+def edges(columns: Sequence[Distribution], bins: int) -> Floats:
     """Edges of `bins` equal bins.
 
     For whole numbers each bin holds the same number of them, and there may be fewer bins.
     """
     low, high = reliability.window(columns)
-    if not all(column.whole for column in columns):
+    if not all(column.integers for column in columns):
         return np.linspace(low, high, bins + 1)
     width = max(np.ceil((high - low + 1) / bins), 1.0)
     return np.arange(low - 0.5, high + width, width)
@@ -717,25 +740,24 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
     places = np.arange(n)
     clustered = unit is not None
     key = places if unit is None else unit
-    beside = shared["beside"]
     block = Block(
         data.actual,
         np.array([*data.score.values()]),
         data.weight,
         key.view(np.uint64),
         clustered=clustered,
-        parted=clustered,
-        beside=beside,
+        units_split=clustered,
+        shared_columns=shared["columns"],
         names=places,
     )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     errors = Errors(len(held), partial(settings.metrics))
-    terms = Terms((), [(centre, centre)] * len(held), {}, 0, errors, errors.width)
+    terms = Terms((), [kinds.Centre(centre, centre)] * len(held), {}, 0, errors, errors.width)
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
     asked = Asked(terms, held_limits, errors, held=True)
     return Rating(
-        **fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block)
+        **fields, measured=RowsInMemory(held, lambda: rows.id), asked=asked, kept=asked(block)
     )
 
 
@@ -747,12 +769,12 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
-    terms = Terms.of(metrics, t.head(), flipped, more=errors, width=errors.width)
+    terms = Terms.from_heads(metrics, t.head(), flipped, further=errors, width=errors.width)
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows = int(kept.facts.sums[0])
     weight = t.schema.shared.get(schema.WEIGHT)
-    t.check(rows, kept.ids.repeated if t.schema.id else 0)
+    t.check(rows, kept.ids.repeated_rows if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
     summed = SummedForecasts(

@@ -11,7 +11,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.metrics import calibration, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.grid import Counted
+from evalkit.metrics.distributions import Distribution
 from evalkit.statistics import consistency, intervals
 from evalkit.studies.study import Row, framed
 
@@ -154,14 +154,14 @@ class MeanReliability:
     curve: pd.DataFrame
     bands: pd.DataFrame | None
     parts: calibration.Decomposition
-    forecasts: Counted
+    forecasts: Distribution
 
 
 def mean_reliability(
     table: calibration.Means,
     uncertainty: float,
     band: tuple[Floats, Floats, Floats] | None,
-    forecasts: Counted,
+    forecasts: Distribution,
 ) -> MeanReliability:
     """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low,
     high.
@@ -194,15 +194,15 @@ def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     )
 
 
-def window(columns: Sequence[Counted]) -> tuple[float, float]:
+def window(columns: Sequence[Distribution]) -> tuple[float, float]:
     """The ends of an axis that holds the central 99% of each column; with fewer than 200 values,
     all of them.
 
-    >>> from evalkit.metrics.grid import Counted
-    >>> window([Counted.of(np.arange(5.0)), Counted.of(np.arange(1000.0))])
+    >>> from evalkit.metrics.distributions import Distribution
+    >>> window([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
     (0.0, 995.0)
     """
-    ends = [column.window(TAIL) for column in columns]
+    ends = [column.range_without_tails(TAIL) for column in columns]
     low = min(low for low, _ in ends)
     high = max(high for _, high in ends)
     least = POINTS * float(np.spacing(max(-low, high)))
@@ -222,6 +222,6 @@ def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame({"x": inside} | lines)[keep]
 
 
-def _forecast_spread(forecasts: Counted, ends: tuple[float, float]) -> pd.DataFrame:
+def _forecast_spread(forecasts: Distribution, ends: tuple[float, float]) -> pd.DataFrame:
     edges = np.linspace(*ends, BINS + 1)
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": forecasts.histogram(edges)})

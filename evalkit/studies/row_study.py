@@ -17,9 +17,9 @@ from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Block
-from evalkit.metrics.rows import By as By, Misses, Rows
+from evalkit.metrics.rows import ErrorKind as ErrorKind, Misses, Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.reductions.blocks import Blocks
@@ -75,7 +75,7 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
         rows.layout.by_content,
     )
     fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}
-    return fields, {"weight": data.weight, "unit": unit, "beside": beside}
+    return fields, {"weight": data.weight, "unit": unit, "columns": beside}
 
 
 def of_blocks(
@@ -99,7 +99,7 @@ def nameless(t: Blocks) -> Blocks:
 def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
     """The summary of the first reading of a table. Raises InputError for ids that do not pair."""
     kept = nameless(t).total(first)
-    t.check(int(kept.facts.sums[0]), kept.ids.repeated if t.schema.id else 0)
+    t.check(kept.rows, kept.ids.repeated_rows if t.schema.id else 0)
     return kept
 
 
@@ -254,7 +254,9 @@ class Missed:
     @property
     def apart(self) -> Floats:
         """By how much the error of the first of the pair exceeds that of the second, per row."""
-        first, last = (self.misses.off[name][self.rows] for name in (self.pair[0], self.pair[-1]))
+        first, last = (
+            self.misses.errors[name][self.rows] for name in (self.pair[0], self.pair[-1])
+        )
         return first - last
 
     def opened(self, most: int) -> list[dict[str, str]]:
@@ -278,8 +280,8 @@ def missed(study: Any, most: int) -> Missed:
     """
     m = study.data.misses
     pair = compared(study)
-    first = m.off[pair[0]]
-    last = m.off[pair[-1]]
+    first = m.errors[pair[0]]
+    last = m.errors[pair[-1]]
     places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
     for part in study.slices:
         place = np.full(len(first), len(first))

@@ -16,7 +16,7 @@ import pandas as pd
 
 from evalkit.arrays import ROUNDING, Floats, Ints, ratio
 from evalkit.catalogue import lookup
-from evalkit.measured.rows import HeldRows
+from evalkit.measured.rows import RowsInMemory
 from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, treat_all
@@ -178,7 +178,7 @@ def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     below x, value.
     """
     for name, c in tables.items():
-        place, _ = influence.widest(c)
+        place, _ = influence.widest_gap(c)
         sides = [
             1 - float(ratio(c.tp[place], c.positives)),
             1 - float(ratio(c.fp[place], c.negatives)),
@@ -278,7 +278,7 @@ def excluding(differences: pd.DataFrame) -> pd.DataFrame:
 
 def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
     match study.measured:
-        case HeldRows(rows):
+        case RowsInMemory(rows):
             return differences(rows[first], rows[second], COARSE, level=study.settings.level)
     value = net_benefit(study.table(first), COARSE) - net_benefit(study.table(second), COARSE)
     return Differences(value, np.full_like(value, np.nan), np.full_like(value, np.nan))
@@ -564,7 +564,7 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     """The intervals of the decisions of a study; none of sums over rows that vary by unit or
     weight.
     """
-    if study.plain or not isinstance(study.measured, HeldRows):
+    if study.plain or not isinstance(study.measured, RowsInMemory):
         return Plain(study.settings.level if study.plain else None)
     options = study.inference_options(1)
     chosen = [lookup.find(name, "counts") for name in METRICS]

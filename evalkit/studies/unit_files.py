@@ -140,7 +140,7 @@ class UnitFile:
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
         if not rows.size or metric.metric.structure not in lookup.TABLES:
             return None
-        if metric.decided and np.isnan(self.number["predicted"][rows]).all():
+        if metric.uses_decisions and np.isnan(self.number["predicted"][rows]).all():
             return None
         at, observed = self._observed(rows, self.metrics[label]["structure"])
         order = np.argsort(self.row[at], kind="stable")
@@ -358,7 +358,7 @@ class Side:
         """The influence of each unit on the metric."""
         if self.termed:
             return ratio(self.sums.numerator - self.value * self.sums.size, self.sums.size.sum())
-        return by_unit(self.chosen.effects(self.data).rows, self.unit)
+        return by_unit(self.chosen.effects(self.data).influence, self.unit)
 
     @cached_property
     def each(self) -> Floats:

@@ -1,7 +1,7 @@
 """NAME.units.parquet: for every system and metric the terms of each unit, or the rows that it is
 computed from.
 
-A metric whose kind is `termed` has a numerator and a denominator per unit; the metric is the ratio
+A metric whose kind `has_terms` has a numerator and a denominator per unit; the metric is the ratio
 of their sums, over all units or some. All other metrics, such as AUC, are computed from the rows,
 which the file has once per system.
 """
@@ -237,9 +237,9 @@ def of_rows(
     a metric or the test of one needs them, as those of weighted rows do.
     """
     weighted = any(side.weight is not None for side in rows.values())
-    termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
+    termed = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
     others = [chosen for chosen in metrics if weighted or chosen.metric.kind.needs_rows]
-    decided = any(chosen.decided for chosen in others)
+    decided = any(chosen.uses_decisions for chosen in others)
     observed = _each_label if labels else _each_row
     of_unit = len(termed) + (max(1, len(labels)) if others else 0)
     for at, part in listed.parts(len(rows) * of_unit):

@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
-from evalkit.metrics.rows import By, Misses
+from evalkit.metrics.rows import ErrorKind, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
@@ -134,7 +134,7 @@ class Outcomes:
 def _misses_of_two(o: Outcomes) -> Misses:
     names = np.array([o.names[0] or f"not {o.names[1]}", o.names[1]], dtype=object)
     errors = {name: np.abs(o.actual - share) for name, share in o.shares.items()}
-    measure = By.PROBABILITY if o.sure else By.RANK
+    measure = ErrorKind.PROBABILITY if o.sure else ErrorKind.RANK
     return Misses(names[o.actual], "label", o.score, errors, measure)
 
 
@@ -142,10 +142,10 @@ def _misses_of_classes(o: Outcomes) -> Misses:
     classes = np.array(o.names, dtype=object)
     answers = {name: classes[predicted] for name, predicted in o.predicted.items()}
     if o.score and o.sure:
-        measure, rows = By.CLASS, np.arange(len(o.actual))
+        measure, rows = ErrorKind.CLASS, np.arange(len(o.actual))
         errors = {name: 1 - score[rows, o.actual] for name, score in o.score.items()}
     else:
-        measure = By.DECISION
+        measure = ErrorKind.DECISION
         errors = {name: (own != o.actual).astype(float) for name, own in o.predicted.items()}
     return Misses(classes[o.actual], "class", answers, errors, measure)
 
@@ -157,12 +157,12 @@ def _misses_of_labels(o: Outcomes) -> Misses:
     errors = {name: gap.mean(axis=1) for name, gap in gaps.items()}
     worst = {name: names[gap.argmax(axis=1)] for name, gap in gaps.items()}
     answers = {name: np.where(errors[name] > 0, worst[name], "–") for name in worst}
-    return Misses(truth, "labels", answers, errors, By.LABELS)
+    return Misses(truth, "labels", answers, errors, ErrorKind.LABELS)
 
 
 def _misses_of_forecasts(o: Outcomes) -> Misses:
     errors = {name: np.abs(forecast - o.actual) for name, forecast in o.score.items()}
-    return Misses(o.actual, "actual", o.score, errors, By.ERROR)
+    return Misses(o.actual, "actual", o.score, errors, ErrorKind.ERROR)
 
 
 MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evalkit.arrays import InputError, Ints, ParameterError
-from evalkit.metrics.kept import Block
+from evalkit.metrics.blocks import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Ints
-from evalkit.metrics.kept import Block, Hashes, of_numbers, of_texts
+from evalkit.metrics.blocks import Block
+from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
 
 # how the roles of shared columns begin that are not the truth
@@ -131,16 +132,18 @@ class Schema:
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
-                said=said[0] if len(said) == 1 else np.stack(said, axis=1),
+                predictions=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
                 key=key,
                 id=id,
                 clustered=self.unit,
-                parted=self.parted,
-                alike=not (self.unit or self.id),
+                units_split=self.parted,
+                key_hashes_row=not (self.unit or self.id),
                 slices=slices,
-                beside=beside,
-                own={role: predictions[role] for role in self.own if role not in self.said},
+                shared_columns=beside,
+                system_columns={
+                    role: predictions[role] for role in self.own if role not in self.said
+                },
                 names=self._names(table, texts, before),
                 units=texts.get("unit"),
             )
@@ -210,9 +213,11 @@ def _sorted(block: Block) -> Block:
     """The block with the rows of each unit together, as engines have them but where units share a
     hash of theirs.
     """
-    if not block.clustered or block.parted or len(np.unique(block.key)) == len(block.starts):
+    if not block.clustered or block.units_split:
         return block
-    return block.at(np.argsort(block.key, kind="stable"))
+    if len(np.unique(block.key)) == len(block.unit_starts):
+        return block
+    return block.take(np.argsort(block.key, kind="stable"))
 
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:

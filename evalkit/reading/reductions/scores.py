@@ -144,7 +144,7 @@ class Predictions:
             return None
         every = [row for rows in self.profiles for row in rows]
         most, n = max(row[f"max {WEIGHT}"] for row in every), sum(row["n"] for row in every)
-        return grid.scale_of(most, n, whole=not any(row["parted"] for row in every))
+        return grid.scale_of(most, n, integers=not any(row["parted"] for row in every))
 
     @property
     def squares(self) -> float:
@@ -155,7 +155,7 @@ class Predictions:
             max(row[f"max {WEIGHT}"] for _, row in self.requested),
             sum(row["n"] for _, row in self.requested),
         )
-        return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
+        return grid.scale_of(most**2, n, integers=self.scale == 1 and n * most**2 < 2**62)
 
     def only(self, kept: Sequence[int]) -> "Predictions":
         """The table with only these classes, the only ones that occur in rows that count."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.kinds import PerUnit, TermsKind
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, SignificanceParameters
@@ -296,7 +296,11 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
 
 def _is_loss(metric: Metric) -> bool:
     """True for a mean over rows with a better direction."""
-    return metric.kind.totalled and metric.kind.of_rows and metric.best != "neither"
+    return (
+        isinstance(metric.kind, TermsKind)
+        and metric.kind.mean_over_rows
+        and metric.best != "neither"
+    )
 
 
 @contextmanager

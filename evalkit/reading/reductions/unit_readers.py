@@ -15,8 +15,8 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.limits import Reading
+from evalkit.metrics.blocks import Block
 from evalkit.metrics.draws import MID_P
-from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import counted
 from evalkit.reading.inputs import aligned
@@ -137,7 +137,7 @@ class ScoredRows:
         """A row each, with its id and its unit where these are named."""
         import pyarrow as pa
 
-        columns = {f"v{i}": score for i, score in enumerate(block.said)}
+        columns = {f"v{i}": score for i, score in enumerate(block.predictions)}
         columns["label"] = block.truth.astype(np.int64)
         if self.identified:
             columns[ID] = block.texts

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints
-from evalkit.metrics import kept as hashes
+from evalkit.metrics import hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source, names
 from evalkit.reading.tables.rules import Field, Fields, columns_by_type

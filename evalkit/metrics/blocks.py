@@ -1,0 +1,161 @@
+"""`Block`: some rows of a table as checked numeric columns, with every system's predictions and
+hashes of the ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics.hashes import Hashes
+from evalkit.metrics.rows import Rows
+
+STEP = 2**14  # rows that are processed together: their columns stay in the cache
+
+
+class BlockSlice(NamedTuple):
+    """The rows of a block that lie in one slice; number 0 stands for all rows."""
+
+    number: int
+    block: Block
+
+
+class KeyIndex(NamedTuple):
+    """The distinct keys of a block, and the index of each row's key among them."""
+
+    keys: Hashes
+    position: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows that every system predicts, as checked columns; the last axis of every column is that of
+    the rows.
+
+    truth: the actual value, 0 or 1, class number, or one row per label. predictions: one row per
+    system, or one table per system with one row per class or label. key: a hash of the unit, else
+    of the id, else of the whole row. id: a hash of the id, if ids may repeat. clustered: rows with
+    the same key are one unit, and are neighbours unless `units_split`. units_split: the rows of a
+    unit may be spread over several blocks. key_hashes_row: rows with the same key are equal.
+    slices: per column for segments, the number of each row's slice, counted from 1 over all
+    columns. shared_columns, system_columns: further numeric columns by name, shared by the systems
+    or with a row per system. names: the ids, or the row numbers, or None. units: the ids of the
+    units, as Arrow text.
+    """
+
+    truth: np.ndarray
+    predictions: np.ndarray
+    weight: Floats | None
+    key: Hashes
+    id: Hashes | None = None
+    clustered: bool = False
+    units_split: bool = False
+    key_hashes_row: bool = False
+    slices: Sequence[Ints] = ()
+    shared_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    system_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    names: Any = None
+    units: Any = None
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each row, 1 if there are no weights."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
+    def unit_starts(self) -> Ints:
+        """The index at which each unit begins, if units are not split over blocks."""
+        return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
+
+    @cached_property
+    def key_index(self) -> KeyIndex:
+        """The distinct keys, and the index of each row's key among them."""
+        if self.clustered and not self.units_split:
+            sizes = np.diff(self.unit_starts, append=len(self))
+            position = np.repeat(np.arange(len(self.unit_starts)), sizes)
+            return KeyIndex(self.key[self.unit_starts], position)
+        keys, position = np.unique(self.key, return_inverse=True)
+        return KeyIndex(keys, position)
+
+    @property
+    def texts(self) -> Any:
+        """The ids, or the numbers of the rows, as Arrow text."""
+        import pyarrow as pa
+
+        names = pa.array(self.names) if isinstance(self.names, np.ndarray) else self.names
+        return names.cast(pa.string())
+
+    def rows(self, system: int) -> Rows:
+        """The actual values and a system's predictions."""
+        return Rows(
+            self.truth,
+            self.predictions[system],
+            weight=self.weight,
+            unit=self.key if self.clustered else None,
+            columns=self.shared_columns,
+        )
+
+    def take(self, rows: Ints | slice) -> Block:
+        """The rows with these indices, without their names."""
+        return self._combined([self], lambda columns: columns[0][..., rows])
+
+    def groups(self) -> Iterator[BlockSlice]:
+        """All rows, as group 0, and the rows of each slice that has any."""
+        yield BlockSlice(0, self)
+        for column in self.slices:
+            order = np.argsort(column, kind="stable")
+            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
+            for rows in np.split(order, starts[1:]):
+                yield BlockSlice(int(column[rows[0]]), self.take(rows))
+
+    def steps(self) -> Iterator[Block]:
+        """The block in pieces of some thousand rows, with whole units."""
+        starts = np.arange(0, len(self), STEP)
+        if self.clustered and not self.units_split:
+            last_unit = np.searchsorted(self.unit_starts, starts, side="right") - 1
+            starts = np.unique(self.unit_starts[last_unit])
+        ends = [*starts[1:].tolist(), len(self)]
+        for start, end in zip(starts.tolist(), ends, strict=True):
+            yield self.take(slice(start, end))
+
+    @staticmethod
+    def join(blocks: Sequence[Block]) -> Block:
+        """The rows of the blocks in sequence, without their names."""
+        return blocks[0]._combined(blocks, lambda columns: np.concatenate(columns, axis=-1))
+
+    def _combined(
+        self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
+    ) -> Block:
+        """A block whose columns are each combined from the same column of several blocks."""
+        weight = None
+        if self.weight is not None:
+            weight = combine([block.weights for block in blocks])
+        slice_columns = zip(*(block.slices for block in blocks), strict=True)
+        return replace(
+            self,
+            truth=combine([block.truth for block in blocks]),
+            predictions=combine([block.predictions for block in blocks]),
+            key=combine([block.key for block in blocks]),
+            weight=weight,
+            slices=[combine([*columns]) for columns in slice_columns],
+            shared_columns=_combined_by_name([block.shared_columns for block in blocks], combine),
+            system_columns=_combined_by_name([block.system_columns for block in blocks], combine),
+            id=None,
+            names=None,
+            units=None,
+        )
+
+
+def _combined_by_name(
+    tables: Sequence[Mapping[str, np.ndarray]], combine: Callable[[list[np.ndarray]], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Each column of the first table, combined from the columns of this name of all tables."""
+    return {name: combine([table[name] for table in tables]) for name in tables[0]}

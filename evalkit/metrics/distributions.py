@@ -1,0 +1,163 @@
+"""`Distribution`: the distribution of the numbers of a column, as distinct values or in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+
+ROUNDING = 1e-12  # of sums of shares
+LARGEST = 100  # one in so many rows belongs to the largest
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The distribution of numbers: distinct numbers or middles of bins, ascending; the rows and the
+    weight of each.
+
+    integers: True if all are whole numbers. low, high: the smallest and the largest. half_width: of
+    each bin, 0 for one distinct number.
+    """
+
+    values: Floats
+    rows: Ints
+    weight: Floats
+    integers: bool
+    low: float
+    high: float
+    half_width: Floats
+
+    @staticmethod
+    def from_values(values: Floats) -> Distribution:
+        """The distribution of a column of unweighted rows in memory.
+
+        >>> numbers = Distribution.from_values(np.array([3.0, 1.0, 3.0]))
+        >>> numbers.quantiles([0.0, 0.5, 1.0]).tolist()
+        [1.0, 3.0, 3.0]
+        """
+        distinct, rows = np.unique(values, return_counts=True)
+        return Distribution(
+            values=distinct,
+            rows=rows,
+            weight=rows.astype(np.float64),
+            integers=not np.any(distinct != np.rint(distinct)),
+            low=float(distinct[0]),
+            high=float(distinct[-1]),
+            half_width=np.zeros(len(rows)),
+        )
+
+    def sizes(self) -> Distribution:
+        """The distribution of the absolute values."""
+        size, index = np.unique(np.abs(self.values), return_inverse=True)
+        half_width = np.zeros(len(size))
+        np.maximum.at(half_width, index, self.half_width)
+        return Distribution(
+            values=size,
+            rows=np.bincount(index, self.rows, len(size)).astype(np.int64),
+            weight=np.bincount(index, self.weight, len(size)).astype(np.float64),
+            integers=self.integers,
+            low=float(size[0]),
+            high=float(size[-1]),
+            half_width=half_width,
+        )
+
+    @cached_property
+    def _rows_up_to(self) -> Ints:
+        """The number of rows up to and with each value."""
+        return np.cumsum(self.rows)
+
+    @property
+    def _last(self) -> int:
+        """The position of the largest row, where the smallest has 0."""
+        return int(self._rows_up_to[-1]) - 1
+
+    def _value_at(self, position: int) -> float:
+        """The number of the row at a position, from 0, of all rows in ascending order."""
+        return float(self.values[np.searchsorted(self._rows_up_to, position, side="right")])
+
+    def quantile_error(self, shares: Sequence[float]) -> float:
+        """The largest possible error of these quantiles due to binning: half the width of the
+        widest of their bins.
+        """
+        position = np.array(shares) * self._last
+        neighbours = np.concatenate([np.floor(position), np.ceil(position)])
+        used = np.searchsorted(self._rows_up_to, neighbours, side="right")
+        return float(self.half_width[used].max())
+
+    @property
+    def mean(self) -> float:
+        """The mean over the rows, unweighted."""
+        return float(self.values @ self.rows / self._rows_up_to[-1])
+
+    @property
+    def median(self) -> float:
+        """The median over the rows, unweighted."""
+        return float(self.quantiles([0.5])[0])
+
+    @property
+    def zeros(self) -> int:
+        """The number of rows that are 0."""
+        return int(self.rows[self.values == 0].sum())
+
+    def quantiles(self, shares: Sequence[float]) -> Floats:
+        """Quantiles over the rows, unweighted, with linear interpolation between neighbouring
+        numbers.
+        """
+        return np.array([self._interpolated(share * self._last) for share in shares])
+
+    def _interpolated(self, position: float) -> float:
+        """The number at a position between two rows, as numpy interpolates it."""
+        below = int(np.floor(position))
+        a = self._value_at(below)
+        b = self._value_at(min(below + 1, self._last))
+        fraction = position - below
+        return a + (b - a) * fraction if fraction < 0.5 else b - (b - a) * (1 - fraction)
+
+    def range_without_tails(self, tail: float) -> tuple[float, float]:
+        """The range of the numbers without at most this share of the rows at each end."""
+        low = self._value_at(int(np.floor(tail * self._last)))
+        high = self._value_at(int(np.ceil((1 - tail) * self._last)))
+        return low, high
+
+    def histogram(self, edges: Floats) -> Floats:
+        """The weight of the rows between each two neighbouring edges."""
+        return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum())
+
+    def weighted_median(self) -> float:
+        """The smallest number up to which at least half of the weight lies."""
+        share = np.cumsum(self.weight) / self.weight.sum()
+        return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
+
+    def share_of_largest(self) -> float:
+        """The share of the sum of squares that comes from the 1 % of the rows with the largest
+        absolute values.
+        """
+        sizes = self.sizes()
+        square = sizes.values[::-1] ** 2
+        rows = sizes.rows[::-1]
+        largest = _first_rows(rows, max(1, int(rows.sum()) // LARGEST))
+        total = float(square @ rows)
+        return float(square @ largest) / total if total else 0.0
+
+    def largest(self, share: float) -> Ints:
+        """By number, how many of its rows are among the largest share of all rows (rounded up)."""
+        return self.top(int(np.ceil(share * int(self._rows_up_to[-1]))))
+
+    def top(self, count: int) -> Ints:
+        """By number, how many of its rows are among the `count` largest rows."""
+        return _first_rows(self.rows[::-1], count)[::-1]
+
+
+def _first_rows(rows: Ints, count: int) -> Ints:
+    """By number, how many of its rows are among the first `count` rows of all."""
+    rows_before = np.cumsum(rows) - rows
+    return np.asarray(np.clip(count - rows_before, 0, rows))

@@ -1,0 +1,110 @@
+"""Hashes of rows and of texts, by numpy's own arithmetic, so that every engine samples the same
+rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats
+
+Hashes = np.ndarray  # whole numbers of 64 bits without sign
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(x: Hashes) -> Hashes:
+    """Pseudo-random whole numbers by a mixing function (splitmix64,
+    doi:10.1145/2714064.2660195).
+    """
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def of_numbers(columns: Sequence[Floats]) -> Hashes:
+    """A hash of the numbers of each row; equal rows have equal hashes."""
+    key = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        bits = (column + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+        key = mixed(key + bits + GOLDEN)
+    return key
+
+
+def of_texts(column: Any) -> Hashes:
+    """A hash of each text of an Arrow array, of its bytes and their positions.
+
+    >>> import pyarrow as pa
+    >>> texts = ["ab", "ba", "", "ab"]
+    >>> of_texts(pa.array(texts)).tolist() == of_texts(pa.array(["x", *texts]).slice(1)).tolist()
+    True
+    """
+    import pyarrow as pa
+
+    texts = column.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    key = np.zeros(len(column), np.uint64)
+    length = np.diff(ends)
+    start = ends[:-1] - ends[0]
+    if ends[-1] > ends[0]:
+        letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
+        position = np.arange(1, len(letters) + 1) - np.repeat(start, length)
+        letter_hashes = mixed(letters + position.astype(np.uint64) * GOLDEN)
+        filled = length > 0  # reduceat would give an empty text the hash of the next letter
+        key[filled] = np.add.reduceat(letter_hashes, start[filled])
+    return mixed(key + length.astype(np.uint64))
+
+
+@dataclass(frozen=True, eq=False)
+class KeyRepeats:
+    """Counts keys that occur again by the hashes of all rows, if there are at most `max_keys`
+    distinct ones.
+
+    sorted_keys: arrays of sorted distinct hashes, not yet merged; empty once there are too many.
+    repeats: the number of rows known so far whose hash occurred before.
+    """
+
+    max_keys: int
+    sorted_keys: tuple[Hashes, ...]
+    repeats: int
+
+    @staticmethod
+    def from_keys(key: Hashes, max_keys: int) -> "KeyRepeats":
+        """The keys of a block. key: a hash of what may occur twice, such as an id.
+
+        >>> first = KeyRepeats.from_keys(np.array([3, 5], np.uint64), 9)
+        >>> (first + KeyRepeats.from_keys(np.array([5, 5], np.uint64), 9)).repeated_rows
+        2
+        """
+        distinct = np.unique(key)
+        return KeyRepeats(max_keys, (distinct,), len(key) - len(distinct))
+
+    def __add__(self, other: "KeyRepeats") -> "KeyRepeats":
+        arrays = self.sorted_keys + other.sorted_keys
+        repeats = self.repeats + other.repeats
+        if not (self.sorted_keys and other.sorted_keys):
+            return KeyRepeats(self.max_keys, (), repeats)
+        # Arrays of similar length are merged, so that each key is merged only a few times.
+        while len(arrays) > 1 and (
+            len(arrays[-1]) * 2 > len(arrays[-2]) or sum(map(len, arrays)) > self.max_keys
+        ):
+            joined = np.sort(np.concatenate(arrays[-2:]), kind="stable")
+            distinct = joined[np.append(True, joined[1:] != joined[:-1])]
+            arrays = (*arrays[:-2], distinct)
+            repeats += len(joined) - len(distinct)
+        if sum(map(len, arrays)) > self.max_keys:
+            arrays = ()
+        return KeyRepeats(self.max_keys, arrays, repeats)
+
+    @cached_property
+    def repeated_rows(self) -> int | None:
+        """The number of rows whose key occurred before; None if there are too many keys to tell and
+        none was found.
+        """
+        if not self.sorted_keys:
+            return self.repeats or None
+        keys = np.concatenate(self.sorted_keys)
+        return self.repeats + len(keys) - len(np.unique(keys))

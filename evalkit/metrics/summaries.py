@@ -1,0 +1,118 @@
+"""Mergeable summaries of the blocks of a table: `+` merges those of two blocks.
+
+None depends on the order of the rows, the engine or the size of the blocks. This module has the
+simple ones; `moments`, `tallies`, `samples` and `hashes` have the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from evalkit.arrays import Floats, minus
+from evalkit.metrics.blocks import Block
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Several summaries of a block: + adds each field, and merges mappings key by key."""
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]
+        return type(self)(
+            **{name: _sum(getattr(self, name), getattr(other, name)) for name in names}
+        )
+
+
+def _sum(first: Any, second: Any) -> Any:
+    """The sum of two fields; tuples are added element by element, dicts key by key."""
+    if isinstance(first, tuple):
+        return tuple(_sum(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, dict):
+        merged = dict(first)
+        for key, value in second.items():
+            merged[key] = first[key] + value if key in first else value
+        return merged
+    return first + second
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """Numbers that are added up over blocks."""
+
+    sums: Floats
+
+    def __add__(self, other: Total) -> Total:
+        return Total(self.sums + other.sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Wins(Bundle):
+    """The numbers of units on which the first of two systems has the smaller error (wins), the same
+    error (ties) and the larger one (losses).
+    """
+
+    wins: int
+    ties: int
+    losses: int
+
+    @staticmethod
+    def from_errors(first: Floats, second: Floats) -> Wins:
+        """The wins of the first system; errors that differ only by rounding are ties."""
+        excess = minus(second, first)
+        return Wins(
+            wins=int(np.sum(excess > 0)),
+            ties=int(np.sum(excess == 0)),
+            losses=int(np.sum(excess < 0)),
+        )
+
+
+class ExtremeRow(NamedTuple):
+    """A row with a large error: its id or number, and both values."""
+
+    name: Any
+    actual: float
+    prediction: float
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The rows with the largest sizes, at most `max_rows`, ties in the order of names."""
+
+    max_rows: int
+    size: Floats
+    rows: tuple[ExtremeRow, ...]
+
+    @staticmethod
+    def from_block(block: Block, size: Floats, system: int, max_rows: int) -> Extremes:
+        """The rows of a block with the largest sizes. size: one per row."""
+        smallest = max(
+            len(size) - max_rows, 0
+        )  # the rank of the smallest size that belongs to them
+        border = np.partition(size, smallest)[smallest]
+        # of very many equal sizes not all names are read
+        largest = np.flatnonzero(size >= border)[: 1_000 * max_rows]
+        names = [""] * len(largest)
+        if block.names is not None:
+            names = _as_list(block.names.take(largest))
+        actual = block.truth[largest].tolist()
+        predictions = block.predictions[system][largest].tolist()
+        rows = map(ExtremeRow, names, actual, predictions)
+        return Extremes(max_rows, size[largest], tuple(rows))._trimmed()
+
+    def __add__(self, other: Extremes) -> Extremes:
+        sizes = np.append(self.size, other.size)
+        return Extremes(self.max_rows, sizes, self.rows + other.rows)._trimmed()
+
+    def _trimmed(self) -> Extremes:
+        """The first `max_rows` of these rows, the largest size first."""
+        order = sorted(range(len(self.rows)), key=lambda i: (-self.size[i], self.rows[i]))
+        order = order[: self.max_rows]
+        return Extremes(self.max_rows, self.size[order], tuple(self.rows[i] for i in order))
+
+
+def _as_list(values: Any) -> list[Any]:
+    """The values of a numpy or of an Arrow array."""
+    return list(values.tolist() if isinstance(values, np.ndarray) else values.to_pylist())

@@ -1,0 +1,170 @@
+"""Mergeable tables of rows by score or by value, exact up to a number of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.metrics import grid
+from evalkit.metrics.distributions import Distribution
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tally:
+    """Rows of two classes by score in the bins of `grid`, counted exactly in each.
+
+    max_bins: the largest number of bins. grids: tables of rows that are binned already. waiting:
+    codes with the label as last bit of rows that are not binned yet, at most `max_waiting` of them:
+    one sort of all takes less than merging the bins of blocks. cut: the code at which a bin begins.
+    """
+
+    max_bins: int
+    grids: tuple[grid.Grid, ...] = ()
+    waiting: tuple[Ints, ...] = ()
+    max_waiting: int = 0
+    cut: int | None = None
+
+    @staticmethod
+    def from_hits(
+        score: Floats,
+        hit: Bools,
+        weight: Ints | None,
+        *,
+        max_bins: int,
+        max_waiting: int = 0,
+        cut: float | None = None,
+    ) -> Tally:
+        """Hits and other rows by score. cut: scores on either side of it are never in one bin."""
+        empty = Tally(
+            max_bins=max_bins,
+            max_waiting=max_waiting,
+            cut=None if cut is None else grid.code_of(cut),
+        )
+        codes = grid.with_labels(score, hit, empty.cut) if weight is None else None
+        if codes is not None:
+            return replace(empty, waiting=(codes,))._with_few_waiting
+        return replace(empty, grids=(grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut),))
+
+    @property
+    def room(self) -> int:
+        """The largest number of bins."""
+        return self.max_bins
+
+    def __add__(self, other: Self) -> Self:
+        """Grids stay separate, in bins as wide as those of any, and are merged once they have twice
+        as many bins as are allowed.
+        """
+        joined = replace(
+            self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
+        )._with_few_waiting
+        room = joined.room
+        shift = max((table.shift for table in joined.grids), default=0)
+        joined = replace(
+            joined, grids=tuple(_with_shift(table, shift, room) for table in joined.grids)
+        )
+        if sum(len(table.low) for table in joined.grids) > 2 * room:
+            return replace(joined, grids=(joined.merged,), waiting=())
+        return joined
+
+    @property
+    def _with_few_waiting(self) -> Self:
+        """The tally; its waiting rows are binned if they are more than `max_waiting`."""
+        if sum(map(len, self.waiting)) <= self.max_waiting:
+            return self
+        return replace(self, grids=self._all_grids, waiting=())
+
+    @property
+    def _all_grids(self) -> tuple[grid.Grid, ...]:
+        """The grids, and a further one of the rows that wait."""
+        if not self.waiting:
+            return self.grids
+        return *self.grids, grid.labelled(np.concatenate(self.waiting), self.max_bins, self.cut)
+
+    @cached_property
+    def merged(self) -> grid.Grid:
+        """All rows in one grid."""
+        grids = self._all_grids
+        return grids[0] if len(grids) == 1 else grid.merge(grids, self.room)
+
+
+def _with_shift(table: grid.Grid, shift: int, room: int) -> grid.Grid:
+    """A grid with bins at least as wide as this shift makes them."""
+    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), room)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueCounts(Tally):
+    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are
+    many values.
+
+    max_bins: a quarter of it is used if there are more than two further columns and more rows than
+    bins, because these are for sums along the values, not for quantiles. integers: True if all are
+    whole numbers.
+    """
+
+    integers: bool = True
+
+    @staticmethod
+    def from_values(
+        values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
+    ) -> ValueCounts:
+        """The rows by value. columns: further numbers of each row, which are added up by value.
+
+        >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
+        >>> c.distribution(weighted=True).values.tolist()
+        [-1.0, 2.5]
+        >>> [column.tolist() for column in c.merged.sums]
+        [[1, 2], [4.0, 3.0]]
+        """
+        code = grid.codes(values)
+        sorted_columns = list[Floats]()
+        if columns:
+            order = np.argsort(code, kind="stable")
+            code = code[order]
+            sorted_columns = [column[order] for column in columns]
+        else:
+            code.sort()
+        rows = np.broadcast_to(np.int64(1), len(code))
+        table = grid.Grid(0, code, code, (rows, *sorted_columns))
+        integers = not np.any(values != np.rint(values))
+        counts = ValueCounts(max_bins=max_bins, grids=(table,), integers=integers)
+        return replace(counts, grids=(grid.pooled(table, counts.room),))
+
+    @property
+    def room(self) -> int:
+        """The largest number of bins."""
+        rows = sum(int(table.sums[0].sum()) for table in self.grids)
+        further_columns = len(self.grids[0].sums) - 1
+        if further_columns > 2 and rows > self.max_bins:
+            return self.max_bins // 4
+        return self.max_bins
+
+    def __add__(self, other: Self) -> Self:
+        return replace(super().__add__(other), integers=self.integers and other.integers)
+
+    def distribution(self, *, weighted: bool) -> Distribution:
+        """The distribution of the values. weighted: True if the first of the further columns is
+        their weight.
+        """
+        table = self.merged
+        low = high = middle = grid.scores(table.low)
+        half_width: Floats = np.broadcast_to(np.float64(0), len(low))
+        if table.high is not table.low:
+            high = grid.scores(table.high)
+            middle = np.where(low == high, low, low / 2 + high / 2)
+            half_width = (high - low) / 2
+        rows = np.asarray(table.sums[0], np.int64)
+        return Distribution(
+            values=middle,
+            rows=rows,
+            weight=table.sums[1] if weighted else rows.astype(np.float64),
+            integers=self.integers,
+            low=float(low[0]),
+            high=float(high[-1]),
+            half_width=half_width,
+        )
