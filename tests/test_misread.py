@@ -264,7 +264,11 @@ def test_judgements_without_grades_are_relevant_items(tmp_path, file, names):
 
 
 def test_a_column_that_could_judge_must_be_named():
-    for name, cells in (("minutes", [0, 3, 5]), ("esci_label", list("EES"))):
+    for name, cells in (
+        ("minutes", [0, 3, 5]),
+        ("esci_label", list("EES")),
+        ("split", ["test", "train", "test"]),
+    ):
         with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
             ek.ranking(SHOWN, BOUGHT.assign(**{name: cells}))
 
