@@ -193,6 +193,14 @@ def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys):
     assert printable(name) in shown.out
 
 
+def test_control_characters_of_a_figure_do_not_reach_a_terminal(tmp_path, capfd):
+    table = pd.DataFrame({"query": PROMPTS * 2, "a\x1b[31m": A[:16], "b": B[:16]})
+    path = saved(table, tmp_path, "t.jsonl")
+    main(["report", "significance", "-p", "preds", str(path), "-o", str(tmp_path)])
+    shown = capfd.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+
+
 def test_a_name_that_is_not_in_utf_8_is_refused(capsys):
     assert main(["report", "rating", "-p", "preds", "caf\udce9.csv"]) == 2
     assert "must be UTF-8" in capsys.readouterr().err
@@ -256,7 +264,11 @@ def test_judgements_without_grades_are_relevant_items(tmp_path, file, names):
 
 
 def test_a_column_that_could_judge_must_be_named():
-    for name, cells in (("minutes", [0, 3, 5]), ("esci_label", list("EES"))):
+    for name, cells in (
+        ("minutes", [0, 3, 5]),
+        ("esci_label", list("EES")),
+        ("split", ["test", "train", "test"]),
+    ):
         with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
             ek.ranking(SHOWN, BOUGHT.assign(**{name: cells}))
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -40,7 +41,9 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     _scale_labels(figure, DPI / figure.dpi)
     figure.set_dpi(DPI)
     canvas = FigureCanvasAgg(figure)
-    with mpl.rc_context({**style, "text.hinting": "none"}):
+    with mpl.rc_context({**style, "text.hinting": "none"}), warnings.catch_warnings():
+        # the warning would write a control character of a name to the terminal
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:

@@ -14,7 +14,7 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
-from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case
+from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
 from evalkit.reading.matching.samples import (
     ANSWERS,
     FEW,
@@ -593,9 +593,14 @@ def judgements(table: SampledTable) -> Proposal:
 
 
 def judging(table: SampledTable) -> list[ColumnSample]:
-    """The columns that may judge rows, whatever they are called: numbers, and texts that repeat."""
+    """The columns that may judge rows, whatever they are called: numbers, texts that repeat, and
+    splits, of which only one was held out.
+    """
     free = [column for column in table.columns if not column.is_bookkeeping]
-    return [column for column in free if column.numbers is not None or column in table.texts]
+    splits = [column for column in table.columns if "split" in uses_of(column.name)]
+    several = [column for column in splits if len(column.labels) > 1 and column not in free]
+    numbers = [column for column in free if column.numbers is not None or column in table.texts]
+    return numbers + several
 
 
 def users(table: SampledTable) -> Proposal:
