@@ -303,7 +303,7 @@ class SummedLabels(Several):
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
         """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
         of = self.read(self.systems.index(system), 0, label)
-        tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
+        tn, fp, fn, tp = np.bincount(2 * of.actual + of.predicted[0], of.n, 4).astype(int).tolist()
         return tp, fp, fn, tn
 
     def _together(self, system: str) -> grid.Grid:
