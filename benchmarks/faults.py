@@ -208,8 +208,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/power.py",
-        "z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)",
-        "z * ratio(sd, mean) * np.sqrt(1 / n)",
+        "log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)",
+        "log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n)",
         "detectable lift: the other arm is known",
     ),
     Fault(

@@ -35,6 +35,7 @@ class Metric:
     unit: of measurement: "1" for a pure number, "actual" for that
     of the actual values, "nats", a column; empty if it is not known. kind_at: the kind at the
     number above 0 behind the @, such as 0.5, of a metric that has one instead of a cut-off.
+    roughness: how far the width of an interval may be from that of resamples, as a share of it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     unit: str = "1"
     kind_at: Callable[[float], Kind] | None = None
+    roughness: float = 0.2
 
     def __hash__(self) -> int:
         """The hash of its name alone, which is quick: results are stored by metric for each pair of

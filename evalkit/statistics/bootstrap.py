@@ -212,21 +212,21 @@ def bca_p_value(
     """
     from scipy.special import ndtr, ndtri
 
-    drawn = defined(replicates)
-    if drawn.size == 0 or np.isnan(value):
+    values = defined(replicates)
+    if values.size == 0 or np.isnan(value):
         return np.nan
-    bias, acceleration = _bca_terms(value, drawn, effect)
+    bias, acceleration = _bca_terms(value, values, effect)
     # the normal quantile at which BCa would read its limit from `null`
-    shifted = ndtri(_share_below(null, drawn)) - bias
+    shifted = ndtri(_share_below(null, values)) - bias
     z = shifted / max(1 + acceleration * shifted, SMALLEST_DIVISOR) - bias
     tail = float(ndtr(-abs(z)))
-    return float(min(1.0, max(2 * tail, 1 / (drawn.size + 1))))
+    return float(min(1.0, max(2 * tail, 1 / (values.size + 1))))
 
 
 def defined(replicates: ArrayLike) -> Floats:
     """The replicates that are not NaN."""
-    drawn = np.asarray(replicates, float)
-    return drawn[~np.isnan(drawn)]
+    values: Floats = np.asarray(replicates, float)
+    return values[~np.isnan(values)]
 
 
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
@@ -235,20 +235,20 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
     """
     from statistics import NormalDist
 
-    drawn = defined(replicates)
+    values = defined(replicates)
     influence = np.asarray(effect, float)
-    bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
+    bias = NormalDist().inv_cdf(_share_below(value, values)) if values.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
     acceleration = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
     return BcaTerms(bias, float(np.nan_to_num(acceleration)))
 
 
-def _share_below(value: float, drawn: Floats) -> float:
-    """The share of replicates below the value, half of the equal ones, kept half a replicate from 0
-    and 1.
+def _share_below(value: float, replicates: Floats) -> float:
+    """The share of replicates below the value, half of the equal ones; at least half a replicate
+    from 0 and 1.
     """
-    below = np.sum(drawn < value) + np.sum(drawn == value) / 2
-    return float(np.clip(below, 0.5, drawn.size - 0.5) / drawn.size)
+    below = np.sum(replicates < value) + np.sum(replicates == value) / 2
+    return float(np.clip(below, 0.5, replicates.size - 0.5) / replicates.size)
 
 
 def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
@@ -346,8 +346,9 @@ def resampled(
     Raises ParameterError for weights that are not whole numbers: they do not say how many rows
     there are.
     """
-    drawn = _draw_cell_counts(np.concatenate([c.positive, c.negative]), rng, resamples)
-    return [_table_without_empty_cells(c.threshold, sizes) for sizes in drawn]
+    cell_counts = np.concatenate([c.positive, c.negative])
+    samples = _draw_cell_counts(cell_counts, rng, resamples)
+    return [_table_without_empty_cells(c.threshold, sizes) for sizes in samples]
 
 
 def largest_rise(
@@ -378,8 +379,9 @@ def largest_rise(
     def excess_rate(size: int, weight: Floats) -> Floats:
         """A resampled rate less the table's own, at each threshold: (resamples, thresholds)."""
         share = weight / weight.sum()
-        drawn = np.cumsum(rng.multinomial(size, share, size=resamples), axis=1) / size
-        return drawn - np.cumsum(share)
+        rates = np.cumsum(rng.multinomial(size, share, size=resamples), axis=1) / size
+        excess: Floats = rates - np.cumsum(share)
+        return excess
 
     positives, negatives = sizes
     rise = sign * excess_rate(positives, table.positive)
@@ -399,10 +401,10 @@ def band(
     tables: from one bootstrap. curve: a table -> the heights at these abscissas.
     """
     heights = np.array([curve(table) for table in tables])
-    known = ~np.isnan(heights).all(axis=0)
+    is_defined = ~np.isnan(heights).all(axis=0)
     limits = np.full((2, heights.shape[1]), np.nan)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    limits[:, known] = np.nanquantile(heights[:, known], tails, axis=0)
+    limits[:, is_defined] = np.nanquantile(heights[:, is_defined], tails, axis=0)
     low, high = limits
     return low, high
 
@@ -415,13 +417,13 @@ def resampled_units(
     """
     cells = _unit_cells(rows)
     thresholds = len(cells.threshold)
-    drawn = []
+    tables = []
     for _ in range(resamples):
         times = np.bincount(rng.integers(0, cells.units, cells.units), minlength=cells.units)
         weights = rows.weights * times[cells.unit]
         sizes = np.bincount(cells.cell, weights, 2 * thresholds)
-        drawn.append(_table_without_empty_cells(cells.threshold, sizes))
-    return drawn
+        tables.append(_table_without_empty_cells(cells.threshold, sizes))
+    return tables
 
 
 class UnitCells(NamedTuple):
@@ -588,6 +590,7 @@ class ThresholdChoice:
     def _sample_parts(
         self, threshold: Floats, sums: Floats, rng: np.random.Generator
     ) -> RechosenCounts:
+        """`of_parts` with these random numbers."""
         times = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
         return self._at_choices(_table_of(threshold, sums.sum(axis=0)), times @ sums)
 
@@ -600,14 +603,15 @@ class ThresholdChoice:
         samples = self.new_rng().poisson(sizes, (self.samples, len(sizes)))
         return self._at_choices(cells, samples)
 
-    def _at_choices(self, whole: Counts, drawn: Ints | Floats) -> RechosenCounts:
-        """The counts of samples and of the whole table at each sample's threshold. drawn: the
-        weights of each sample's cells, one row per sample.
+    def _at_choices(self, table: Counts, sizes: Ints | Floats) -> RechosenCounts:
+        """The counts of samples and of the whole table at each sample's threshold.
+
+        sizes: the weights of each sample's cells, one row per sample.
         """
-        samples = [_table_of(whole.threshold, sizes) for sizes in drawn]
+        samples = [_table_of(table.threshold, cells) for cells in sizes]
         chosen = np.array([self.choose(sample) for sample in samples])
         counts = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
-        return RechosenCounts(Counts(*np.array(counts).T), Counts(*_at(whole, chosen)))
+        return RechosenCounts(Counts(*np.array(counts).T), Counts(*_at(table, chosen)))
 
 
 def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
@@ -616,7 +620,9 @@ def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
 
 
 def _at(c: Counts, threshold: float | Floats) -> Floats:
-    """The two counts at a threshold, with those of all rows; NaN where the threshold is."""
-    at = tables.at(c, threshold)
-    fields = np.broadcast_arrays(at.threshold, at.tp, at.fp, c.positives, c.negatives)
+    """The fields of `Counts` at a threshold, or at each of several; NaN where the threshold is."""
+    decisions = tables.at(c, threshold)
+    fields = np.broadcast_arrays(
+        decisions.threshold, decisions.tp, decisions.fp, c.positives, c.negatives
+    )
     return np.where(np.isnan(threshold), np.nan, np.array(fields))

@@ -341,7 +341,8 @@ def vectors_of(products: Floats) -> Floats:
     size = np.sqrt(np.diagonal(products))
     correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
     values, vectors = np.linalg.eigh(correlation)
-    return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
+    scaled: Floats = vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
+    return scaled
 
 
 # Metrics of scores, from moments of the rows' influence -------------------------------------------
@@ -532,12 +533,12 @@ class CellCounter:
         """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
-        for system, own in enumerate(predicted):
-            cells[system, system] = self._tally(actual * k + own, k**2, weight)
+        for system, classes in enumerate(predicted):
+            cells[system, system] = self._tally(actual * k + classes, k**2, weight)
             if block.clustered:  # pairs of systems are compared by unit, from the products
                 continue
             for earlier in range(system):
-                joint = (actual * k + predicted[earlier]) * k + own
+                joint = (actual * k + predicted[earlier]) * k + classes
                 cells[earlier, system] = self._tally(joint, k**3, weight)
         if not block.clustered:
             return CellCounts(cells, ())
@@ -580,7 +581,7 @@ class CellCounter:
         weight = np.ones(len(block))
         if whole_weight is not None:
             weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
-        columns = [(system * k + actual) * k + own for system, own in enumerate(predicted)]
+        columns = [(system * k + actual) * k + classes for system, classes in enumerate(predicted)]
         size = len(predicted) * k**2
         hashes, unit = block.key_index
         units = len(hashes)
@@ -669,7 +670,8 @@ class MovingDecisions:
         FN / n. The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
         squares = np.array([_error_squares(cells) for cells in self.by_threshold])
-        return ratio(self.units, self.units - 1) * squares
+        variance: Floats = ratio(self.units, self.units - 1) * squares
+        return variance
 
 
 FALSE_POSITIVE = 1  # the columns of these cells among those of a system with two classes

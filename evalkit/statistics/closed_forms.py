@@ -167,7 +167,7 @@ class WeightedEstimate:
     influence: Floats
 
 
-def mover_mean(parts: Iterable[WeightedEstimate], *, n: int, level: float) -> Estimate:
+def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -> Estimate:
     """Σ weight · value of metrics of the same units, with limits by MOVER (method of variance
     estimates recovery).
 
@@ -185,21 +185,21 @@ def mover_mean(parts: Iterable[WeightedEstimate], *, n: int, level: float) -> Es
     """
     value = 0.0
     uncorrelated = np.zeros(2)  # squared distances below and above
-    # Σ d l / |l| over parts with influence l, below and above: its square is Σ rᵢⱼ dᵢ dⱼ
+    # Σ d l / |l| over estimates with influence l, below and above: its square is Σ rᵢⱼ dᵢ dⱼ
     below = above = None
-    for part in parts:
-        value += part.weight * part.estimate.value
-        distance = part.weight * part.estimate.reach
-        length = float(np.sqrt(np.dot(part.influence, part.influence)))
+    for weighted in estimates:
+        value += weighted.weight * weighted.estimate.value
+        distance = weighted.weight * weighted.estimate.reach
+        length = float(np.sqrt(np.dot(weighted.influence, weighted.influence)))
         if length == 0:
             uncorrelated += distance**2
             continue
         if below is None or above is None:
-            below = np.zeros(part.influence.size)
-            above = np.zeros(part.influence.size)
+            below = np.zeros(weighted.influence.size)
+            above = np.zeros(weighted.influence.size)
         multiples = distance / length
-        below += multiples[0] * part.influence
-        above += multiples[1] * part.influence
+        below += multiples[0] * weighted.influence
+        above += multiples[1] * weighted.influence
     squares = uncorrelated
     if below is not None and above is not None:
         squares = uncorrelated + np.einsum("ij,ij->i", [below, above], [below, above])

@@ -8,6 +8,7 @@ as their probabilities.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class PerfectCalibration:
     p: float
 
 
+ROUNDING = 1e-12  # values closer than this are equal
 # where rows are not independent, their labels cannot be drawn
 UNKNOWN = PerfectCalibration(float("nan"), float("nan"))
 
@@ -53,16 +55,23 @@ def perfect(
         return UNKNOWN
     table = by_rank(c)
     rows = table.positive + table.negative
-    positives = rng.binomial(rows, np.clip(table.threshold, 0, 1), size=(draws, len(rows)))
-    labelled = (
-        Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits)) for hits in positives
-    )
-    drawn = np.array([metric(one) for one in labelled])
-    reached = np.sum(drawn >= metric(table) - 1e-12)
-    return PerfectCalibration(float(drawn.mean()), float((1 + reached) / (1 + draws)))
+    probability = np.clip(table.threshold, 0, 1)
+    values = np.empty(draws)
+    for draw, positives in enumerate(rng.binomial(rows, probability, size=(draws, len(rows)))):
+        labelled = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
+        values[draw] = metric(labelled)
+    reached = np.sum(values >= metric(table) - ROUNDING)
+    return PerfectCalibration(float(values.mean()), float((1 + reached) / (1 + draws)))
 
 
-Band = tuple[Floats, Floats, Floats]  # places, lower limits and upper limits
+class Band(NamedTuple):
+    """Abscissas, lowest first, and the lower and upper limit at each."""
+
+    x: Floats
+    low: Floats
+    high: Floats
+
+
 FINE = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
 
 
@@ -79,18 +88,18 @@ def band(
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
     >>> score, low, high = band(c, rng=np.random.default_rng(1), draws=1000, level=0.7)
-    >>> (
-    ...     score.tolist(),
-    ...     low.round(2).tolist(),
-    ...     high.round(2).tolist(),
-    ... )  # the binomial quantiles of 50 rows
-    ([0.2, 0.8], [0.14, 0.74], [0.26, 0.86])
+    >>> score.tolist()
+    [0.2, 0.8]
+    >>> low.round(2).tolist(), high.round(2).tolist()  # the binomial quantiles of 50 rows
+    ([0.14, 0.74], [0.26, 0.86])
     """
     table = pool(c, fine(c.positive + c.negative, most))
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
-    hits = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
-    return score, *_limits((drawn / rows for drawn in hits), rows.astype(np.float64), level)
+    positives = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
+    shares = (counts / rows for counts in positives)
+    limits = _isotonic_limits(shares, rows.astype(np.float64), level)
+    return Band(score, limits.low, limits.high)
 
 
 def fine(weight: Floats, most: int = FINE) -> Ints:
@@ -106,9 +115,20 @@ def fine(weight: Floats, most: int = FINE) -> Ints:
         return np.arange(len(weight))
     rank = np.cumsum(weight) - weight / 2
     total = rank[-1] + weight[-1] / 2
-    ends = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
-    part = (most * (rank / total + (1 + ends) / 2) / 2).astype(np.int64)
-    return np.cumsum(np.append(0, np.diff(part) > 0))
+    by_rank = rank / total
+    # −1 to 1: logarithmic in the distance from both ends
+    log_rank = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
+    by_log_rank = (1 + log_rank) / 2
+    return _numbered((most * (by_rank + by_log_rank) / 2).astype(np.int64))
+
+
+def _numbered(cell: Ints) -> Ints:
+    """The numbers of ascending cells, without those that do not occur.
+
+    >>> _numbered(np.array([3, 3, 5, 9])).tolist()
+    [0, 0, 1, 2]
+    """
+    return np.cumsum(np.append(0, np.diff(cell) > 0))
 
 
 def by_rank(c: Counts) -> Counts:
@@ -117,14 +137,16 @@ def by_rank(c: Counts) -> Counts:
     """
     if len(c.threshold) <= CELLS:
         return c
-    part = (CELLS * ((c.tp + c.fp) - (c.positive + c.negative) / 2) / c.total).astype(np.int64)
-    return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
+    rows = c.positive + c.negative
+    middle_rank = (c.tp + c.fp) - rows / 2
+    cell = (CELLS * middle_rank / c.total).astype(np.int64)
+    return pool(c, _numbered(cell))
 
 
 # Of forecasts -------------------------------------------------------------------------------------
 
 
-GROUPS = 1_024  # of units that get one sign together where they are more
+GROUPS = 1_024  # of units that get one normal number together where there are more units
 
 
 def band_of_means(
@@ -151,14 +173,18 @@ def band_of_means(
         squares = np.bincount(table.index, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
     cell = fine(table.weight)
-    of, names = codes(rows.unit)
-    group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
-    groups = min(len(names), GROUPS)
+    unit, names = codes(rows.unit)
+    if len(names) <= GROUPS:
+        group = unit
+        groups = len(names)
+    else:
+        group = rng.integers(GROUPS, size=len(names))[unit]
+        groups = GROUPS
     cells = int(cell[-1]) + 1
-    sums = np.bincount(cell[table.index] * groups + group, error, cells * groups).reshape(
-        cells, groups
-    )
-    return _around(cell, table, rng.normal(size=(draws, groups)) @ sums.T, level)
+    cell_and_group = cell[table.index] * groups + group
+    errors = np.bincount(cell_and_group, error, cells * groups).reshape(cells, groups)
+    noise = rng.normal(size=(draws, groups)) @ errors.T
+    return _band_around(cell, table, noise, level)
 
 
 def band_of_independent(
@@ -171,23 +197,35 @@ def band_of_independent(
     """
     cell = fine(table.weight)
     cells = int(cell[-1]) + 1
-    return _around(
-        cell,
-        table,
-        rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)),
-        level,
-    )
+    deviation = np.sqrt(np.bincount(cell, squares, cells))
+    noise = rng.normal(size=(draws, cells)) * deviation
+    return _band_around(cell, table, noise, level)
 
 
-def _around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
-    weight = np.bincount(cell, table.weight)
-    x = ratio(np.bincount(cell, table.weight * table.forecast), weight)
-    return x, *_limits((x + added / weight for added in noise), weight, level)
+def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
+    """The band of isotonic means around the mean forecast of each cell.
+
+    cell: of each forecast of the table. noise: what each draw adds to the weighted sum of each
+    cell, (draws, cells).
+    """
+    weight = np.bincount(cell, table.weight).astype(np.float64)
+    forecast = ratio(np.bincount(cell, table.weight * table.forecast), weight)
+    means = (forecast + added / weight for added in noise)
+    limits = _isotonic_limits(means, weight, level)
+    return Band(forecast, limits.low, limits.high)
 
 
-def _limits(drawn: Iterable[Floats], weight: Floats | Ints, level: float) -> Floats:
+class PointwiseLimits(NamedTuple):
+    """The lower and the upper limit at each abscissa."""
+
+    low: Floats
+    high: Floats
+
+
+def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> PointwiseLimits:
     """Pointwise limits of the isotonic means of each draw."""
     from scipy.optimize import isotonic_regression
 
-    means = [isotonic_regression(of, weights=weight).x for of in drawn]
-    return np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    means = [isotonic_regression(draw, weights=weight).x for draw in draws]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return PointwiseLimits(low, high)

@@ -487,7 +487,7 @@ class Deals:
     """
 
     first: DealtSums
-    both: DealtSums
+    pooled: DealtSums
     n: Floats
     m: Floats
     most_frequent: float
@@ -496,7 +496,8 @@ class Deals:
     def weight(self) -> Floats:
         """Each stratum's share of all units."""
         units = self.n + self.m
-        return units / units.sum()
+        share: Floats = units / units.sum()
+        return share
 
     @property
     def value(self) -> float:
@@ -512,14 +513,16 @@ class Deals:
     def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
         """The sums of the first and of the second arm under a hypothesis."""
         first = self.first.under(null)
-        both = self.both.under(null)
-        second = ArmSums(both.total - first.total, both.squares - first.squares)
+        pooled = self.pooled.under(null)
+        second = ArmSums(pooled.total - first.total, pooled.squares - first.squares)
         return first, second
 
     def difference(self, null: Null) -> Floats:
         """The difference of the means in each deal, less what the hypothesis says."""
         first, second = self._arms(null)
-        return (self.weight * (first.total / self.n - second.total / self.m)).sum(axis=0)
+        by_stratum = first.total / self.n - second.total / self.m
+        difference: Floats = (self.weight * by_stratum).sum(axis=0)
+        return difference
 
     def variance(self, null: Null) -> Floats:
         """The squared standard error of the difference in each deal."""
@@ -531,13 +534,13 @@ class Deals:
         """The deals as functions of one number x. null_at: x -> the hypothesis, which is linear in
         x.
         """
-        here = null_at(centre)
-        above = null_at(centre + step)
-        difference = self.difference(here)
-        slope = self.difference(above) - difference
+        null = null_at(centre)
+        null_above = null_at(centre + step)
+        difference = self.difference(null)
+        slope = self.difference(null_above) - difference
         variance_below = self.variance(null_at(centre - step))
-        variance = self.variance(here)
-        variance_above = self.variance(above)
+        variance = self.variance(null)
+        variance_above = self.variance(null_above)
         variance_slope = (variance_above - variance_below) / 2
         variance_bend = (variance_above + variance_below) / 2 - variance
         return DealsLine(centre, step, difference, slope, variance, variance_slope, variance_bend)
@@ -583,7 +586,9 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     deviation_squares = arm.squares - arm.total**2 / n
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
-    return (weight**2 * deviation_squares / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
+    units = n.sum()
+    variance: Floats = (weight**2 * deviation_squares / n**2).sum(axis=0) * units / (units - 1)
+    return variance
 
 
 def _deals(
@@ -642,7 +647,8 @@ def _every_deal(x: Floats, in_first: Bools) -> Floats:
     """
     n = int(in_first.sum())
     first_arms = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
-    return _summed_columns(x, in_first)[first_arms].sum(axis=1).T
+    sums: Floats = _summed_columns(x, in_first)[first_arms].sum(axis=1).T
+    return sums
 
 
 DEALS_AT_ONCE = 500

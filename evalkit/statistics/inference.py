@@ -21,7 +21,7 @@ from evalkit.metrics import counts, labels
 from evalkit.statistics import closed_forms, interval_methods, intervals, methods, significance
 from evalkit.statistics.closed_forms import WeightedEstimate
 from evalkit.statistics.intervals import Comparison, Estimate, t_interval
-from evalkit.statistics.methods import JACKKNIFE, Options
+from evalkit.statistics.methods import JACKKNIFE, Options as Options
 from evalkit.statistics.significance import DifferenceByT
 from evalkit.statistics.statistic import (
     Layout,
@@ -244,13 +244,13 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
     for component, other in zip(pair, reversed(pair), strict=True):
         limits = estimate(component.statistic, options)
         fixed = other.statistic.value
-        moved = replace(
+        at_limits = replace(
             limits,
             value=value,
             low=kind.mean(limits.low, fixed),
             high=kind.mean(limits.high, fixed),
         )
-        parts.append(WeightedEstimate(1.0, moved, component.influence))
+        parts.append(WeightedEstimate(1.0, at_limits, component.influence))
     doubled = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
     # both parts have the mean as their value, so that their sum is twice as large
     return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
@@ -269,21 +269,21 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The test that inverts the interval from the least difference to the largest: of the classes
-    of one system that are known to reach the target and those of the other that may.
+    of one system that are known_share to reach the target and those of the other that may.
     """
     classes = _PredictedClasses.of_statistic(first)
-    others = _PredictedClasses.of_statistic(second)
-    same = first.decides_same(second)
+    other_classes = _PredictedClasses.of_statistic(second)
+    same_decisions = first.decides_same(second)
 
     def interval(level: float) -> Estimate:
-        known = classes.share(classes.known(level))
-        others_known = others.share(others.known(level))
-        if same:  # then one has the classes of the other, whichever these are
-            return _share_difference(known, others_known, level)
-        possible = classes.share(classes.possible(level))
-        others_possible = others.share(others.possible(level))
-        low = _share_difference(known, others_possible, level).low
-        high = _share_difference(possible, others_known, level).high
+        known_share = classes.share(classes.known(level))
+        other_known_share = other_classes.share(other_classes.known(level))
+        if same_decisions:  # then one has the classes of the other, whichever these are
+            return _share_difference(known_share, other_known_share, level)
+        possible_share = classes.share(classes.possible(level))
+        other_possible_share = other_classes.share(other_classes.possible(level))
+        low = _share_difference(known_share, other_possible_share, level).low
+        high = _share_difference(possible_share, other_known_share, level).high
         return Estimate(first.value - second.value, low, high, level, first.n, REACHED)
 
     return significance.by_limits(interval, level=options.level, unit=options.unit, method=REACHED)

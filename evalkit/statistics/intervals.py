@@ -442,13 +442,13 @@ def mean_of_losses(
     """
     losses = finite("values", values)
     certain = certain_predictions(losses, worst)
-    others = mean(np.where(certain.wrong, 0.0, losses), level=level, ends=ends)
+    rest = mean(np.where(certain.wrong, 0.0, losses), level=level, ends=ends)
     if not certain.sure.any():
-        return others
+        return rest
     wrong = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
     loss_of_all_wrong = worst * float(certain.sure.mean())
-    value = others.value + loss_of_all_wrong * wrong.value
-    low, high = recovered(value, others.reach, loss_of_all_wrong * wrong.reach)
+    value = rest.value + loss_of_all_wrong * wrong.value
+    low, high = recovered(value, rest.reach, loss_of_all_wrong * wrong.reach)
     return Estimate(value, low, high, level, losses.size, CERTAIN)
 
 
@@ -472,10 +472,15 @@ def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPr
     """The certain predictions of two systems on the same units, by their losses, without units for
     which both predict the same.
     """
-    one = certain_predictions(first, worst)
-    other = certain_predictions(second, worst)
-    same = one.sure & other.sure & (one.wrong == other.wrong)
-    return [system._replace(sure=system.sure & ~same) for system in (one, other)]
+    first_certain = certain_predictions(first, worst)
+    second_certain = certain_predictions(second, worst)
+    same_prediction = (
+        first_certain.sure & second_certain.sure & (first_certain.wrong == second_certain.wrong)
+    )
+    return [
+        system._replace(sure=system.sure & ~same_prediction)
+        for system in (first_certain, second_certain)
+    ]
 
 
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
@@ -491,12 +496,16 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     (0.01, -15.15, 0.023)
     """
     n = first.size
-    one, other = certain_alone(first, second, worst)
-    others = np.where(one.wrong, 0.0, first) - np.where(other.wrong, 0.0, second)
-    rest = mean_t(others, level=level)
-    value = rest.value + worst / n * (int(one.wrong.sum()) - int(other.wrong.sum()))
+    first_certain, second_certain = certain_alone(first, second, worst)
+    other_losses = np.where(first_certain.wrong, 0.0, first) - np.where(
+        second_certain.wrong, 0.0, second
+    )
+    rest = mean_t(other_losses, level=level)
+    value = rest.value + worst / n * (
+        int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
+    )
     reaches = [rest.reach]
-    for sign, system in ((1, one), (-1, other)):
+    for sign, system in ((1, first_certain), (-1, second_certain)):
         if system.sure.any():
             wrong = int((system.wrong & system.sure).sum())
             share = wilson(wrong, int(system.sure.sum()), level=level)

@@ -75,10 +75,10 @@ def max_t_of_sums(
     block = max(1, signflip.HELD // m)
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
-        drawn = np.abs(root @ normal)
+        largest = np.abs(root @ normal)
         # the largest of each column and those after it, which are less extreme
-        np.maximum.accumulate(drawn[::-1], axis=0, out=drawn[::-1])
-        extreme += np.sum(drawn >= bound, axis=1)
+        np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
+        extreme += np.sum(largest >= bound, axis=1)
     adjusted = np.empty(m)
     adjusted[order] = np.maximum.accumulate((1 + extreme) / (1 + draws))
     return adjusted
@@ -157,8 +157,8 @@ class ColumnPairs:
     def take(self, pairs: Ints, units: Ints) -> ColumnPairs:
         """Some of the pairs, with the units in another order."""
 
-        def differences(taken: Ints) -> Floats:
-            return self.differences(pairs[taken])[units]
+        def differences(numbers: Ints) -> Floats:
+            return self.differences(pairs[numbers])[units]
 
         return ColumnPairs(self.values[units], self.first[pairs], self.second[pairs], differences)
 
@@ -166,7 +166,8 @@ class ColumnPairs:
     def scale(self) -> Floats:
         """The size of each pair: the larger √Σ v² of its two columns."""
         size = np.sqrt(np.sum(self.values**2, axis=0))
-        return np.maximum(size[self.first], size[self.second])
+        scale: Floats = np.maximum(size[self.first], size[self.second])
+        return scale
 
 
 def adjusted(pairs: ColumnPairs, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
@@ -265,14 +266,14 @@ def count_extreme(
         total = draws
         title = "drawing signs"
     extreme = np.zeros(m, np.int64)
-    drawn = 0
+    done = 0
     with progress(title, total) as show:
         for signed_sums in blocks:
-            show(drawn)
+            show(done)
             counts = _count_extreme_of_block(pairs, signed_sums, close, inverse_size, observed)
             extreme += counts.extreme
-            drawn += counts.draws
-    return ExtremeCounts(extreme, drawn)
+            done += counts.draws
+    return ExtremeCounts(extreme, done)
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:
@@ -297,11 +298,11 @@ def _random_sign_vectors(
     """At least `draws` random sign vectors, about `block` at a time; only whole blocks are
     drawn.
     """
-    drawn = 0
-    while drawn < draws:
-        signs = signflip.signs(n, rng, min(block, draws - drawn))
+    done = 0
+    while done < draws:
+        signs = signflip.signs(n, rng, min(block, draws - done))
         yield partial(signflip.signed_sums, signs=signs)
-        drawn += signs.size
+        done += signs.size
 
 
 def _count_extreme_of_block(

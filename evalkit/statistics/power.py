@@ -58,19 +58,21 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)
+    # d = effect · √(sd² + grows d + bends d²): the positive root of lead d² − 2 half d − last = 0
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
+    last = (sd * effect) ** 2
     if not lead > 0:
         return np.nan
-    return float((half + np.sqrt(half**2 + lead * (sd * effect) ** 2)) / lead)
+    return float((half + np.sqrt(half**2 + lead * last)) / lead)
 
 
 @lru_cache(maxsize=256)
 def _detectable_effect(n: float, level: float, power: float) -> float:
-    """The smallest true difference in standard deviations; many pairs of systems have as many
-    units.
+    """The smallest true difference in standard deviations; cached, as many pairs of systems have
+    the same n.
     """
-    return _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
+    return _root(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
 
 
 def detectable_share(
@@ -87,19 +89,22 @@ def detectable_share(
     """
     _check(0.0, power, level)
     z = normal_quantile(level)
-    far = normal_quantile(2 * power - 1)
-
-    def beyond(difference: float) -> float:
-        p = base + difference
-        q = base
-        pooled = (n * p + m * q) / (n + m)
-        null = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-        return difference - z * null - far * np.sqrt(p * (1 - p) / n + q * (1 - q) / m)
-
+    z_power = normal_quantile(2 * power - 1)  # leaves 1 − power above it
     base = min(base, 1 - base)
-    if not min(n, m) > 0 or np.isnan(base) or beyond(1 - base) < 0:
+    if not min(n, m) > 0 or np.isnan(base):
         return np.nan
-    return bisect(lambda difference: beyond(difference) < 0, 0.0, 1 - base)[1]
+
+    def excess(difference: float) -> float:
+        """How far a difference lies above the one that is detected with this power."""
+        share = base + difference
+        pooled = (n * share + m * base) / (n + m)
+        null_error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+        error = np.sqrt(share * (1 - share) / n + base * (1 - base) / m)
+        return float(difference - z * null_error - z_power * error)
+
+    if excess(1 - base) < 0:
+        return np.nan
+    return bisect(lambda difference: excess(difference) < 0, 0.0, 1 - base).outside
 
 
 def detectable_lift(
@@ -117,7 +122,8 @@ def detectable_lift(
     """
     _check(sd, power, level)
     z = normal_quantile(level) + normal_quantile(2 * power - 1)
-    return float(mean * np.expm1(z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)))
+    log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)
+    return float(mean * np.expm1(log_ratio))
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -142,12 +148,13 @@ def required_n_independent(
 
 
 def _required(
-    of: Callable[..., float], difference: float, sd: float, level: float, power: float
+    power_of: Callable[..., float], difference: float, sd: float, level: float, power: float
 ) -> float:
+    """The number of units from which `power_of` (difference, sd, n, level) reaches the power."""
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
-    return _smallest(lambda n: of(difference, sd, n, level=level) - power, 2.0, 4.0)
+    return _root(lambda n: power_of(difference, sd, n, level=level) - power, 2.0, 4.0)
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
@@ -157,20 +164,26 @@ def _power(difference: float, sd: float, n: float, freedom: float, level: float)
     check_level(level)
     if not n >= 2:
         return np.nan
-    effect = min(abs(difference) / sd * np.sqrt(n), 1e3) if sd > 0 else 1e3
+    noncentrality = LARGEST_EFFECT
+    if sd > 0:
+        noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_EFFECT)
     critical = stdtrit(freedom, (1 + level) / 2)
-    return float(1 - nctdtr(freedom, effect, critical))
+    return float(1 - nctdtr(freedom, noncentrality, critical))
 
 
-def _smallest(rising: Callable[[float], float], low: float, high: float) -> float:
+LARGEST_EFFECT = 1e3  # of the noncentral t: from here on the power is 1
+
+
+def _root(rising: Callable[[float], float], low: float, high: float) -> float:
     """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
     while rising(high) < 0:
         low = high
         high = 2 * high
-    return bisect(lambda x: rising(x) < 0, low, high)[1]
+    return bisect(lambda x: rising(x) < 0, low, high).outside
 
 
 def _check(sd: float, power: float, level: float) -> None:
+    """Raise InputError or ParameterError for a value outside of its range."""
     check_level(level)
     if sd < 0:
         raise InputError(f"sd must be at least 0, got {sd}")
@@ -201,28 +214,25 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     unit.
 
     >>> e = effect([0.5, 0.7, 0.9], [0.4, 0.7, 0.7])
-    >>> (
-    ...     round(e.relative, 4),
-    ...     round(e.standardised, 4),
-    ...     round(e.superiority, 4),
-    ...     (e.wins, e.ties, e.losses),
-    ... )
-    (0.1667, 1.0, 0.8333, (2, 1, 0))
+    >>> round(e.relative, 4), round(e.standardised, 4), round(e.superiority, 4)
+    (0.1667, 1.0, 0.8333)
+    >>> e.wins, e.ties, e.losses
+    (2, 1, 0)
     """
     a = finite("first", first)
     b = finite("second", second)
     n = same_length(first=a, second=b)
-    d = a - b
-    mean = float(ratio(d.sum(), n))
-    spread = float(np.std(d, ddof=1)) if n > 1 else np.nan
-    wins = int(np.sum(d > 0))
-    losses = int(np.sum(d < 0))
+    differences = a - b
+    mean = float(ratio(differences.sum(), n))
+    sd = float(np.std(differences, ddof=1)) if n > 1 else np.nan
+    wins = int(np.sum(differences > 0))
+    losses = int(np.sum(differences < 0))
     ties = n - wins - losses
-    relative = float(ratio(mean, abs(ratio(b.sum(), n))))
+    second_mean = ratio(b.sum(), n)
     return Effect(
         mean,
-        relative,
-        float(ratio(mean, spread)),
+        float(ratio(mean, abs(second_mean))),
+        float(ratio(mean, sd)),
         float(ratio(wins + ties / 2, n)),
         wins,
         ties,

@@ -310,9 +310,13 @@ def _p_of_no_likelier(
     """
     bound = float(log_probability(observed)) + 1e-7  # equal but for rounding
     # the last outcome of the lower tail, and the first one of the upper tail
-    left = low - 1 + bisect_right(range(low, mode + 1), bound, key=_of_outcome(log_probability))
-    right = high + 1 - bisect_right(range(high, mode, -1), bound, key=_of_outcome(log_probability))
-    if left == mode:
+    lower_end = (
+        low - 1 + bisect_right(range(low, mode + 1), bound, key=_of_outcome(log_probability))
+    )
+    upper_start = (
+        high + 1 - bisect_right(range(high, mode, -1), bound, key=_of_outcome(log_probability))
+    )
+    if lower_end == mode:
         return 1.0
 
     def relative_probability(first: int, last: int) -> float:
@@ -320,15 +324,15 @@ def _p_of_no_likelier(
         log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
         return float(np.exp(log).sum())
 
-    every = relative_probability(
+    total = relative_probability(
         _first(log_probability, low, mode), _last(log_probability, mode, high)
     )
     lower = upper = 0.0
-    if left >= low:
-        lower = relative_probability(_first(log_probability, low, left), left)
-    if right <= high:
-        upper = relative_probability(right, _last(log_probability, right, high))
-    return min(1.0, (lower + upper) / every)
+    if lower_end >= low:
+        lower = relative_probability(_first(log_probability, low, lower_end), lower_end)
+    if upper_start <= high:
+        upper = relative_probability(upper_start, _last(log_probability, upper_start, high))
+    return min(1.0, (lower + upper) / total)
 
 
 def _of_outcome(log_probability: LogProbability) -> Callable[[int], float]:

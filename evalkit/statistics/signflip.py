@@ -525,14 +525,12 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """
     rising = np.lexsort([count, total])
     falling = np.lexsort([count, -total])  # the order in which −total rises
-    for side, mirror in (
-        (total[rising], -total[falling]),
-        (count[rising], count[falling]),
-    ):
-        different = np.flatnonzero(side != mirror)
-        if different.size:
-            last = different[-1]
-            units = rising if side[last] > mirror[last] else falling
+    columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
+    for column, mirror in columns:
+        differing = np.flatnonzero(column != mirror)
+        if differing.size:
+            last = differing[-1]
+            units = rising if column[last] > mirror[last] else falling
             return DrawnOrder(units, own_mirror=False)
     return DrawnOrder(rising, own_mirror=True)
 
@@ -640,7 +638,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     '1.9e-07'
     """
     size = np.sort(np.abs(differences[differences != 0]))[::-1]
-    smallest_p = max(2.0 ** float(1 - size.size), float(np.finfo(float).tiny))
+    smallest_p = float(max(2.0 ** (1.0 - size.size), np.finfo(float).tiny))
     size_sum = fsum(size)
     total = abs(fsum(differences))
     tie = TIE * size_sum

@@ -16,7 +16,12 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.metrics.draws import MID_P
 from evalkit.statistics import bootstrap, intervals, signflip
-from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
+from evalkit.statistics.intervals import (
+    Comparison as Comparison,
+    Estimate,
+    bca_interval,
+    t_interval,
+)
 from evalkit.statistics.max_t import max_t as max_t
 from evalkit.statistics.multiplicity import (
     benjamini_hochberg as benjamini_hochberg,

@@ -79,18 +79,18 @@ class Spread:
         """The skewness of the influence values; 0 if all are 0."""
         return self.standardised_power(3) * float(np.sqrt(self.n))
 
-    def kurtosis_freedom(self, most: float) -> float:
+    def kurtosis_freedom(self, largest: float) -> float:
         """The degrees of freedom of the squared error, from the kurtosis of the influence values:
-        between 1 and `most`.
+        between 1 and `largest`.
 
         The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ /
         (Σ l²)² − 1 / n) degrees of freedom.
         """
-        most = float(max(most, 1.0))
+        largest = float(max(largest, 1.0))
         relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)
         if relative_variance > 0:
-            return float(min(max(2 / relative_variance, 1.0), most))
-        return most
+            return float(min(max(2 / relative_variance, 1.0), largest))
+        return largest
 
 
 def standardised(influence: Floats, power: int, frequency: Floats | None = None) -> Floats:

@@ -162,7 +162,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def n(self) -> int:
         """The number of units, or of the rows that count; the number of all rows if none counts."""
         if self.plain and isinstance(self.kind, kinds.Loss):
-            counting_rows = round(self.totals[1])
+            counting_rows = round(float(self.totals[1]))
             if counting_rows:
                 return counting_rows
         return self.moments.n
