@@ -148,14 +148,6 @@ def test_swapped_systems_mirror_the_difference_and_a_system_does_not_differ_from
     assert (same.p_value, same.difference.value) == (1, 0)
 
 
-ROUGH = {  # of which a width lies further from that of resamples
-    "break_even": 0.3,  # a step of few thresholds
-    "ks": 0.25,
-    "poisson_deviance": 0.3,  # skewed
-    "coverage@0.5": 1.0,  # wide where a class may reach it or not
-}
-
-
 @cache
 def resamples(structure):
     rng, n = np.random.default_rng(6), len(SAMPLES[structure][0])
@@ -175,7 +167,7 @@ def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen
         e, difference = estimate(chosen, first), compare(chosen, first, second).difference
         assert chosen.metric.low <= e.low <= e.value <= e.high <= chosen.metric.high
         widths = np.array([e.high - e.low, difference.high - difference.low])
-        assert widths / 3.92 / spreads == pytest.approx([1, 1], abs=ROUGH.get(chosen.label, 0.2))
+        assert widths / 3.92 / spreads == pytest.approx([1, 1], abs=chosen.metric.roughness)
 
 
 @each(LIMITED)
