@@ -46,7 +46,7 @@ class Cells(NamedTuple):
 CELLS = Cells(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
 
 
-class Hits(NamedTuple):
+class RowMasks(NamedTuple):
     """Two masks: the rows that count, and the hits among them."""
 
     member: Bools
@@ -60,7 +60,9 @@ class HitCounts(NamedTuple):
     members: float
 
 
-HitRule = Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]  # (actual, predicted) -> `Hits`
+HitRule = Callable[
+    [np.ndarray, np.ndarray], tuple[Bools, Bools]
+]  # (actual, predicted) -> `RowMasks`
 
 
 # Kinds --------------------------------------------------------------------------------------------
@@ -339,7 +341,7 @@ def rows_of(c: Counts, threshold: float) -> Rows:
 
 @dataclass(frozen=True)
 class Share(RatioOfSums, TableKind):
-    """Hits among some of the rows. rule: (actual, predicted) -> two masks: rows that count, and
+    """RowMasks among some of the rows. rule: (actual, predicted) -> two masks: rows that count, and
     hits among them.
     """
 
@@ -363,19 +365,19 @@ class Share(RatioOfSums, TableKind):
         not_predicted = [1, 3]
         return any((mask[predicted] != mask[not_predicted]).any() for mask in self.cells())
 
-    def hits(self, rows: Rows) -> Hits:
+    def hits(self, rows: Rows) -> RowMasks:
         """The rows that count, and the hits among them."""
         member, hit = self.rule(rows.actual, rows.predicted)
-        return Hits(member, member & hit)
+        return RowMasks(member, member & hit)
 
     def groups(self, rows: Rows) -> list[Bools]:
         """The rows that count."""
         return [self.hits(rows).member]
 
-    def cells(self) -> Hits:
+    def cells(self) -> RowMasks:
         """The same of a predicted and an unpredicted positive, and of such negatives."""
         member, hit = self.rule(CELLS.label == 1, CELLS.decision == 1)
-        return Hits(member, member & hit)
+        return RowMasks(member, member & hit)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The weight of hits and of the rows that count."""

@@ -263,7 +263,9 @@ def is_in_catalogue(name: Any) -> bool:
 
 
 def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | None:
-    """The cut-off behind the @, or the number of a metric that has one; NaN if it is none."""
+    """The cut-off behind the @, or the number of a metric that has one; None if there is no text,
+    NaN if it is no number. Raises ParameterError for a cut-off that is no whole number.
+    """
     if text and metric is not None and metric.kind_at is not None:
         number = float(text) if NUMBER.fullmatch(text) else math.nan
         return int(number) if number.is_integer() else number

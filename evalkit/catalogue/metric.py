@@ -35,7 +35,9 @@ class Metric:
     unit: of measurement: "1" for a pure number, "actual" for that
     of the actual values, "nats", a column; empty if it is not known. kind_at: the kind at the
     number above 0 behind the @, such as 0.5, of a metric that has one instead of a cut-off.
-    roughness: how far the width of an interval may be from that of resamples, as a share of it.
+    missing: the value of a query with relevant items that is missing from the run, None if it is
+    undefined. roughness: the share by which the width of an interval may differ from that of
+    resamples, which is more where the metric has steps or a long tail.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     unit: str = "1"
     kind_at: Callable[[float], Kind] | None = None
+    missing: float | None = 0.0
     roughness: float = 0.2
 
     def __hash__(self) -> int:
@@ -115,6 +118,8 @@ def described(name: str, structure: str, kind: Kind) -> Metric:
     fields = dict(TEXTS[structure][name])
     fields["columns"] = tuple(fields.get("columns", ()))
     fields["aliases"] = tuple(fields.get("aliases", "").split())
+    if fields.get("missing") == "undefined":
+        fields["missing"] = None
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 

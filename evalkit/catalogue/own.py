@@ -43,7 +43,6 @@ SIDES = {
     1: "one number",
     2: "a pair (numerator, denominator)",
 }  # what a function returns for a unit
-Hits = tuple[Bools, Bools]  # which rows count, and which of them are hits
 
 
 @dataclass(frozen=True)
@@ -486,7 +485,7 @@ def mean(**about: Unpack[About]) -> Declared:
     1.0
     """
 
-    return _of_units(about, _mean_kind, "mean per {unit}")
+    return _declare_of_units(about, _mean_kind, "mean per {unit}")
 
 
 @_checked
@@ -505,7 +504,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    return _of_units(about, _ratio_kind, "ratio of sums over {units}")
+    return _declare_of_units(about, _ratio_kind, "ratio of sums over {units}")
 
 
 @_checked
@@ -524,6 +523,7 @@ def share(**about: Unpack[About]) -> Declared:
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
+        """The share of a function of labels and predictions."""
         ranged: About = {"low": 0.0, "high": 1.0, **about}
         function = _function(call, SHARE_ARGUMENTS, ranged)
         return _metric(
@@ -549,6 +549,7 @@ def of_counts(**about: Unpack[About]) -> Declared:
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
+        """The metric of a function of the counts."""
         function = _function(call, COUNTS, about)
         kind = Decision(lambda c: _rate(function, c))
         return _metric(
@@ -558,10 +559,11 @@ def of_counts(**about: Unpack[About]) -> Declared:
     return declare
 
 
-def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], Hits]:
+def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
     """The rule of a share: (label, predicted) -> which rows count, and which of them are hits."""
 
-    def rule(label: np.ndarray, predicted: np.ndarray) -> Hits:
+    def rule(label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+        """The result of the user's function, checked."""
         values = {"label": label == 1, "predicted": predicted == 1}
         member, hit = function.arrays(values, len(label), sides=2, unit="row")
         for mask in (member, hit):
@@ -596,12 +598,15 @@ def _ratio_kind(source: Input, function: Function) -> Kind:
     return source.ratio(function)
 
 
-def _of_units(about: About, kind: Callable[[Input, Function], Kind], words: str) -> Declared:
+def _declare_of_units(
+    about: About, kind: Callable[[Input, Function], Kind], words: str
+) -> Declared:
     """Declare a metric of the units that the function's arguments are of. words: its definition, if
     none is given, with {unit} or {units}.
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
+        """The metric of a function, read from the input that has most of its arguments."""
         names = set(names_of(call))
         source = max(INPUTS, key=lambda source: len(names.intersection(source.reads)))
         function = _function(call, tuple(source.reads), about, columns=source.columns)

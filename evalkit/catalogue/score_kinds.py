@@ -47,7 +47,7 @@ class StepInfluence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve(TableKind):
+class ScoreKind(TableKind):
     """A number of the whole order of the scores.
 
     function: the metric of a table. closed_form: the influence of a positive (first row) and a
@@ -106,7 +106,7 @@ class Curve(TableKind):
         return Effects(self.value(rows, k), rows.weights * table[of_class, rows.place])
 
 
-class Area(Curve):
+class Area(ScoreKind):
     """The area under the ROC curve: a mean over pairs of a positive and a negative row."""
 
     @property
@@ -116,7 +116,7 @@ class Area(Curve):
 
 
 @dataclass(frozen=True)
-class Order(Curve):
+class Order(ScoreKind):
     """A smooth number of the order between 0 and 1, or at least bounded.
 
     bias: a function of a table of unweighted rows.
@@ -147,21 +147,21 @@ class AtBaseRate(Order):
         return float(c.negatives * ratio(self.rate, 1 - self.rate))
 
 
-class Skill(Curve):
+class Skill(ScoreKind):
     """A smooth number of the scores as probabilities, without a lower bound."""
 
 
-class Coefficient(Curve):
+class Coefficient(ScoreKind):
     """A coefficient of a regression of the labels on the scores, without bounds."""
 
 
-class Gap(Curve):
+class Gap(ScoreKind):
     """The largest distance of two rates over the thresholds, which almost every sample
     overestimates.
     """
 
 
-class Calibration(Curve):
+class Calibration(ScoreKind):
     """A distance between probabilities and observed frequencies: 0 is perfect and never reached in
     a sample.
 
@@ -173,7 +173,7 @@ class Calibration(Curve):
 
 
 @dataclass(frozen=True)
-class Decision(Curve):
+class Decision(ScoreKind):
     """A smooth number of the four counts at the threshold."""
 
     uses_decisions: ClassVar[bool] = True
@@ -298,7 +298,7 @@ class Lift(Decision):
 
 
 @dataclass(frozen=True)
-class Depth(Curve):
+class Depth(ScoreKind):
     """The lift of the rows with the highest scores; a tie at the cut-off is split in proportion.
 
     depth: below 1 their share of all rows, otherwise their number.

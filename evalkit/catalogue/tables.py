@@ -18,12 +18,12 @@ from evalkit.catalogue.kinds import (
     Centre,
     ClassCoverage,
     Effects,
-    Hits,
     Kind,
     Loss,
     PerUnit,
     Ratio,
     RatioOfRows,
+    RowMasks,
     Share,
 )
 from evalkit.catalogue.metric import (
@@ -42,7 +42,7 @@ from evalkit.metrics import calibration, counts, curves, draws, influence, label
 from evalkit.metrics.counts import Counts, GroupedCounts, Weights
 from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
 
-BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.Hits`
+BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.RowMasks`
 Importance = Callable[[GroupedCounts], Floats | Ints]  # what each group weighs in a mean
 OF_UNITS = "scores of units"
 
@@ -145,32 +145,32 @@ def _share(rule: BinaryRule) -> Share:
     return Share.from_rule(of_classes)
 
 
-def _all_of(hit: Bools) -> Hits:
+def _all_of(hit: Bools) -> RowMasks:
     """All rows count, and these are hits."""
-    return Hits(np.ones(len(hit), dtype=bool), hit)
+    return RowMasks(np.ones(len(hit), dtype=bool), hit)
 
 
-def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     return _all_of(actual == predicted)
 
 
-def _recall(label: Bools, decision: Bools) -> Hits:
-    return Hits(label, decision)
+def _recall(label: Bools, decision: Bools) -> RowMasks:
+    return RowMasks(label, decision)
 
 
-def _specificity(label: Bools, decision: Bools) -> Hits:
-    return Hits(~label, ~decision)
+def _specificity(label: Bools, decision: Bools) -> RowMasks:
+    return RowMasks(~label, ~decision)
 
 
-def _precision(label: Bools, decision: Bools) -> Hits:
-    return Hits(decision, label)
+def _precision(label: Bools, decision: Bools) -> RowMasks:
+    return RowMasks(decision, label)
 
 
-def _negative_predictive_value(label: Bools, decision: Bools) -> Hits:
-    return Hits(~decision, ~label)
+def _negative_predictive_value(label: Bools, decision: Bools) -> RowMasks:
+    return RowMasks(~decision, ~label)
 
 
-def _predicted_rate(label: Bools, decision: Bools) -> Hits:
+def _predicted_rate(label: Bools, decision: Bools) -> RowMasks:
     return _all_of(decision)
 
 
@@ -222,6 +222,7 @@ def _auc_within_units(importance: Importance) -> Ratio:
     """
 
     def terms(rows: Rows, k: int | None, level: float) -> Sums:
+        """The importance of each unit times its AUC, and the importance, both in its first row."""
         # rows without units are one unit
         unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
         code, _ = codes(unit)
@@ -321,7 +322,7 @@ def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> 
     return Metric(name, "counts", kind, "", "", "", low=low, high=high)
 
 
-def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     return _all_of(actual == 1)
 
 
@@ -677,7 +678,7 @@ def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
     return Loss(lambda rows, k: function(rows.actual, rows.predicted))
 
 
-def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> Hits:
+def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     return _all_of(labels.exact_match(actual, predicted) == 1)
 
 

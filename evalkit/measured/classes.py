@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
-from evalkit.catalogue.score_kinds import Curve, Tables
+from evalkit.catalogue.score_kinds import ScoreKind, Tables
 from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import (
     ALL_CLASSES,
@@ -319,7 +319,7 @@ class BlockMetrics(ABC, Generic[Further]):
         influence of the rows was added up.
         """
         kind = chosen.base.metric.kind
-        assert isinstance(kind, Curve)
+        assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
         is_positive = cells.by_system[0].actual == positive
         kish = float(cells.n)
@@ -387,7 +387,9 @@ def sums_label(chosen: Chosen) -> str:
 
 
 def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
-    """The multiples of all columns of the moments, 0 where none is given; empty without moments."""
+    """The linear combination of the columns of the moments with these multiples, 0 for the other
+    columns; empty without moments.
+    """
     if moments is None:
         return np.zeros(0)
     form = np.zeros(len(moments.mean))

@@ -17,7 +17,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import Curve
+from evalkit.catalogue.score_kinds import ScoreKind
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.measured.rows import Terms
@@ -107,7 +107,7 @@ class Binned:
         known.
         """
         kind = chosen.base.metric.kind
-        if not isinstance(kind, Curve) or not kind.rises:
+        if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
         value = chosen.value_at(self.chances)
         if chosen.base.metric is AVERAGE_PRECISION:
@@ -146,7 +146,7 @@ class ScoreInfluence:
     def from_table(chosen: Chosen, table: Binned) -> "ScoreInfluence":
         """The influence on the metric of one class or label, whose scores are in bins."""
         kind = chosen.metric.kind
-        assert isinstance(kind, Curve)
+        assert isinstance(kind, ScoreKind)
         lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
         low = grid.codes(table.counts.threshold[::-1])
         return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
@@ -314,7 +314,7 @@ class FirstReading(ABC, Generic[Further]):
     ) -> dict[ScoresKey, Tally]:
         """For each system and problem its scores in bins."""
         max_bins = self.max_bins(group)
-        # of one problem all systems share the rows that wait; of several each has them in turn
+        # two classes: all systems are counted at once, and share the number of rows that may wait
         sharing = len(block.predictions) if self.problems == 1 else 1
         tallies = {}
         for i, c in np.ndindex(block.predictions.shape[:2]):
@@ -724,7 +724,7 @@ class MeanInfluence:
         for by_cell, first, second in zip(
             self.on_difference[i, j], block.predictions[i], block.predictions[j], strict=True
         ):
-            # a cell is 2 · true + predicted, of both systems with the same truth
+            # first and second are 2 · true + predicted: together 4 · true + 2 · first + second
             total += by_cell.take(2 * first + second % 2)
         return total
 
@@ -885,13 +885,14 @@ class SecondReading:
         systems = range(len(self.thresholds))
 
         def columns(piece: Block) -> Floats:
+            """Three columns for each pair of systems."""
             values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
             columns = []
             for first, second in combinations(values, 2):
                 difference = first - second
                 defined = ~np.isnan(difference)
-                both = defined * piece.weights
-                columns += [both, np.where(defined, difference, 0.0) * both, both > 0]
+                weight = defined * piece.weights
+                columns += [weight, np.where(defined, difference, 0.0) * weight, weight > 0]
             return np.array(columns)
 
         return summed(block, columns, self.max_units)

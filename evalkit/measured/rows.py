@@ -303,6 +303,7 @@ class SummedForecasts:
         return self._function_of_sums(chosen, group, i)
 
     def _median(self, chosen: Chosen, group: int, i: int) -> SampledMedian:
+        """A median of a system in a group."""
         moments = self.summary.terms.moments[group].moments
         n = moments.n
         freedom = n - 1.0 if self.layout is Layout.PLAIN else moments.kish(0) - 1
@@ -318,12 +319,14 @@ class SummedForecasts:
         )
 
     def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+        """A metric of a system in a group that is computed from sums of terms."""
         m = self.terms.metrics.index(chosen.base)
         moments = self.summary.terms.moments[group].moments
+        key = SquaresKey(group, m, i)
         squares = None
-        if (group, m, i) in self.summary.terms.squares:
+        if key in self.summary.terms.squares:
             near = self.terms.near[TermsKey(m, i)][1:]
-            squares = Squares(self.summary.terms.squares[SquaresKey(group, m, i)], near)
+            squares = Squares(self.summary.terms.squares[key], near)
         return MomentStatistic(chosen, moments, self.terms.place(group, m, i), self.layout, squares)
 
     @cached

@@ -497,9 +497,9 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     total = table.weight.sum()
     fitted = isotonic(table)
     centre = ratio(np.dot(table.weight, table.mean), total)
-    # What varies among rows of one forecast is in all three errors and cancels out.
 
     def error_of(prediction: Floats) -> float:
+        # without the variance among rows of one forecast, which cancels out of the differences
         return float(ratio(np.dot(table.weight, (table.mean - prediction) ** 2), total))
 
     of_fitted = error_of(fitted)

@@ -142,12 +142,16 @@ def with_labels(score: Floats, label: Bools, cut: int | None = None) -> Ints | N
 
 
 def labelled(code: Ints, max_bins: int, cut: int | None) -> Grid:
-    """The grid of codes whose last bit is the label; they are overwritten."""
+    """The grid of codes whose last bit is the label; they are overwritten.
+
+    cut: the code at which a bin begins, without a label.
+    """
     code.sort()
-    split = bins(code, 1, max_bins, None if cut is None else cut << 1)
+    cut_with_label = None if cut is None else cut << 1
+    split = bins(code, 1, max_bins, cut_with_label)  # the label must not part equal scores
     low = code[split.start] >> 1
     high = code[split.last] >> 1
-    code &= 1
+    code &= 1  # the labels are left
     positive = np.add.reduceat(code, split.start)
     return Grid(split.shift - 1, low, high, (positive, split.size - positive), cut)
 

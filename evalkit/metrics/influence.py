@@ -158,14 +158,14 @@ def ks_influence(c: Counts) -> Floats:
     return influence
 
 
-class Gap(NamedTuple):
+class WidestGap(NamedTuple):
     """The index of the threshold of the largest |TPR - FPR|, and the sign of TPR - FPR there."""
 
     place: int
     sign: float
 
 
-def widest_gap(c: Counts) -> Gap:
+def widest_gap(c: Counts) -> WidestGap:
     """The largest |TPR - FPR|, the first one if several tie.
 
     >>> from evalkit.metrics.counts import count
@@ -179,7 +179,7 @@ def widest_gap(c: Counts) -> Gap:
     gap = part.tp * c.negatives - part.fp * c.positives
     index = int(np.argmax(np.abs(gap)))
     thresholds_before = sum(len(before.tp) for before in parts[:widest])
-    return Gap(thresholds_before + index, np.sign(gap[index]))
+    return WidestGap(thresholds_before + index, np.sign(gap[index]))
 
 
 def place(threshold: Floats, score: Floats) -> Ints:

@@ -106,7 +106,7 @@ class Moments:
         return Moments(n, mean, products(d), cubes, max_units, unit_columns)
 
     def __add__(self, other: Moments) -> Moments:
-        """Chan, Golub and LeVeque 1979; the cubes by Pébay 2008."""
+        """The moments of both, by Chan, Golub and LeVeque 1979, the cubes by Pébay 2008."""
         a = self.n
         b = other.n
         n = a + b
@@ -158,15 +158,15 @@ class Moments:
         return 0.0
 
     def powers(self, form: Floats) -> tuple[float, float]:
-        """The sums of the squares and of the fourth powers of a linear combination, for `squared`
-        columns.
+        """The sums of the squares and of the fourth powers of a linear combination of columns, if
+        these moments are `squared`: of the products of two columns.
         """
         i, j = np.triu_indices(len(form))
         times = np.where(i == j, 1, 2)  # a product of two different columns occurs twice
         coefficient = form[i] * form[j] * times
-        square = float(coefficient @ self.mean)
-        fourth = float(coefficient @ self.second @ coefficient) + self.n * square**2
-        return square * self.n, fourth
+        mean_square = float(coefficient @ self.mean)
+        around_mean = float(coefficient @ self.second @ coefficient)
+        return mean_square * self.n, around_mean + self.n * mean_square**2
 
     def kish(self, column: int) -> float:
         """Kish's effective number of units, (Σ x)² / Σ x² of a column."""

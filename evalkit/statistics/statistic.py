@@ -265,7 +265,7 @@ class ScoreStatistic(SpreadStatistic):
         and threshold.
         """
         kind = self.chosen.metric.kind
-        assert isinstance(kind, score_kinds.Curve)
+        assert isinstance(kind, score_kinds.ScoreKind)
         table = kind.source(self.tables)
         squares = []
         cubes = []

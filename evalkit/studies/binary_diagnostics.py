@@ -136,7 +136,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     moved = [
         chosen
         for chosen, kind in kinds.items()
-        if isinstance(kind, score_kinds.Curve) and not kind.uses_decisions
+        if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions
     ]
     return {
         name: {c.label: power_of_ten(tables.largest_change(c)) for c in moved}
