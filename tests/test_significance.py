@@ -256,7 +256,7 @@ def test_the_variance_of_few_positives_is_pooled_over_the_folds():
         RowStatistic(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40)))
         for i in range(5)
     ]
-    variance, units = pooled_variances([part.moved_by_group() for part in parts])
+    variance, units = pooled_variances([part.influence_by_group() for part in parts])
     placed = [part.effects.influence[part.rows.actual == side] for side in (1, 0) for part in parts]
     pooled = [sum(np.sum((x * x.size) ** 2) for x in side) for side in (placed[:5], placed[5:])]
     assert variance == pytest.approx(np.full(5, pooled[0] / 15 / 4 + pooled[1] / 175 / 36))
