@@ -220,7 +220,9 @@ def counted(table, most=2**20):
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
     counting, cuts = CellCounter(2, table.scale), [0.5] * len(table.table.systems)
     terms = Terms.uncentred((), 0, 0)
-    reading = BinaryFirstReading(counting=counting, terms=terms, limits=limits, exact=cuts)
+    reading = BinaryFirstReading(
+        counting=counting, terms=terms, limits=limits, exact_thresholds=cuts
+    )
     found = table.table.total(pickle.loads(pickle.dumps(reading)))
     odd = [*found.further.outside.sums, *found.further.certain_errors.sums]
     bins = {(key.group, key.system): tally.merged for key, tally in found.scores.items()}

@@ -37,7 +37,7 @@ from evalkit.measured.readings import (
     SecondSummary,
     score_of_predicted,
 )
-from evalkit.measured.rows import RowsInMemory
+from evalkit.measured.rows import RowsInMemory, weight_of_counted_rows
 from evalkit.metrics import counts, labels
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
@@ -57,7 +57,8 @@ from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]  # replaces actual values and predictions
 Element = TypeVar("Element")
-SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
+# a share whose actual values are the mask of the rows that count, and predictions that of the hits
+SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), formula="")
 
 
 class ProblemCells(NamedTuple):
@@ -160,7 +161,8 @@ class BlockMetrics(ABC, Generic[Further]):
 
     def system_cells(self, i: int, group: int = 0, name: int | str = ALL_CLASSES) -> Cells:
         """The cells of a system, including rows of weight 0."""
-        tally = self.summary.cells[CellsKey(group, name)].cells[i, i]
+        counted = self.summary.cells[CellsKey(group, name)]
+        tally = counted.cells[i, i]  # those of a pair of systems have two different numbers
         return self.first.counting.cells(tally.merged, 1)
 
     @property
@@ -235,8 +237,7 @@ class BlockMetrics(ABC, Generic[Further]):
             losses = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
             leaves_out = False
             if isinstance(chosen.metric.kind, Loss):
-                all_rows = losses[0].moments.totals[0]
-                leaves_out = min(loss.totals[1] for loss in losses) < all_rows
+                leaves_out = leaves_rows_out(losses)
             if leaves_out or not np.isfinite([loss.totals for loss in losses]).all():
                 raise ParameterError(
                     f"metrics: {chosen.label} leaves rows out, which needs all rows in memory"
@@ -255,6 +256,7 @@ class BlockMetrics(ABC, Generic[Further]):
         key = GroupMetric(group, sums_label(chosen))
         moments = self.means.get(key)
         problems = len(self.problems)
+        # the columns of `MeanInfluence`: by system and problem, then by system
         columns = [i * problems + c for c in present]
         if isinstance(kind, Weighted):
             columns.append(len(self.systems) * problems + i)  # of the influence through the shares
@@ -358,6 +360,7 @@ class BlockMetrics(ABC, Generic[Further]):
         if not self.plain:
             kish = cells.kish(np.ones(len(cells.by_system[0].weight)))
         shares = [part.share for part in parts]
+        # the influence through the shares, if there is any, counts once
         multiples = [*shares, *([1.0] * (len(columns) - len(parts)))]
         return ClassMeanStatistic(
             chosen,
@@ -373,6 +376,12 @@ class BlockMetrics(ABC, Generic[Further]):
             shares=shares,
             statistics=[part.statistic for part in parts],
         )
+
+
+def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
+    """True if the loss of any system leaves rows out. losses: of all systems, on the same rows."""
+    weight_of_all_rows = losses[0].moments.totals[0]  # the first column is the weight
+    return min(weight_of_counted_rows(loss) for loss in losses) < float(weight_of_all_rows)
 
 
 def sums_label(chosen: Chosen) -> str:
@@ -436,14 +445,16 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
             return super().measure(chosen, system, member)
         group = 0 if isinstance(member, slice) else member
         metric = self.first.within.index(chosen)
+        # by metric and system two rows, the numerator and the denominator of each unit
         row = 2 * (metric * len(self.systems) + self.systems.index(system))
-        terms = self.summary.further.within[group].units[row : row + 2]
-        return UnitStatistic(chosen, Sums(*terms), design=Layout.CLUSTERED)
+        numerator, denominator = self.summary.further.within[group].units[row : row + 2]
+        return UnitStatistic(chosen, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> CellStatistic:
         """A metric of the decisions at the threshold."""
         statistic = of_system(chosen, self.cells(group), i)
-        if group or self.choice is None:
+        is_slice = group > 0
+        if is_slice or self.choice is None:  # the threshold is chosen on all rows only
             return statistic
         rows = replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
         return replace(statistic, rows=rows)
@@ -476,13 +487,18 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         """The cells of the decisions of all systems."""
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # no other reading: rows are plain, and systems are not compared
-        cuts = [
+        # Without a second reading rows are plain, and systems are not compared: the cells follow
+        # from the table of each system.
+        decided = [
             self.scores(group, i, 0).at_threshold(self.thresholds[system]).cut
             for i, system in enumerate(self.systems)
         ]
         return SliceCells(
-            2, self.layout, int(cuts[0].total), [decision_cells(cut) for cut in cuts], {}
+            classes=2,
+            layout=self.layout,
+            n=int(decided[0].total),
+            by_system=[decision_cells(table) for table in decided],
+            by_pair={},
         )
 
 

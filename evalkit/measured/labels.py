@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss, Share, TermsKind
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
@@ -22,6 +22,7 @@ from evalkit.measured.classes import (
     MeanPart,
     ProblemCells,
     ProblemsInMemory,
+    leaves_rows_out,
     sums_label,
 )
 from evalkit.measured.readings import (
@@ -32,12 +33,13 @@ from evalkit.measured.readings import (
     LabelFirstReading,
     LabelFurther,
     MeanInfluence,
+    PairSums,
     ScoreInfluence,
     ScoresKey,
     SecondReading,
     label_rows,
 )
-from evalkit.measured.rows import Terms
+from evalkit.measured.rows import Terms, weight_of_counted_rows
 from evalkit.metrics import counts, curves, grid
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.moments import Moments
@@ -72,13 +74,14 @@ def score_excess(label: int) -> Chosen:
     """By how much the mean score of a label exceeds the share of rows that have it."""
     kind = Loss(lambda rows, k: rows.scores[:, label] - rows.actual[:, label])
     name = f"score excess {label}"
-    return Chosen(Metric(name, "rows", kind, "", "", "", low=-np.inf, high=np.inf))
+    return Chosen(Metric(name, "rows", kind, formula="", low=-np.inf, high=np.inf))
 
 
-def top_hits(rows: Rows) -> tuple[Bools, Bools]:
-    """Two masks: all rows, and the rows whose highest-scored label is true."""
+def top_hits(rows: Rows) -> RowMasks:
+    """All rows count; hits are those whose highest-scored label is true."""
     best = rows.scores.argmax(axis=1)
-    return np.ones(len(best), dtype=bool), rows.actual[np.arange(len(best)), best]
+    hit = rows.actual[np.arange(len(best)), best]
+    return RowMasks(np.ones(len(best), dtype=bool), hit)
 
 
 # Rows in memory -----------------------------------------------------------------------------------
@@ -168,9 +171,9 @@ class LabelsInMemory(ProblemsInMemory):
         """The share of rows whose highest-scored label is true."""
         rows = self.rows[system]
         member, hit = top_hits(rows)
-        return RowStatistic(
-            Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit)
-        )
+        # `SHARE` takes the mask of the rows that count for actual values, that of hits as decisions
+        masks = Rows(member, decision=hit, weight=rows.weight, unit=rows.unit)
+        return RowStatistic(Chosen(SHARE), masks)
 
     def score_excess(self, system: str, label: int) -> RowStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it."""
@@ -196,12 +199,24 @@ class PairDifference(NamedTuple):
 
 
 class PairColumns(NamedTuple):
-    """The columns of a pair of systems: the weight of the rows that both have, their difference,
-    and their number, from `start` on; and the sign of the difference.
+    """The position of the columns `PairSums` of a pair of systems among those of all pairs.
+
+    start: the position of the first of them. sign: 1, or -1 for the difference of the system with
+    the higher number and that with the lower one.
     """
 
     start: int
     sign: float
+
+    @property
+    def all(self) -> slice:
+        """The columns of `PairSums`."""
+        return slice(self.start, self.start + len(PairSums._fields))
+
+    @property
+    def weight_and_difference(self) -> slice:
+        """The first two of the columns."""
+        return slice(self.start, self.start + 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -209,12 +224,12 @@ class OfSharedRows(MomentStatistic):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out
     different rows.
 
-    number: of the system. shared: the moments of the columns of all pairs of systems; starts: the
-    position of the first column of each pair, see `PairColumns`.
+    number: of the system. pair_moments: the moments of the columns `PairSums` of all pairs of
+    systems. starts: the position of the first column of each pair.
     """
 
     number: int
-    shared: Moments
+    pair_moments: Moments
     starts: Mapping[tuple[int, int], int]
 
     def _pair(self, other: "OfSharedRows") -> PairColumns:
@@ -224,34 +239,42 @@ class OfSharedRows(MomentStatistic):
 
     def meets(self, other: "OfSharedRows") -> bool:
         """True if at least one row has both values."""
-        return bool(self.shared.totals[self._pair(other).start] > 0)
+        totals = PairSums(*self.pair_moments.totals[self._pair(other).all])
+        return bool(totals.weight > 0)
 
     def against(self, other: "OfSharedRows") -> PairDifference:
         """The difference over the rows that have both values, and its standard error."""
-        start, sign = self._pair(other)
-        weight, difference, rows = self.shared.totals[start : start + 3]
-        same_rows = np.isclose(weight, [self.totals[1], other.totals[1]], rtol=1e-12, atol=0).all()
-        n = self.n if same_rows else self._shared_units(start, rows)
-        # the derivatives of difference / weight by the two sums
+        pair = self._pair(other)
+        weight, difference, _ = self.pair_moments.totals[pair.all]
+        # both leave out the same rows if those of each have the weight of those that both have
+        weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
+        same_rows = np.isclose(weight, weights, rtol=1e-12, atol=0).all()
+        n = self.n if same_rows else self._units_with_both(pair)
+        # the derivatives of difference / weight by the weight and by the difference
         form = np.array([-difference / weight, 1.0]) / weight
-        second = self.shared.around_zero.second[start : start + 2, start : start + 2]
-        square = max(float(form @ second @ form), 0.0)
+        columns = pair.weight_and_difference
+        second = self.pair_moments.around_zero.second[columns, columns]
+        square = max(float(form @ second @ form), 0.0)  # rounding may leave less
         kish = n if self.plain else self.freedom + 1
-        value = sign * float(difference / weight)
+        value = pair.sign * float(difference / weight)
         return PairDifference(value, Spread(n, square, kish).error, n)
 
-    def _shared_units(self, start: int, rows: float) -> int:
-        """The number of units with a row that has both values."""
-        units = self.shared.units
+    def _units_with_both(self, pair: PairColumns) -> int:
+        """The number of units with a row that has both values; at most that many where units are
+        not kept.
+        """
+        units = self.pair_moments.units
         if units is None:
-            return min(round(rows), self.shared.n)
-        return int(np.count_nonzero(units[start]))
+            totals = PairSums(*self.pair_moments.totals[pair.all])
+            return min(round(float(totals.rows)), self.pair_moments.n)
+        columns = PairSums(*units[pair.all])
+        return int(np.count_nonzero(columns.weight))
 
     def minus(self, other: "OfSharedRows") -> Sums:
         """The differences by unit, over the rows that have both values, if there are few units."""
-        start, sign = self._pair(other)
-        weight, difference = self.shared.units[start : start + 2]
-        return Sums(sign * difference, weight)
+        pair = self._pair(other)
+        columns = PairSums(*self.pair_moments.units[pair.all])
+        return Sums(pair.sign * columns.difference, columns.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,24 +293,25 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         """A metric computed from sums over rows."""
         loss = super().loss(chosen, group, i)
         key = GroupMetric(group, chosen.base.label)
-        if self.second_summary is None or key not in self.second_summary.shared:
+        if self.second_summary is None or key not in self.second_summary.pair_sums:
             return loss
-        shared = self.second_summary.shared[key].moments
+        pair_moments = self.second_summary.pair_sums[key].moments
+        starts = range(0, len(pair_moments.mean), len(PairSums._fields))
         return OfSharedRows(
             chosen=chosen,
             moments=loss.moments,
             place=loss.place,
             layout=self.layout,
             number=i,
-            shared=shared,
-            starts=self.by_pair(range(0, len(shared.mean), len(PairDifference._fields))),
+            pair_moments=pair_moments,
+            starts=self.by_pair(starts),
         )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
         """A mean over labels, or a share of rows, computed from cells."""
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
-        # these cells count the rows themselves: actual 1 is a row that counts, predicted 1 a hit
+        # the cells of a share have actual 1 for a row that counts, and predicted 1 for a hit
         kind = Share(lambda member, hit: (member == 1, hit == 1))
         counted = Chosen(replace(chosen.metric, kind=kind), chosen.k)
         return class_cells.of_system(counted, self.cells(group, chosen.label), i)
@@ -318,8 +342,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         leader alone.
         """
         assert self.second is not None
-        terms = self.second.alone[-1]  # after those of the common thresholds
-        return self._alone(-1, terms.metrics[label])
+        last = len(self.second.alone) - 1  # after those of the common thresholds
+        return self._alone(last, self.second.alone[last].metrics[label])
 
     # Along a threshold
 
@@ -339,21 +363,23 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         metric = self.part_metric(kind, 0)
         moments = self.second_summary.alone[number].moments.around_zero
         parts = []
-        columns = range(1, 1 + len(self.problems))  # after the weight
+        # the first column is the weight, those of the labels' F1 follow: see `_terms_by_threshold`
+        columns = range(1, 1 + len(self.problems))
         for j, share, column in zip(self.problems, self.shares_in(kind, 0), columns, strict=True):
             scores = self.scores(0, i, j).at_threshold(threshold)
             parts.append(MeanPart(float(share), self.area(metric, 0, j, scores, moments, column)))
         return self.mean(chosen, 0, i, moments, columns, parts)
 
     def _alone(self, number: int, chosen: Chosen) -> MomentStatistic:
-        """A metric of the leader, for which more is summed than for the other systems. number: of
-        the terms that have it.
+        """A metric of the leader, for which more is summed than for the other systems. number: the
+        position in `SecondReading.alone` of the terms that have the metric.
         """
         assert self.second is not None
         assert self.second_summary is not None
         terms = self.second.alone[number]
         moments = self.second_summary.alone[number].moments
-        place = terms.place(0, terms.metrics.index(chosen), 0)
+        # the leader is the only system of these terms
+        place = terms.place(group=0, m=terms.metrics.index(chosen), i=0)
         return MomentStatistic(chosen, moments, place, self.layout)
 
     # Tables
@@ -397,7 +423,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     def outcomes(self, system: str, label: int) -> Outcomes:
         """The outcomes of a system's decisions on a label."""
         cells = self.system_cells(self.systems.index(system), 0, label)
-        cell = 2 * cells.actual + cells.predicted[0]
+        (predicted,) = cells.predicted  # of one system
+        cell = 2 * cells.actual + predicted
         tn, fp, fn, tp = np.bincount(cell, cells.n, 4).astype(int).tolist()
         return Outcomes(tp, fp, fn, tn)
 
@@ -426,7 +453,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         if len(score) <= STEPS:
             return score
         rows_up_to = np.cumsum(rows)
-        # as method="inverted_cdf" of np.quantile
+        # the positions of method="inverted_cdf" of np.quantile
         position = np.maximum(np.ceil(np.linspace(0, 1, STEPS) * rows_up_to[-1] - 1), 0)
         return np.asarray(score[np.searchsorted(rows_up_to, position, side="right")])
 
@@ -460,21 +487,22 @@ def second_reading(
     """The second reading, made from the results of the first. probabilities: True if scores are."""
     first = measured.first
     means = dict[GroupMetric, MeanInfluence]()
-    shared = dict[GroupMetric, Chosen]()
+    partial_losses = dict[GroupMetric, Chosen]()
     for group in sorted(measured.groups):
-        for chosen in metrics[:1] if group else metrics:
+        measured_here = metrics if group == 0 else metrics[:1]  # slices have the first metric only
+        for chosen in measured_here:
             if isinstance(chosen.metric.kind, Combined):
                 key = GroupMetric(group, sums_label(chosen))
                 means[key] = _mean_influence(measured, chosen, group)
             if isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
-                shared[GroupMetric(group, chosen.base.label)] = chosen.base
+                partial_losses[GroupMetric(group, chosen.base.label)] = chosen.base
     if not measured.plain:
         # the page has the areas of each label; on plain rows their tables alone give the errors
         for metric in (ROC_AUC, AVERAGE_PRECISION):
             key = GroupMetric(0, metric.name)
             if key not in means:
-                kind = Combined(metric, lambda rows: [])
-                chosen = Chosen(Metric(metric.name, "labels", kind, "", "", ""))
+                kind = Combined(metric, lambda rows: [])  # only the sums are used, never the parts
+                chosen = Chosen(Metric(metric.name, "labels", kind, formula=""))
                 means[key] = _mean_influence(measured, chosen, 0)
     system = measured.systems.index(leader)
     alone = [*_terms_by_threshold(measured, leader)]
@@ -486,7 +514,7 @@ def second_reading(
         first=first,
         plain=measured.plain,
         means=means,
-        shared=shared,
+        partial_losses=partial_losses,
         thresholds=first.thresholds,
         system=system,
         alone=alone,
@@ -496,8 +524,7 @@ def second_reading(
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
     """True if any of several systems leaves rows out."""
     losses = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
-    fewest = min(float(loss.totals[1]) for loss in losses)
-    return len(losses) > 1 and bool(fewest < losses[0].moments.totals[0])
+    return len(losses) > 1 and leaves_rows_out(losses)
 
 
 def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanInfluence:
@@ -549,6 +576,7 @@ def _label_influence(
     if isinstance(statistic, class_cells.CellStatistic):
         influence = np.zeros(4)
         cell = 2 * statistic.rows.actual + statistic.rows.predicted
+        # all rows of a cell have the same influence
         influence[cell] = np.nan_to_num(statistic.row_influence)
         return DecisionInfluence(threshold, influence)
     assert isinstance(statistic.tables, Binned)
@@ -568,6 +596,7 @@ def _decision_differences(
     joint = first.on_joint_rows(second)
     rows = joint.first.rows
     cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
+    # all rows of a cell have the same influence
     influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
     return influence
 
@@ -591,7 +620,7 @@ def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
         thresholds = [np.full(len(tables), threshold)]
         terms = terms_of(MICRO, 1, measured.first.terms.max_units, thresholds)
         further = partial(_label_influences, by_cell=by_cell, threshold=threshold)
-        yield replace(terms, further=further, width=len(tables))
+        yield replace(terms, further=further, further_width=len(tables))
 
 
 def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float) -> Floats:

@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.catalogue.kinds import RowMasks
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import ScoreKind
 from evalkit.catalogue.tables import AVERAGE_PRECISION
@@ -32,14 +33,13 @@ from evalkit.metrics.summaries import Bundle, Total
 from evalkit.metrics.tallies import Tally
 from evalkit.statistics.class_cells import CellCounter, CellCounts
 
-UNITS = 2**23  # whose values are kept side by side, of a metric within units
-
-MIN_BINS = 2**12  # bins of the scores of a class or label at least
-WAITING_PER_BIN = 16  # rows, of all systems together, that wait to be binned, for each bin
+UNITS = 2**23  # the largest number of units whose values of a metric within units are kept
+MIN_BINS = 2**12  # the smallest number of bins that the scores of a class or label may use
+WAITING_PER_BIN = 16  # rows that may wait to be binned, for each bin; see `Tally`
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
-CODED = 52  # labels up to which those of a row are one whole number
+CODED = 52  # labels of which a float still holds any combination as the bits of a whole number
 ALL_CLASSES = ""  # the name of the cells of all classes
-HitRule = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
+HitsOfRows = Callable[[Rows], RowMasks]  # which rows count, and which of these are hits
 
 
 class GroupMetric(NamedTuple):
@@ -54,9 +54,10 @@ class GroupMetric(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Scores in bins. weight: the unit that weights are counted in, None for unweighted rows.
+    """Scores in bins.
 
-    threshold: for decisions.
+    weight: the unit that weights are counted in; None for unweighted rows, like `Rows.weight`,
+    which kinds of metrics ask for in the same way. threshold: for decisions.
     """
 
     bins: grid.Grid
@@ -147,6 +148,7 @@ class ScoreInfluence:
         """The influence on the metric of one class or label, whose scores are in bins."""
         kind = chosen.metric.kind
         assert isinstance(kind, ScoreKind)
+        # a row for positive and one for negative rows, a column per bin; thresholds descend
         lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
         low = grid.codes(table.counts.threshold[::-1])
         return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
@@ -158,7 +160,8 @@ class ScoreInfluence:
         bins = np.empty(len(code), np.int64)
         bins[order] = np.searchsorted(self.low, code[order], side="right") - 1
         # only rows without weight are below the lowest bin: they are put into it
-        return np.maximum(bins, 0) + np.where(actual, 0, len(self.low))
+        first_of_class = np.where(actual, 0, len(self.low))  # bins of positives stand first
+        return np.maximum(bins, 0) + first_of_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +216,7 @@ class FirstSummary(Bundle, Generic[Further]):
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: of each
     problem in bins. further: what only tables of two classes, of several or of labels have. rows:
-    their number.
+    the number of rows. ids: counts ids that occur again.
     """
 
     cells: dict[CellsKey, CellCounts]
@@ -239,19 +242,19 @@ class FirstReading(ABC, Generic[Further]):
     """The first reading of a block: how cells are counted (`counting`) and which losses are added
     up (`terms`).
 
-    sliced, ranked: True if losses, and scores, are also counted for slices. problems: the number of
-    classes or labels, 1 for two classes; several share the allowed number of bins. exact: for each
-    system the threshold at which counts stay exact. max_ids: the largest number of rows whose ids
-    are checked for duplicates.
+    slices_losses, slices_scores: True if losses, and scores, are also counted for slices. problems:
+    the number of classes or labels, 1 for two classes; several share the allowed number of bins.
+    exact_thresholds: for each system the threshold at which counts stay exact; None if no threshold
+    is known. max_ids: the largest number of rows whose ids are checked for duplicates.
     """
 
     counting: CellCounter
     terms: Terms
     limits: Limits
-    sliced: bool = False
-    ranked: bool = True
+    slices_losses: bool = False
+    slices_scores: bool = True
     problems: int = 1
-    exact: Sequence[float] | None = None
+    exact_thresholds: Sequence[float] | None = None
     max_ids: int = 0
 
     @property
@@ -259,13 +262,18 @@ class FirstReading(ABC, Generic[Further]):
         """The unit that weights are counted in; None for unweighted rows."""
         return self.counting.scale
 
+    @property
+    def has_two_classes(self) -> bool:
+        """True if there is a single problem: one class is positive, the other negative."""
+        return self.problems == 1
+
     def max_bins(self, group: int = 0) -> int:
         """The largest number of bins for the scores of a class or label in a group."""
-        allowed = self.limits.slice_bins if group else self.limits.bins
-        tables = 1
-        if self.problems > 1:
-            tables = self.problems * len(self.terms.centres)  # one of each system and problem
-        return min(allowed, max(allowed // tables, MIN_BINS))
+        allowed = self.limits.bins if group == 0 else self.limits.slice_bins
+        if self.has_two_classes:
+            return allowed
+        systems = len(self.terms.centres)  # each system has one
+        return min(allowed, max(allowed // (self.problems * systems), MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[Further]:
         """Summarise a block."""
@@ -274,23 +282,24 @@ class FirstReading(ABC, Generic[Further]):
         moments = {}
         scores = dict[ScoresKey, Tally]()
         for group, rows in problem_rows.groups():
+            all_rows = group == 0
             weight = self.counting.weights(rows)
             for name, actual, predicted in self.decisions(rows, group):
                 cells[CellsKey(group, name)] = self.counting.count(
                     rows, actual.astype(np.int64), predicted.astype(np.int64), weight
                 )
-            if self.terms.metrics and (self.sliced or not group):
+            if self.terms.metrics and (all_rows or self.slices_losses):
                 moments[group] = self.terms.moments(rows, group)
-            if self.ranked or not group:
+            if all_rows or self.slices_scores:
                 scores |= self.score_tallies(rows, weight, group)
         keys = np.empty(0) if block.id is None else block.id
         return FirstSummary(
-            cells,
-            moments,
-            scores,
-            self.further(problem_rows, self.counting.weights(problem_rows)),
-            len(block),
-            KeyRepeats.from_keys(keys, self.max_ids),
+            cells=cells,
+            moments=moments,
+            scores=scores,
+            further=self.further(problem_rows, self.counting.weights(problem_rows)),
+            rows=len(block),
+            ids=KeyRepeats.from_keys(keys, self.max_ids),
         )
 
     def as_problems(self, block: Block) -> Block:
@@ -314,17 +323,24 @@ class FirstReading(ABC, Generic[Further]):
     ) -> dict[ScoresKey, Tally]:
         """For each system and problem its scores in bins."""
         max_bins = self.max_bins(group)
-        # two classes: all systems are counted at once, and share the number of rows that may wait
-        sharing = len(block.predictions) if self.problems == 1 else 1
+        # The tallies of all systems share the number of rows that may wait to be binned. With
+        # several problems `max_bins` is divided already.
+        max_waiting = WAITING_PER_BIN * max_bins
+        if self.has_two_classes:
+            max_waiting //= len(block.predictions)
         tallies = {}
-        for i, c in np.ndindex(block.predictions.shape[:2]):
-            tallies[ScoresKey(group, i, c)] = Tally.from_hits(
-                block.predictions[i, c],
-                np.asarray(block.truth[c], bool),
-                weight,
+        systems, problems, _ = block.predictions.shape
+        for system, problem in np.ndindex(systems, problems):
+            cut = None
+            if self.exact_thresholds is not None:
+                cut = self.exact_thresholds[system]
+            tallies[ScoresKey(group, system, problem)] = Tally.from_hits(
+                score=block.predictions[system, problem],
+                hit=np.asarray(block.truth[problem], bool),
+                weight=weight,
                 max_bins=max_bins,
-                max_waiting=WAITING_PER_BIN * max_bins // sharing,
-                cut=None if self.exact is None else self.exact[i],
+                max_waiting=max_waiting,
+                cut=cut,
             )
         return tallies
 
@@ -361,8 +377,8 @@ class BinaryFurther(Bundle):
 class BinaryFirstReading(FirstReading[BinaryFurther]):
     """The first reading of two classes.
 
-    within: metrics that rank the rows within each unit, whose values per unit are kept;
-    within_slices: also per slice.
+    within: metrics that rank the rows within each unit, whose values per unit are kept.
+    within_slices: True if they are also measured in slices.
     """
 
     within: Sequence[Chosen] = ()
@@ -374,9 +390,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         if not self.within:
             return summary
         within = {
-            group: Moments.from_block(rows, self._within_terms, UNITS)
+            group: Moments.from_block(rows, self._within_terms, max_units=UNITS)
             for group, rows in block.groups()
-            if self.within_slices or not group
+            if group == 0 or self.within_slices
         }
         return replace(summary, further=replace(summary.further, within=within))
 
@@ -391,8 +407,8 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         )
 
     def _within_terms(self, block: Block) -> Floats:
-        """What each row adds to the numerator and the denominator of its unit's value, for each
-        metric and system.
+        """What each row adds to the numerator and the denominator of its unit's value: for each
+        metric and system these two columns.
         """
         columns = []
         for chosen in self.within:
@@ -444,11 +460,11 @@ def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class RowSums:
-    """The sums of the probabilities of rows: the lowest and the highest, and the number of rows
-    that do not add up to 1; except rows of only 0, which log loss leaves out: `zero` counts them.
+    """The sums of the probabilities of each row, over the rows that have a probability above 0.
 
-    scaled, unscaled: the log loss, added up over the rows, with each row scaled to the sum 1, and
-    as the rows are.
+    low, high: the lowest and the highest sum. rows: the number of rows whose sum is not 1. zero:
+    the number of rows of only 0, which log loss leaves out. scaled, unscaled: the log loss, added
+    up by weight over the rows, with each row scaled to the sum 1, and as the rows are.
     """
 
     low: float
@@ -466,24 +482,25 @@ class RowSums:
         actual = rows.actual[filled]
         scores = rows.scores[filled]
         weights = weights[filled]
-        total = scores.sum(axis=1)
+        sums = scores.sum(axis=1)
         return RowSums(
-            low=float(total.min(initial=np.inf)),
-            high=float(total.max(initial=-np.inf)),
-            rows=int(np.count_nonzero(np.abs(total - 1) > NORMAL)),
-            zero=len(rows) - len(total),
+            low=float(sums.min(initial=np.inf)),
+            high=float(sums.max(initial=-np.inf)),
+            rows=int(np.count_nonzero(np.abs(sums - 1) > NORMAL)),
+            zero=len(rows) - len(sums),
             scaled=float(losses.log_classes(actual, scores) @ weights),
             unscaled=float(losses.log_unscaled(actual, scores) @ weights),
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
+        """The sums of the rows of both."""
         return RowSums(
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.rows + other.rows,
-            self.zero + other.zero,
-            self.scaled + other.scaled,
-            self.unscaled + other.unscaled,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            rows=self.rows + other.rows,
+            zero=self.zero + other.zero,
+            scaled=self.scaled + other.scaled,
+            unscaled=self.unscaled + other.unscaled,
         )
 
     @property
@@ -516,7 +533,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         """The block with the rows of each class as positives of a problem; the actual classes are
         the further column "stratum", and predicted classes the column "predicted".
         """
-        truth = block.truth == np.arange(self.problems)[:, None]
+        truth = block.truth == np.arange(self.problems)[:, None]  # one row per class
         columns = {"stratum": block.truth, **block.system_columns}
         predictions = block.predictions
         if not self.scored:
@@ -530,7 +547,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         """
         predicted = block.system_columns.get("predicted")
         if predicted is None:
-            predicted = block.predictions.argmax(axis=1)
+            predicted = block.predictions.argmax(axis=1)  # over the classes, for each system
         columns = {**block.system_columns, "predicted": predicted.astype(np.int64)}
         return replace(block, system_columns=columns)
 
@@ -588,30 +605,45 @@ class LabelFurther(Bundle):
 class LabelFirstReading(FirstReading[LabelFurther]):
     """The first reading of several labels. thresholds: for each system one per label.
 
-    hits, sliced_hits: shares of rows by name, for all rows and for each slice. celled: True if
-    cells are also counted for slices.
+    hits, slice_hits: the hits of shares of rows, by the name of the share, for all rows and for
+    each slice. slices_cells: True if the cells of labels are also counted for slices.
     """
 
     thresholds: Sequence[Floats]
-    hits: Mapping[str, HitRule]
-    sliced_hits: Mapping[str, HitRule]
-    celled: bool
+    hits: Mapping[str, HitsOfRows]
+    slice_hits: Mapping[str, HitsOfRows]
+    slices_cells: bool
 
     def decisions(self, block: Block, group: int) -> Iterator[Decisions]:
-        """The decisions on each label, and the rows that are hits of each share of rows."""
-        if self.celled or not group:
-            for j in range(self.problems):
-                predicted = [
-                    scores[j] >= threshold[j]
-                    for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
-                ]
-                yield Decisions(j, block.truth[j], np.array(predicted))
+        """The decisions on each label, and the hits of each share of rows."""
+        all_rows = group == 0
+        if all_rows or self.slices_cells:
+            yield from self._label_decisions(block)
+        yield from self._hits_as_decisions(block, self.hits if all_rows else self.slice_hits)
+
+    def _label_decisions(self, block: Block) -> Iterator[Decisions]:
+        """For each label the actual values, and the decisions of each system."""
+        for j in range(self.problems):
+            predicted = [
+                scores[j] >= threshold[j]
+                for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
+            ]
+            yield Decisions(j, block.truth[j], np.array(predicted))
+
+    def _hits_as_decisions(
+        self, block: Block, hits: Mapping[str, HitsOfRows]
+    ) -> Iterator[Decisions]:
+        """For each share the rows that count for it, and the hits of each system.
+
+        They are counted as cells: a row that counts stands for an actual 1, a hit for a predicted
+        1.
+        """
         systems = [label_rows(block, i, self.thresholds) for i in range(len(self.thresholds))]
-        shares = self.sliced_hits if group else self.hits
-        for name, hits_of in shares.items():
+        for name, hits_of in hits.items():
             masks = [hits_of(rows) for rows in systems]
-            member = masks[0][0]  # the same rows count for all systems
-            yield Decisions(name, member, np.array([hit for _, hit in masks]))
+            first_system, *_ = masks  # the same rows count for all systems
+            hits_of_systems = np.array([system.hit for system in masks])
+            yield Decisions(name, actual=first_system.member, predicted=hits_of_systems)
 
     def further(self, block: Block, weight: Ints | None) -> LabelFurther:
         """The combinations of labels, and scores without their weights."""
@@ -625,7 +657,7 @@ class LabelFirstReading(FirstReading[LabelFurther]):
         label_sets = []
         if self.problems <= CODED:
             max_bins = self.limits.bins
-            code = 2.0 ** np.arange(self.problems) @ block.truth
+            code = 2.0 ** np.arange(self.problems) @ block.truth  # bit j is set if label j is true
             table = grid.tally(code, weight, max_bins=max_bins)
             label_sets.append(Tally(max_bins=max_bins, grids=(table,)))
         counted = without_label if weight is None else weight[without_label]
@@ -681,13 +713,14 @@ class MeanInfluence:
         """The influence of each row of a block from `with_cells` on the mean, by weight: one row
         per column.
         """
-        systems, labels = len(self.tables), len(self.shares)
-        x = np.empty((systems * labels + len(self.through_shares), len(block)))
+        labels = len(self.shares)
+        on_labels = len(self.tables) * labels  # columns: one for each system and label
+        x = np.empty((on_labels + len(self.through_shares), len(block)))
         for i, tables in enumerate(self.tables):
             for j, table in enumerate(tables):
                 cells = block.predictions[i, j]
                 np.multiply(table.influence.take(cells), weight, out=x[i * labels + j])
-        for row, influence_of_label in zip(x[systems * labels :], self.through_shares, strict=True):
+        for row, influence_of_label in zip(x[on_labels:], self.through_shares, strict=True):
             np.multiply(influence_of_label @ block.truth, weight, out=row)
         return x
 
@@ -699,14 +732,16 @@ class MeanInfluence:
         """
         labels = len(self.shares)
         systems = len(self.tables)
-        on_mean = np.tensordot(
-            self.shares, x[: systems * labels].reshape(systems, labels, -1), (0, 1)
-        )
+        on_labels = systems * labels  # columns: one for each system and label
+        by_system_and_label = x[:on_labels].reshape(systems, labels, -1)
+        # the influence of each row on each system's mean: a row per system
+        on_mean = np.tensordot(self.shares, by_system_and_label, axes=(0, 1))
         if self.through_shares:
-            on_mean += x[systems * labels :]
+            on_mean += x[on_labels:]
         stratum = np.zeros(len(block), np.int64)
         if self.strata > 1:
-            stratum = block.system_columns.get("stratum", block.truth[0]).astype(np.int64)
+            only_problem = block.truth[0]  # of two classes, which have no column "stratum"
+            stratum = block.system_columns.get("stratum", only_problem).astype(np.int64)
         powers = []
         for i, j in combinations(range(systems), 2):
             difference = on_mean[i] - on_mean[j]
@@ -738,19 +773,33 @@ class MeanSums(NamedTuple):
     powers: Floats
 
 
+Sum = TypeVar("Sum")
+
+
+class PairSums(NamedTuple, Generic[Sum]):
+    """The columns that are added up for a pair of systems, over the rows on which both have a
+    value: the weight, the difference by weight, and the number of rows.
+    """
+
+    weight: Sum
+    difference: Sum
+    rows: Sum
+
+
 @dataclass(frozen=True, eq=False)
 class SecondSummary(Bundle):
     """The summary of the second reading.
 
-    means: moments of the rows' influence on each mean; powers: of unweighted rows. shared: by group
-    and loss that leaves rows out, for each pair of systems the rows that both have, and their
-    differences. cells: by group, for two classes. alone: what is needed of one system only.
-    part_sums: of each system the weight by part of the rows and candidate threshold.
+    means: moments of the rows' influence on each mean. powers: as `MeanInfluence.powers` has them,
+    for unweighted rows. pair_sums: by group and loss that leaves rows out, the moments of the
+    columns `PairSums` of each pair of systems. cells: by group, for two classes. alone: what is
+    needed of one system only. part_sums: of each system the weight by part of the rows and
+    candidate threshold.
     """
 
     means: dict[GroupMetric, Moments | UnitSums]
     powers: dict[GroupMetric, Total]
-    shared: dict[GroupMetric, Moments | UnitSums]
+    pair_sums: dict[GroupMetric, Moments | UnitSums]
     cells: dict[int, CellCounts]
     alone: tuple[Moments | UnitSums, ...]
     part_sums: tuple[Total, ...]
@@ -758,20 +807,21 @@ class SecondSummary(Bundle):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SecondReading:
-    """The second reading of a block: the influence values of the rows. first: the first reading.
-    plain: rows are independent and unweighted.
+    """The second reading of a block: the influence values of the rows.
 
-    means: by group and metric. shared: losses that leave rows out, by group and metric. thresholds:
-    for each system those of its labels. decision_groups: the groups in which decisions are counted,
-    for two classes. alone: what is needed of `system` only. candidates: for each system the
-    thresholds among which samples choose, highest first; none if the threshold is fixed. parts: the
-    number of random parts that rows are put into then.
+    first: the first reading. plain: True if rows are independent and unweighted. means: the means
+    that are measured, by group and metric. partial_losses: losses that leave rows out, by group and
+    metric. thresholds: for each system those of its labels. decision_groups: the groups in which
+    decisions are counted, for two classes. alone: terms that are added up for `system` only.
+    candidates: for each system the thresholds among which samples choose, highest first; none if
+    the threshold is fixed. parts: the number of random parts that rows are put into if samples
+    choose the threshold.
     """
 
     first: FirstReading[Bundle]
     plain: bool
     means: Mapping[GroupMetric, MeanInfluence]
-    shared: Mapping[GroupMetric, Chosen] = field(default_factory=dict)
+    partial_losses: Mapping[GroupMetric, Chosen] = field(default_factory=dict)
     thresholds: Sequence[Floats] = ()
     decision_groups: Collection[int] = ()
     system: int = 0
@@ -794,7 +844,7 @@ class SecondReading:
         block = self.first.as_problems(block)
         means = dict[GroupMetric, Moments | UnitSums]()
         powers = dict[GroupMetric, Total]()
-        shared = dict[GroupMetric, Moments | UnitSums]()
+        pair_sums = dict[GroupMetric, Moments | UnitSums]()
         cells = dict[int, CellCounts]()
         for group, rows in self._groups(block):
             known_cells: dict[CellIndexKey, Ints] = {}
@@ -804,18 +854,18 @@ class SecondReading:
                     means[key] = sums.moments
                     if self.plain:
                         powers[key] = Total(sums.powers)
-            for key, chosen in self.shared.items():
+            for key, chosen in self.partial_losses.items():
                 if key.group == group:
-                    shared[key] = self._shared_differences(rows, chosen)
+                    pair_sums[key] = self._pair_sums(rows, chosen)
             if group in self.decision_groups:
                 cells[group] = self._decisions(rows)
         predictions = block.predictions[self.system : self.system + 1]
         one_system = replace(block, predictions=predictions)
         return SecondSummary(
-            means,
-            powers,
-            shared,
-            cells,
+            means=means,
+            powers=powers,
+            pair_sums=pair_sums,
+            cells=cells,
             alone=tuple(terms.moments(one_system, 0) for terms in self.alone),
             part_sums=tuple(self._part_sums(block)),
         )
@@ -825,8 +875,9 @@ class SecondReading:
         are needed.
         """
         wanted = {*self.decision_groups}
-        wanted |= {key.group for key in (*self.means, *self.shared)}
-        if not any(wanted):
+        wanted |= {key.group for key in (*self.means, *self.partial_losses)}
+        no_slice_is_wanted = not any(wanted)  # all rows are group 0
+        if no_slice_is_wanted:
             yield 0, block
             return
         for group, rows in block.groups():
@@ -841,21 +892,24 @@ class SecondReading:
             return
         part = parts_of(block, self.parts)
         weight = counted_weights(block, self.scale)
+        (is_positive,) = block.truth  # two classes are one problem
         for threshold, scores in zip(self.candidates, block.predictions, strict=True):
-            place = influence.place(threshold, scores[0])
+            (score,) = scores
+            place = influence.place(threshold, score)
             shape = self.parts, len(threshold)
-            yield Total(part_sums(part, block.truth[0], place, weight, shape))
+            yield Total(part_sums(part, is_positive, place, weight, shape))
 
     def _decisions(self, block: Block) -> CellCounts:
         """The cells of the decisions of two classes at the thresholds."""
         counting = self.first.counting
+        (is_positive,) = block.truth  # two classes are one problem
         predicted = [
-            scores[0] >= threshold
-            for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
+            score >= threshold
+            for (score,), threshold in zip(block.predictions, self.thresholds, strict=True)
         ]
         return counting.count(
             block,
-            block.truth[0].astype(np.int64),
+            is_positive.astype(np.int64),
             np.array(predicted).astype(np.int64),
             counting.weights(block),
         )
@@ -870,6 +924,7 @@ class SecondReading:
         powers = np.zeros((pairs, mean.strata, 2))
 
         def columns(piece: Block) -> Floats:
+            """The influence of each row of a piece; adds its powers to `powers` on the way."""
             x = mean.columns(piece, counted_weights(piece, self.scale))
             if self.plain:
                 powers[:] += mean.powers(piece, x)
@@ -878,21 +933,23 @@ class SecondReading:
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, powers)
 
-    def _shared_differences(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
-        """The moments, for each pair of systems, of the weight of the rows that have both values,
-        their difference by weight, and their number.
-        """
+    def _pair_sums(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
+        """The moments of the columns of each pair of systems."""
         systems = range(len(self.thresholds))
 
         def columns(piece: Block) -> Floats:
-            """Three columns for each pair of systems."""
+            """The columns `PairSums` of each pair of systems, one pair after another."""
             values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
-            columns = []
+            columns = list[np.ndarray]()
             for first, second in combinations(values, 2):
                 difference = first - second
                 defined = ~np.isnan(difference)
                 weight = defined * piece.weights
-                columns += [weight, np.where(defined, difference, 0.0) * weight, weight > 0]
+                columns += PairSums(
+                    weight=weight,
+                    difference=np.where(defined, difference, 0.0) * weight,
+                    rows=weight > 0,
+                )
             return np.array(columns)
 
         return summed(block, columns, self.max_units)

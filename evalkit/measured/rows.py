@@ -50,16 +50,21 @@ class RowsInMemory:
         """The metric of a system; a slice is all rows."""
         if not isinstance(member, slice):
             return RowStatistic(chosen, self.rows[system].take(member))
-        # until another metric is measured: what is computed of a system serves all pairs
+        # Statistics of all rows are kept, because each pair of systems needs them again. They are
+        # dropped once another metric is measured.
+        self._forget_other_metrics(chosen)
         stored = self._stored_statistics
-        first = next(iter(stored), None)
-        if first is not None and first.metric != chosen:
-            stored.clear()
         key = StatisticKey(chosen, system)
         statistic = stored.get(key) or RowStatistic(chosen, self.rows[system])
         if (len(stored) + 1) * len(statistic.rows) <= MAX_STORED_ROWS:
             stored[key] = statistic
         return statistic
+
+    def _forget_other_metrics(self, chosen: Chosen) -> None:
+        """Drop the stored statistics if they are of another metric."""
+        any_key = next(iter(self._stored_statistics), None)  # all keys have the same metric
+        if any_key is not None and any_key.metric != chosen:
+            self._stored_statistics.clear()
 
     @cached_property
     def _stored_statistics(self) -> "dict[StatisticKey, RowStatistic]":
@@ -102,7 +107,7 @@ class TermSums(Bundle):
     systems and metrics are numbered.
 
     moments: of the columns of `Terms`, by group. squares: moments of products of terms. errors: the
-    rows by error; the median is that of the sizes of the errors.
+    rows by error, with its sign.
     """
 
     moments: dict[int, Moments | UnitSums]
@@ -123,11 +128,13 @@ class Terms:
     """The terms of metrics that are added up over a block: for all rows those of all metrics, for
     slices those of the first.
 
-    centres: for each system, values near its actual values and forecasts, which keep digits. near:
-    values near the terms of each metric and system. max_units: the largest number of units whose
-    terms are kept one by one. further: a function to further columns, `width` of them, which are
-    added up by weight and unit like the terms. rows_of: the actual values and the predictions of a
-    system, if they are more than one number or come with further columns.
+    centres: for each system, numbers near its actual values and forecasts. near: a number near each
+    term of a metric and system; metrics that are not computed from terms are missing. Products are
+    added up of the terms less the numbers near them, which keeps digits. max_units: the largest
+    number of units whose terms are kept one by one. further: a function to further columns,
+    `further_width` of them, which are added up by weight and unit like the terms. rows_of: the
+    actual values and the predictions of a system, if they are more than one number or come with
+    further columns.
     """
 
     metrics: tuple[Chosen, ...]
@@ -135,7 +142,7 @@ class Terms:
     near: Mapping[TermsKey, Floats]
     max_units: int
     further: Callable[[Block], Floats] | None = None
-    width: int = 0
+    further_width: int = 0
     rows_of: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
@@ -144,18 +151,26 @@ class Terms:
         heads: Sequence[Block],
         max_units: int,
         further: Callable[[Block], Floats] | None = None,
-        width: int = 0,
+        further_width: int = 0,
     ) -> "Terms":
         """The terms of these metrics. heads: some first rows of each system, from which the centres
         are computed; they have the predictions of all systems, or of their own system alone.
         """
         actual = np.concatenate([head.truth for head in heads])
+        # the number of each system among the predictions of its own head
         places = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
         centres = []
         for head, place in zip(heads, places, strict=True):
             forecasts = head.predictions[place] if len(head) else actual
             centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
-        terms = Terms(tuple(metrics), centres, {}, max_units, further, width)
+        terms = Terms(
+            tuple(metrics),
+            centres,
+            near={},
+            max_units=max_units,
+            further=further,
+            further_width=further_width,
+        )
         near = {}
         for m, chosen in enumerate(metrics):
             kind = chosen.metric.kind
@@ -163,10 +178,11 @@ class Terms:
                 continue
             for i, head in enumerate(heads):
                 columns = kind.terms(terms.rows(head, places[i]), chosen.k, centres[i])
-                near_columns = np.zeros(len(columns))
+                near_terms = np.zeros(len(columns))  # sums and their ratios stay as they are
                 if isinstance(kind, FunctionOfMeans) and len(head):
-                    near_columns[1:] = [np.mean(column) for column in columns[1:]]
-                near[TermsKey(m, i)] = near_columns
+                    _, *numbers = columns  # the first term of each row is the constant 1
+                    near_terms[1:] = [np.mean(column) for column in numbers]
+                near[TermsKey(m, i)] = near_terms
         return replace(terms, near=near)
 
     @staticmethod
@@ -178,6 +194,7 @@ class Terms:
     ) -> "Terms":
         """The terms of losses and ratios, without centres."""
         keys = np.ndindex(len(metrics), systems)
+        # a loss and a ratio have two terms: numerator and denominator
         near: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
         centres = [Centre(0.0, 0.0)] * systems
         return Terms(tuple(metrics), centres, near, max_units, rows_of=rows_of)
@@ -186,6 +203,12 @@ class Terms:
     def slice_metric_is_median(self) -> bool:
         """True if the metric of the slices is a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
+
+    def near_means(self, key: TermsKey) -> Floats:
+        """The numbers near the means of a function of means: all of `near` but the first, which
+        belongs to the constant 1.
+        """
+        return self.near[key][1:]
 
     def rows(self, block: Block, system: int) -> Rows:
         """The actual values and a system's predictions."""
@@ -209,9 +232,9 @@ class Terms:
         for m in self._metrics_in(group):
             if isinstance(self.metrics[m].metric.kind, FunctionOfMeans | RatioOfRows):
                 for i in range(len(block.predictions)):
-                    columns = partial(self._terms_around_near, key=TermsKey(m, i))
+                    columns = partial(self._centred_terms, key=TermsKey(m, i))
                     key = SquaresKey(group, m, i)
-                    moments[key] = Moments.from_block(block, columns, 0, squared=True)
+                    moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
@@ -222,9 +245,11 @@ class Terms:
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
             squares |= self.squares(rows, group)
-            if group and not self.slice_metric_is_median:
+            all_rows = group == 0
+            if not (all_rows or self.slice_metric_is_median):
                 continue
-            max_bins = limits.slice_bins if group else limits.bins
+            max_bins = limits.bins if all_rows else limits.slice_bins
+            # a median uses the weight by error, and the squared weights for its precision
             weights = [] if rows.weight is None else [rows.weight, rows.weight**2]
             for i, forecast in enumerate(rows.predictions):
                 error = forecast - rows.truth
@@ -237,10 +262,11 @@ class Terms:
         keys = [
             TermsKey(metric, system) for system in range(len(self.centres)) for metric in metrics
         ]
-        sizes = [len(self.near.get(key, ())) for key in keys]
+        term_counts = [len(self.near.get(key, ())) for key in keys]
         position = keys.index(TermsKey(m, i))
-        start = 1 + self.width + sum(sizes[:position])  # after the weight and the further columns
-        return slice(start, start + sizes[position])
+        before = 1 + self.further_width  # the weight and the further columns
+        start = before + sum(term_counts[:position])
+        return slice(start, start + term_counts[position])
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
@@ -256,7 +282,7 @@ class Terms:
             rows = self.rows(block, i)
             for m in self._metrics_in(group):
                 key = TermsKey(m, i)
-                if key in self.near:
+                if key in self.near:  # it is computed from terms
                     columns += [weights * term for term in self._terms(rows, key)]
         return np.array(columns)
 
@@ -267,8 +293,10 @@ class Terms:
         assert isinstance(kind, TermsKind)
         return kind.terms(rows, chosen.k, self.centres[key.system])
 
-    def _terms_around_near(self, block: Block, key: TermsKey) -> Floats:
-        """The terms of a metric and a system less the values near them, by weight."""
+    def _centred_terms(self, block: Block, key: TermsKey) -> Floats:
+        """The terms of a metric and a system less the numbers near them, which keeps digits; by
+        weight, one row per term.
+        """
         terms = np.array(self._terms(self.rows(block, key.system), key))
         return np.asarray((terms - self.near[key][:, None]) * block.weights)
 
@@ -306,7 +334,9 @@ class SummedForecasts:
         """A median of a system in a group."""
         moments = self.summary.terms.moments[group].moments
         n = moments.n
-        freedom = n - 1.0 if self.layout is Layout.PLAIN else moments.kish(0) - 1
+        kish = float(n)
+        if self.layout is not Layout.PLAIN:
+            kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
             chosen,
             self.middle(chosen, group, i),
@@ -315,7 +345,7 @@ class SummedForecasts:
             self._sampled_rows_in(group),
             self.layout,
             n,
-            freedom,
+            kish - 1,
         )
 
     def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
@@ -325,7 +355,7 @@ class SummedForecasts:
         key = SquaresKey(group, m, i)
         squares = None
         if key in self.summary.terms.squares:
-            near = self.terms.near[TermsKey(m, i)][1:]
+            near = self.terms.near_means(TermsKey(m, i))
             squares = Squares(self.summary.terms.squares[key], near)
         return MomentStatistic(chosen, moments, self.terms.place(group, m, i), self.layout, squares)
 
@@ -335,10 +365,12 @@ class SummedForecasts:
         kind = chosen.base.metric.kind
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
-        rows, *weights = errors.merged.sums
-        weighted = bool(weights)
-        # of unweighted rows each weight is 1, and so is its square
-        squared_weights = weights[1] if weighted else rows
+        # by error: the number of rows, and if rows are weighted, the sums of `Terms.sums`
+        rows, *weight_sums = errors.merged.sums
+        weighted = bool(weight_sums)
+        squared_weights = rows  # of unweighted rows each weight is 1, and so is its square
+        if weighted:
+            _, squared_weights = weight_sums
         sizes = errors.distribution(weighted=weighted).sizes()
         return kind.estimate(sizes, float(squared_weights.sum()), weighted=weighted)
 
@@ -356,9 +388,16 @@ class SummedForecasts:
         for chosen in self.terms.metrics:
             if isinstance(chosen.metric.kind, Loss):
                 systems = range(len(self.systems))
-                rows = {self._function_of_sums(chosen, 0, i).totals[1] for i in systems}
-                if len(rows) > 1:
+                weights = {
+                    weight_of_counted_rows(self._function_of_sums(chosen, 0, i)) for i in systems
+                }
+                if len(weights) > 1:
                     raise ParameterError(f"metrics: {chosen.label} {UNLIKE}")
+
+
+def weight_of_counted_rows(loss: MomentStatistic) -> float:
+    """The weight of the rows that count for a loss: the sum of the second of its two terms."""
+    return float(loss.totals[1])
 
 
 def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:

@@ -17,8 +17,11 @@ Columns = Callable[[Block], Floats]  # columns of the rows of a block, one row p
 
 LEAST = 64  # rows whose products are added up at once
 ALONE = 2**18  # numbers that wake no second thread of BLAS
-ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
-# of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
+# A sum of squares is taken as 0 below this share of the sum of its absolute terms: rounding leaves
+# as much.
+ROUNDING = 1e-14
+# Kish's number of units is taken as 1 if it exceeds 1 by less: rounding leaves as much where one
+# unit has all weight.
 ALL_ON_ONE = 1e-12
 
 
@@ -71,7 +74,7 @@ class Moments:
         combination follows.
         """
         units = len(block.unit_starts) if block.clustered else len(block)
-        if units > max_units:
+        if units > max_units:  # no piece needs to keep its units
             max_units = 0
         parts = [
             Moments._from_piece(piece, columns(piece), max_units, squared=squared)
@@ -90,16 +93,19 @@ class Moments:
             key = key[block.unit_starts]
         if squared:
             i, j = np.triu_indices(len(x))
-            return Moments.from_columns(None, x[i] * x[j], 0)
+            return Moments.from_columns(key=None, x=x[i] * x[j], max_units=0)
         return Moments.from_columns(key, x, max_units)
 
     @staticmethod
     def from_columns(key: Hashes | None, x: Floats, max_units: int) -> Moments:
-        """The moments of columns in memory. key: the hash of each unit, if units are to be kept."""
+        """The moments of columns in memory. key: the hash of each unit, if units are to be kept.
+
+        x: one row per column, one element per unit.
+        """
         n = x.shape[1]
         mean = x.mean(axis=1)
         d = x - mean[:, None]
-        cubes = np.einsum("in,in,in->i", d, d, d)
+        cubes = np.einsum("in,in,in->i", d, d, d)  # for each column i the sum over the units n
         unit_columns = None
         if key is not None and n <= max_units:
             unit_columns = (UnitColumns(key, x),)
@@ -111,15 +117,14 @@ class Moments:
         b = other.n
         n = a + b
         d = other.mean - self.mean
-        s = np.diag(self.second)
-        t = np.diag(other.second)
-        third = (
-            self.third + other.third + d**3 * (a * b * (a - b) / n**2) + 3 * d / n * (a * t - b * s)
-        )
+        squares = np.diag(self.second)
+        other_squares = np.diag(other.second)
+        third = self.third + other.third + d**3 * (a * b * (a - b) / n**2)
+        third = third + 3 * d / n * (a * other_squares - b * squares)
         second = self.second + other.second + np.outer(d, d) * (a * b / n)
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
-            unit_columns = self.unit_columns + other.unit_columns
+            unit_columns = (*self.unit_columns, *other.unit_columns)  # pieces, joined by `units`
         return Moments(n, self.mean + d * (b / n), second, third, self.max_units, unit_columns)
 
     @property
@@ -161,7 +166,7 @@ class Moments:
         """The sums of the squares and of the fourth powers of a linear combination of columns, if
         these moments are `squared`: of the products of two columns.
         """
-        i, j = np.triu_indices(len(form))
+        i, j = np.triu_indices(len(form))  # the order of products in `from_block`
         times = np.where(i == j, 1, 2)  # a product of two different columns occurs twice
         coefficient = form[i] * form[j] * times
         mean_square = float(coefficient @ self.mean)
@@ -171,14 +176,16 @@ class Moments:
     def kish(self, column: int) -> float:
         """Kish's effective number of units, (Σ x)² / Σ x² of a column."""
         total = self.totals[column]
-        kish = float(ratio(total**2, self.second[column, column] + total**2 / self.n))
+        sum_of_squares = self.second[column, column] + total**2 / self.n
+        kish = float(ratio(total**2, sum_of_squares))
         return 1.0 if kish - 1 < ALL_ON_ONE else kish
 
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
-    """Sums of columns per unit, for few units whose rows are spread over the blocks. key: of each
-    unit, ascending.
+    """Sums of columns per unit, for few units whose rows are spread over the blocks.
+
+    key: the hash of each unit, ascending. sums: one row per column, one element per unit.
     """
 
     key: Hashes
@@ -200,6 +207,7 @@ class UnitSums:
         return UnitSums(keys, reduce(np.add, sums_of_pieces()), max_units)
 
     def __add__(self, other: UnitSums) -> UnitSums:
+        """The sums of the units of both; those of a unit that both have are added."""
         keys, unit = np.unique(np.append(self.key, other.key), return_inverse=True)
         columns = np.concatenate([self.sums, other.sums], axis=1)
         sums = np.array([np.bincount(unit, column, len(keys)) for column in columns])

@@ -803,9 +803,9 @@ def _first(
         terms=Terms.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
         max_ids=of.table.ids_held,
-        exact=cuts,
+        exact_thresholds=cuts,
         within=within,
-        sliced=primary.base in losses,
+        slices_losses=primary.base in losses,
         within_slices=primary in within,
     )
 

@@ -30,7 +30,7 @@ from evalkit.measured.labels import (
     thresholds_of,
     top_hits,
 )
-from evalkit.measured.readings import HitRule, LabelFirstReading, label_rows
+from evalkit.measured.readings import HitsOfRows, LabelFirstReading, label_rows
 from evalkit.metrics import counts, curves
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
@@ -311,7 +311,7 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
         dict.fromkeys(c.base for c in settings.metrics if isinstance(c.base.metric.kind, TermsKind))
     )
     kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
-    hits: dict[str, HitRule] = {
+    hits: dict[str, HitsOfRows] = {
         name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)
     }
     kind = primary.metric.kind
@@ -320,10 +320,10 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
         counting=CellCounter(2, of.scale, of.squares, FEW, few),
         terms=terms_of(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
-        sliced_hits={name: own for name, own in hits.items() if name == primary.label},
-        sliced=isinstance(kind, TermsKind),
-        celled=isinstance(kind, Combined),
-        ranked=isinstance(kind, Combined) and not kind.uses_decisions,
+        slice_hits={name: own for name, own in hits.items() if name == primary.label},
+        slices_losses=isinstance(kind, TermsKind),
+        slices_cells=isinstance(kind, Combined),
+        slices_scores=isinstance(kind, Combined) and not kind.uses_decisions,
         limits=limits,
         problems=k,
         max_ids=of.table.ids_held,

@@ -753,7 +753,14 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     errors = Errors(len(held), partial(settings.metrics))
-    terms = Terms((), [kinds.Centre(centre, centre)] * len(held), {}, 0, errors, errors.width)
+    terms = Terms(
+        metrics=(),
+        centres=[kinds.Centre(centre, centre)] * len(held),
+        near={},
+        max_units=0,
+        further=errors,
+        further_width=errors.width,
+    )
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
     asked = Asked(terms, held_limits, errors, held=True)
     return Rating(
@@ -769,7 +776,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
-    terms = Terms.from_heads(metrics, t.head(), flipped, further=errors, width=errors.width)
+    terms = Terms.from_heads(metrics, t.head(), flipped, further=errors, further_width=errors.width)
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows = int(kept.facts.sums[0])
