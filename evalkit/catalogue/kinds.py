@@ -43,7 +43,12 @@ class Cells(NamedTuple):
     decision: np.ndarray
 
 
-CELLS = Cells(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
+CELLS = Cells(label=np.array([1, 1, 0, 0]), decision=np.array([1, 0, 1, 0]))
+
+
+# the places in `CELLS` of a positive and a negative row, by the decision
+PREDICTED = [0, 2]
+NOT_PREDICTED = [1, 3]
 
 
 class RowMasks(NamedTuple):
@@ -73,11 +78,11 @@ class Kind(ABC):
 
     variance_by_class: tests estimate the variance of positive and negative rows separately.
     uses_decisions: only the decisions at the threshold matter, not the order of the scores. joint:
-    value and influence are computed together. mean_over_rows: it is one. selects_rows: two systems
-    differ in the rows that count. summed: it is computed from sums over rows in two readings.
-    has_terms: `RatioOfSums.sums` gives each row or unit its terms, whose sums over any subset give
-    the metric of that subset. heavy: the share of the weight above which one row or unit leaves no
-    interval: tests would reject what is true too often.
+    value and influence are computed together. mean_over_rows: it is a mean over rows. selects_rows:
+    two systems differ in the rows that count. summed: it is computed from sums over rows in two
+    readings. has_terms: `RatioOfSums.sums` gives each row or unit its terms, whose sums over any
+    subset give the metric of that subset. heavy: if one row or unit has a larger share of the
+    weight, there is no interval, because tests would reject a true null hypothesis too often.
     """
 
     heavy: ClassVar[float] = 0.4
@@ -181,7 +186,8 @@ class RatioOfSums(Kind):
         terms = self.sums(rows, k, 1)
         value = terms.value
         size = terms.size
-        total = np.nansum(size if terms.defined.all() else np.where(terms.defined, size, np.nan))
+        defined = terms.defined
+        total = np.nansum(size if defined.all() else np.where(defined, size, np.nan))
         influence = ratio(terms.numerator - value * size, total)
         if np.isfinite(value):  # a row without a value has no influence
             influence = np.nan_to_num(influence, copy=False)
@@ -222,7 +228,7 @@ class PerUnit(RatioOfSums):
 
 
 class Proportion(PerUnit):
-    """A mean of zeros and ones over units that other systems do not share."""
+    """A mean of zeros and ones over units that belong to one system only."""
 
 
 @dataclass(frozen=True)
@@ -255,8 +261,9 @@ class RowTerms(RatioOfSums, TableKind, TermsKind):
         return True
 
     def of_terms(self, totals: Floats) -> float:
-        """The ratio, from the sums of the terms."""
-        return float(ratio(totals[0], totals[1]))
+        """The ratio, from the sums of the two terms."""
+        numerator, denominator = totals
+        return float(ratio(numerator, denominator))
 
 
 @dataclass(frozen=True)
@@ -341,8 +348,8 @@ def rows_of(c: Counts, threshold: float) -> Rows:
 
 @dataclass(frozen=True)
 class Share(RatioOfSums, TableKind):
-    """RowMasks among some of the rows. rule: (actual, predicted) -> two masks: rows that count, and
-    hits among them.
+    """The share of hits among the rows that count. rule: (actual, predicted) -> two masks: the rows
+    that count, and the hits among them.
     """
 
     rule: HitRule
@@ -355,15 +362,14 @@ class Share(RatioOfSums, TableKind):
     def from_rule(rule: HitRule) -> Share:
         """The share of a rule: an `OwnShare` if the predictions decide which rows count."""
         member = Share(rule).cells().member
-        predicted, not_predicted = member[::2], member[1::2]
+        predicted = member[PREDICTED]
+        not_predicted = member[NOT_PREDICTED]
         return OwnShare(rule) if (predicted != not_predicted).any() else Share(rule)
 
     @property
     def moves_with_threshold(self) -> bool:
         """True if it is not a share of labels alone."""
-        predicted = [0, 2]  # of `CELLS`
-        not_predicted = [1, 3]
-        return any((mask[predicted] != mask[not_predicted]).any() for mask in self.cells())
+        return any((mask[PREDICTED] != mask[NOT_PREDICTED]).any() for mask in self.cells())
 
     def hits(self, rows: Rows) -> RowMasks:
         """The rows that count, and the hits among them."""
@@ -375,7 +381,7 @@ class Share(RatioOfSums, TableKind):
         return [self.hits(rows).member]
 
     def cells(self) -> RowMasks:
-        """The same of a predicted and an unpredicted positive, and of such negatives."""
+        """The masks of `hits` for the four kinds of rows in `CELLS`."""
         member, hit = self.rule(CELLS.label == 1, CELLS.decision == 1)
         return RowMasks(member, member & hit)
 
@@ -390,16 +396,18 @@ class Share(RatioOfSums, TableKind):
         """
         hits, members = self.hit_counts(decided)
         member, hit = self.cells()
+        # the four kinds of rows are in the order of a table by class and decision
         return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
 
     def hit_counts(self, decided: Counts) -> HitCounts:
         """The numbers of hits and of rows that count, from the table of decisions."""
+        # in the order of `CELLS`, because the decision 1 stands before the decision 0
         weight = np.array([decided.positive, decided.negative]).ravel()
         member, hit = self.cells()
         return HitCounts((weight @ hit).item(), (weight @ member).item())
 
     def values_of_counts(self, c: Counts) -> Floats:
-        """The share of each of many counts."""
+        """The share of each of many counts, which are arrays in `c`."""
         weight = np.array([c.tp, c.fn, c.fp, c.tn])
         member, hit = self.cells()
         return ratio(hit @ weight, member @ weight)
@@ -434,6 +442,7 @@ class OwnShare(Share):
         residual_a = a.member * (a.hit - common)
         residual_b = b.member * (b.hit - common)
         covariance = float((weight * residual_a) @ residual_b)
+        # less the covariance of rows that count for both; rounding may leave less than 0
         pooled = max(common * (1 - common) - 2 * covariance / sizes.sum(), 0.0)
         variance = pooled * float(ratio(1.0, sizes).sum())
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
@@ -476,6 +485,7 @@ class ClassCoverage(Kind):
         """The share of the rows that are predicted as some classes."""
 
         def rule(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+            """All rows count; hits are those predicted as one of the classes."""
             return np.ones(len(actual), bool), classes[predicted]
 
         return Share(rule)

@@ -44,16 +44,24 @@ TABLES: dict[str, dict[str, Metric]] = {
     "interleaving": INTERLEAVING,
 }
 HEADS: dict[str, str] = TEXTS["heads"]
+# how to have an input read otherwise, by the structure that it is read as; ends an error
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
-OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
-NAME_AND_CUT = re.compile(r"\s*([^@^]+?)\s*(?:([@^])\s*(?:k\s*=\s*)?(.*?))?\s*")
-NAME_WITH_NUMBER = re.compile(r"(\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(\d+(?:\.\d+)?)(\D*)")
+# my_metrics.py:gain@10
+OF_FILE = re.compile(r"\s*(?P<file>.+\.py):(?P<metric>\w+)(?:@(?P<cut>.*?))?\s*")
+# ndcg@10, ndcg@k=10, pass^4, map
+NAME_AND_CUT = re.compile(
+    r"\s*(?P<base>[^@^]+?)\s*(?:(?P<sign>[@^])\s*(?:k\s*=\s*)?(?P<cut>.*?))?\s*"
+)
+# P_10, ndcg_cut_10, precision at 5, top5accuracy
+NAME_WITH_NUMBER = re.compile(
+    r"(?P<before>\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(?P<number>\d+(?:\.\d+)?)(?P<after>\D*)"
+)
 LONG = 7  # letters of a word in which a wrong one can be told from another metric
-CLOSE = 0.8
+CLOSE = 0.8  # how alike two such words must be, for difflib: 1 is equal
 TABLE = RANKINGS
 BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
-# each that is no metric's own name, with the first of its metrics
+# each other name that is not itself the name of a metric, with the first of its metrics
 ALIASES: dict[str, str] = {}
 for _metric in chain(*(table.values() for table in TABLES.values())):
     for _alias in {alias.rstrip("@") for alias in _metric.aliases}.difference(BEST):
@@ -73,10 +81,7 @@ def find(name: Any, structure: str) -> Chosen:
     """
     if not is_in_catalogue(name):
         return _own(_loaded(name), structure)
-    if (file := name.strip(" :")).endswith(".py"):
-        raise ParameterError(
-            f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
-        )
+    _refuse_file_alone(name)
     metrics = meanings(name, structure) or _negated(name, structure)
     if not metrics:
         raise ParameterError(_unknown_metric(name, structure))
@@ -85,6 +90,15 @@ def find(name: Any, structure: str) -> Chosen:
     definitions = {chosen.label: chosen.metric.formula for chosen in metrics}
     advice = _how_the_input_is_read(structure) if structure in READ_AS else ""
     raise SeveralMeanings(name, definitions, advice)
+
+
+def _refuse_file_alone(name: str) -> None:
+    """Raise ParameterError for a name such as `my_metrics.py`, without a metric behind it."""
+    file = name.strip(" :")
+    if file.endswith(".py"):
+        raise ParameterError(
+            f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
+        )
 
 
 class Spelling(NamedTuple):
@@ -100,8 +114,8 @@ def _letters(name: str) -> str:
     >>> _letters("F0.5-Score"), _letters("precision@")
     ('f05score', 'precision@')
     """
-    lower = unicodedata.normalize("NFKC", name).lower()
-    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", lower)
+    lower = unicodedata.normalize("NFKC", name).lower()  # full-width letters become plain ones
+    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", lower)  # @ and ^ stay at the end alone
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
@@ -113,7 +127,7 @@ def _spellings(name: str) -> Iterator[Spelling]:
     match = NAME_AND_CUT.fullmatch(name)
     if match is None:
         return
-    base, sign, cut = match.groups()
+    base, sign, cut = match.group("base", "sign", "cut")
     if sign != "@":
         yield Spelling(_letters(name).rstrip("^"))
     if sign == "^":
@@ -124,7 +138,7 @@ def _spellings(name: str) -> Iterator[Spelling]:
         return
     numbered = NAME_WITH_NUMBER.fullmatch(name)
     if numbered:
-        before, number, after = numbered.groups()
+        before, number, after = numbered.group("before", "number", "after")
         yield Spelling(_letters(f"{before}{after}@"), number)
         yield Spelling(_letters(f"{before}{after}"), number)
 
@@ -143,8 +157,7 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
 
 
 def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
-    """The metrics of a structure that a name may mean; raises ParameterError for a wrong
-    cut-off.
+    """The metrics of a structure that a name may mean. Raises ParameterError for a wrong cut-off.
 
     >>> [chosen.label for chosen in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
@@ -153,16 +166,18 @@ def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
     for spelling in _spellings(name):
         if spelling.letters in metrics:
             return tuple(
-                _checked(metric, _cut(spelling.cut, name, metric), name)
+                _checked(metric, _number_behind(metric, spelling.cut, name), name)
                 for metric in metrics[spelling.letters]
             )
     return ()
 
 
 def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
-    """The error whose negative a scorer of scikit-learn is, such as neg_log_loss."""
+    """The error whose negative a scorer of scikit-learn is, such as neg_log_loss; empty for another
+    name.
+    """
     error = name.lower().strip().removeprefix("neg_")
-    if error == name:
+    if error == name:  # nothing was removed
         return ()
     return tuple(chosen for chosen in meanings(error, structure) if chosen.metric.best == "low")
 
@@ -216,17 +231,17 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
 
 
 def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
-    """The label of the metric of a report that a name stands for.
+    """Find which metric of a report `name` means, also under another name; return its label.
 
-    parameter: where the name is, for errors. Raises ParameterError if the report has no such
-    metric.
+    parameter: the parameter with the name, for errors. Raises ParameterError if the report has no
+    such metric.
     """
     metrics = tuple(metrics)
     labels = [chosen.label for chosen in metrics]
     if name in labels:
         return name
     structures = {chosen.metric.structure for chosen in metrics}
-    for structure in structures.intersection(TABLES):
+    for structure in structures.intersection(TABLES):  # own metrics are in no table
         meant = [chosen.label for chosen in meanings(name, structure) if chosen.label in labels]
         if len(meant) == 1:
             return meant[0]
@@ -258,17 +273,30 @@ def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
 
 
 def is_in_catalogue(name: Any) -> bool:
-    """True for the name of a metric of the catalogue, False for an own metric."""
+    """True for a name that is looked up in the catalogue, False for an own metric: a function, or
+    a name such as `my_metrics.py:gain`.
+    """
     return isinstance(name, str) and not OF_FILE.fullmatch(name)
 
 
-def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | None:
-    """The cut-off behind the @, or the number of a metric that has one; None if there is no text,
-    NaN if it is no number. Raises ParameterError for a cut-off that is no whole number.
+def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
+    """The number behind the @ of a metric, such as 0.5 of `fbeta@0.5`, or else its cut-off; None if
+    there is none. text: what stands behind the @. NaN if it is not a number.
     """
-    if text and metric is not None and metric.kind_at is not None:
-        number = float(text) if NUMBER.fullmatch(text) else math.nan
-        return int(number) if number.is_integer() else number
+    takes_any_number = metric.kind_at is not None
+    if not (text and takes_any_number):
+        return _cut_off(text, name)
+    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    return int(number) if number.is_integer() else number
+
+
+def _cut_off(text: str | None, name: str) -> int | None:
+    """The cut-off behind the @, such as 10 of `ndcg@10`; None if there is none. Raises
+    ParameterError for text that is not a whole number. name: the whole name, for errors.
+
+    >>> _cut_off("10", "ndcg@10"), _cut_off(None, "ndcg")
+    (10, None)
+    """
     if text is not None and not text.isdecimal():
         raise ParameterError(
             f"metrics: a cut-off must be a whole number of at least 1, got {name!r}"
@@ -280,8 +308,8 @@ def _loaded(name: Any) -> Chosen:
     """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
     if match:
-        file, metric, cut = match.groups()
-        return Chosen(load(file, metric), _cut(cut, name))
+        file, metric, cut = match.group("file", "metric", "cut")
+        return Chosen(load(file, metric), _cut_off(cut, name))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
         rule = "must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts"
@@ -294,12 +322,14 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
     or if it has the name of a metric of the catalogue.
     """
     own = chosen.metric
-    assert isinstance(own, OwnMetric)
+    assert isinstance(own, OwnMetric)  # see `_loaded`
     if structure not in own.structures:
-        has = next(source.reads for source in INPUTS if structure in source.structures)
-        near = "".join(did_you_mean(name, has) for name in own.arguments if name not in has)
+        # the arguments that a metric of this structure may have
+        arguments = next(source.reads for source in INPUTS if structure in source.structures)
+        unknown = [name for name in own.arguments if name not in arguments]
+        near = "".join(did_you_mean(name, arguments) for name in unknown)
         takes = f"{own.name} takes {', '.join(own.arguments)}"
-        known = f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
+        known = f"{(HEADS | USERS)[structure]}: {', '.join(arguments) or 'columns of numbers'}"
         not_those = "which are not the arguments of a metric of"
         raise ParameterError(f"metrics: {takes}, {not_those} {known}{near}")
     if any(own.name in table for table in TABLES.values()):
@@ -406,7 +436,7 @@ def _name_with_cut(metric: Metric) -> str:
             return metric.name
 
 
-# `err` is an error or the expected reciprocal rank
+# names that say nothing of the direction: `err` is an error or the expected reciprocal rank
 UNCLEAR = {"err", "top", "coverage", "hr", "nd", "l1", "l2", "sens", "spec"}
 CATALOGUE = BEST | {alias: BEST[name] for alias, name in ALIASES.items()}
 KNOWN = {
@@ -415,6 +445,7 @@ KNOWN = {
     if best != "neither" and len(name) > 1 and name not in UNCLEAR
 }
 KNOWN |= {name: best for best, named in usual("directions").items() for name in named}
+# an expression that tries the longest name first, so that `log_loss` is not read as `loss`
 LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
 PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")
 REVERSED = re.compile(rf"(neg|negative|negated|minus|inverse|inv)_|1_(?=({LONGEST_FIRST})$)")
@@ -497,6 +528,7 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
         for name in p.lower_is_better
         if name != NO_METRIC
     }
+    # the user who names the metrics of which lower is better says that of no other
     otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
     return tuple(_with_direction(chosen, low, otherwise) for chosen in metrics)
 

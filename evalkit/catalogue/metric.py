@@ -16,8 +16,8 @@ from evalkit.catalogue.kinds import Effects, Kind, RatioOfSums, TableKind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
-UNKNOWN = "unknown"  # which values are better
-MANY_PARTS = 10  # classes or labels of a mean
+UNKNOWN = "unknown"  # the direction of a metric: nothing says which values are better
+MANY_PARTS = 10  # classes or labels from which a mean has many parts, see `Combined.scarce`
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _at_number(metric: Metric, number: float) -> Metric:
     return replace(metric, kind=metric.kind_at(number))
 
 
-# in a Spark worker no file
+# read by pkgutil, because a Spark worker has the package as an archive, without files
 TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())
 
 
@@ -237,8 +237,8 @@ class Transformed(TableKind):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One class or label: its share in the mean, its rows, and their places among all rows (None:
-    it has all rows).
+    """One class or label of a mean. share: its share in the mean. rows: its rows, with actual value
+    1 for the class or label. places: their indices among all rows; None if it has all rows.
     """
 
     share: float
@@ -265,13 +265,14 @@ class PartPair(NamedTuple):
 class Combined(Kind):
     """The mean of a metric over classes or labels. split: rows -> their parts.
 
-    classed: each row has one class. whole: each part has all rows.
+    classed: True if each row has one class. parts_have_all_rows: True if each part has all rows,
+    False if a part has the rows of some classes only.
     """
 
     metric: Metric
     split: Callable[[Rows], Iterable[Part]]
     classed: bool = False
-    whole: bool = True
+    parts_have_all_rows: bool = True
 
     def scarce(self, positives: Floats) -> bool:
         """True if there are many parts that have fewer positives each than twice their number.
@@ -281,7 +282,7 @@ class Combined(Kind):
         """
         parts = len(positives)
         few = bool(2 * parts**2 > positives.sum())
-        has_form = self.whole and self.metric.kind.leave_one_out is not None
+        has_form = self.parts_have_all_rows and self.metric.kind.leave_one_out is not None
         return has_form and parts >= MANY_PARTS and few
 
     @property
@@ -299,7 +300,7 @@ class Combined(Kind):
     @property
     def summed(self) -> bool:
         """True if it can be computed from sums over rows."""
-        return self.whole and self.metric.kind.summed
+        return self.parts_have_all_rows and self.metric.kind.summed
 
     @property
     def selects_rows(self) -> bool:
@@ -349,19 +350,24 @@ class Combined(Kind):
         if pairs is None:
             return self._influence_on_parts(first, k) - self._influence_on_parts(second, k)
         influence = np.zeros(len(first))
-        for a, b in pairs:
-            on_part = self.metric.kind.influence_on_difference(a.rows, b.rows, k)
-            influence += a.share * a.among_all(on_part, len(first))
+        for part, other in pairs:
+            on_part = self.metric.kind.influence_on_difference(part.rows, other.rows, k)
+            # a pair has the same places; its share is that of the first system
+            influence += part.share * part.among_all(on_part, len(first))
         return influence
 
     def _pairs(self, first: Rows, second: Rows) -> list[PartPair] | None:
-        """The parts of both systems; None if they are different ones, because some classes are
-        predicted by one of the two alone.
+        """The parts of both systems; None if the systems have different parts, because some classes
+        are predicted by one of the two alone.
         """
         parts = list(self.parts(first))
         others = list(self.parts(second))
-        actual = [part.rows.actual.tobytes() for part in parts]
-        if actual != [part.rows.actual.tobytes() for part in others]:
+        # Both systems have the same rows, so that the labels of a part, 1 for its class, tell which
+        # class it is. The labels of predicted classes without rows are all 0; which of them form a
+        # pair does not matter, because without a hit no row has any influence.
+        labels = [part.rows.actual.tobytes() for part in parts]
+        other_labels = [part.rows.actual.tobytes() for part in others]
+        if labels != other_labels:
             return None
         return [PartPair(a, b) for a, b in zip(parts, others, strict=True)]
 
@@ -466,6 +472,7 @@ class Harmonic(Kind):
         """The value and the influence of each row (delta method)."""
         a = self.pair.first.kind.effects(rows, k)
         b = self.pair.second.kind.effects(rows, k)
+        # the derivatives of 2 a b / (a + b) are 2 b² / (a + b)² by a, and 2 a² / (a + b)² by b
         influence = 2 * (b.value**2 * a.influence + a.value**2 * b.influence)
         return Effects(self.mean(a.value, b.value), ratio(influence, (a.value + b.value) ** 2))
 
@@ -477,5 +484,6 @@ class Harmonic(Kind):
             np.mean([metric.kind.value(rows, k) for rows in (first, second)])
             for metric in self.pair
         )
+        # as in `effects`
         on_a, on_b = (metric.kind.influence_on_difference(first, second, k) for metric in self.pair)
         return ratio(2 * (b**2 * on_a + a**2 * on_b), (a + b) ** 2)

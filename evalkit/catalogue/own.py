@@ -5,8 +5,8 @@ and definition.
 
     @ek.mean(best="high")
     def money_saved(label, predicted):
-        \"\"\"Money saved per case: 90 for each fraud that is stopped, less 10 for each
-        review.\"\"\" return 90 * (label & predicted) - 10 * predicted
+        # 90 for each fraud that is stopped, less 10 for each review
+        return 90 * (label & predicted) - 10 * predicted
 
     study = ek.classification("cases.csv", metrics=["roc_auc", money_saved])
 
@@ -39,10 +39,8 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import plural
 from evalkit.parameters.kinds import did_you_mean
 
-SIDES = {
-    1: "one number",
-    2: "a pair (numerator, denominator)",
-}  # what a function returns for a unit
+# what a function must return for a unit, by the number of its `sides`: 1 for a mean, 2 for a ratio
+SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Function:
     undefined: str
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
-        """What the function returns for these arguments. Raises ParameterError if it raises."""
+        """The result of the function for these arguments. Raises ParameterError if it raises."""
         try:
             with np.errstate(all="ignore"):
                 return self.call(**{name: _read_only(values[name]) for name in self.arguments})
@@ -146,18 +144,19 @@ class Function:
 
 
 def _floats(result: Any) -> Floats:
-    """Numbers and booleans as they are; what is masked is NaN. Raises TypeError for text, times and
-    complex numbers.
+    """Numbers and booleans as floats, and masked elements as NaN. Raises TypeError for text, times
+    and complex numbers.
     """
     array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
     has_texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
-    if array.dtype.kind not in "biufO" or result is None or has_texts:
+    numbers_or_objects = "biufO"  # numpy's letters of booleans, integers, floats and objects
+    if array.dtype.kind not in numbers_or_objects or result is None or has_texts:
         raise TypeError(array.dtype)
     return np.ma.filled(array.astype(np.float64, copy=False), np.nan)
 
 
 def _read_only(value: Any) -> Any:
-    """The value; of an array a view that cannot be changed."""
+    """A view of an array that cannot be changed; any other value as it is."""
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()
@@ -172,7 +171,7 @@ def _short(value: Any) -> str:
 
 
 def names_of(call: Callable[..., Any]) -> dict[str, bool]:
-    """The names of a function's arguments, and True for those without a default."""
+    """The names of a function's arguments, each with True if it has no default."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -182,7 +181,7 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
     names = {}
     for p in parameters:
         is_starred = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        names[str(p) if is_starred else p.name] = p.default is p.empty
+        names[str(p) if is_starred else p.name] = p.default is p.empty  # str has the stars
     return names
 
 
@@ -212,8 +211,10 @@ class Input:
     """The data that a function may use: its possible arguments, and the kinds of metrics that can
     be made of it.
 
-    unit: what has one number. structures: the tables of the catalogue. reads: each argument from
-    the structure. columns: True if an argument can be a further column of the input.
+    unit: the thing that has one number, such as "row". structures: the tables of the catalogue that
+    its metrics belong to. reads: how each argument is read from a structure, such as `Rows`.
+    columns: True if an argument can be a further column of the input. cut: "may" or "never" carry
+    @k.
     """
 
     unit: ClassVar[str]
@@ -238,6 +239,7 @@ class Input:
         """The mean of one number per unit."""
 
         def values(structure: Any, k: int | None, level: float) -> Floats:
+            """The number of each unit."""
             (numbers,) = self.sides(function, structure, k, level, sides=1)
             return numbers
 
@@ -247,6 +249,7 @@ class Input:
         """The ratio of the sums of two numbers per unit."""
 
         def terms(structure: Any, k: int | None, level: float) -> Sums:
+            """The numerator and the denominator of each unit."""
             numerator, denominator = self.sides(function, structure, k, level, sides=2)
             return Sums(numerator, denominator)
 
@@ -289,14 +292,15 @@ class RowInput(Input):
         """The mean over rows, weighted where rows have weights."""
 
         def loss(rows: Rows, k: int | None) -> Floats:
-            (numbers,) = self.sides(function, rows, k, 1, sides=1)
+            """The number of each row."""
+            (numbers,) = self.sides(function, rows, k, level=1, sides=1)
             return numbers
 
         return Loss(loss, partial=True)
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""
-        return RatioOfRows(lambda rows: self.sides(function, rows, None, 1, sides=2))
+        return RatioOfRows(lambda rows: self.sides(function, rows, k=None, level=1, sides=2))
 
 
 class UserInput(Input):
@@ -350,7 +354,7 @@ class ListInput(Input):
     ) -> list[Floats]:
         """One array with a number per query, or two."""
         calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
-        return function.rows(calls, len(r), sides, self.unit)
+        return function.rows(calls, n=len(r), sides=sides, unit=self.unit)
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
@@ -368,7 +372,7 @@ def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator
         yield RankedList(grades, ranks, judged, k, level)
 
 
-# the first of them where a function takes no argument of any
+# the first is taken for a function without an argument of any
 INPUTS = (ColumnInput(), RowInput(), ListInput(), UserInput())
 
 
@@ -436,12 +440,13 @@ COUNTS = ("tp", "fp", "fn", "tn")
 
 
 def _checked(declaring: Declaring) -> Declaring:
-    """Refuse what nothing can be declared by: a function without parentheses, an unknown argument,
-    or a value of it.
+    """The same decorator with checks of its arguments. It refuses a missing pair of parentheses, an
+    unknown argument, and a value of the wrong type.
     """
 
     @wraps(declaring)
     def checked(*positional: Any, **about: Any) -> Declared:
+        """Check the description, and declare."""
         if positional:  # the function itself, where the parentheses are missing
             raise ParameterError(
                 f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
@@ -453,12 +458,12 @@ def _checked(declaring: Declaring) -> Declaring:
                 f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}"
             )
         for name, value in about.items():
-            of_ek = f"metrics: {name} of ek.{declaring.__name__}"
+            argument = f"metrics: {name} of ek.{declaring.__name__}"
             if name in ("low", "high"):
                 if not isinstance(value, Real):
-                    raise ParameterError(f"{of_ek} must be a number, got {value!r}")
+                    raise ParameterError(f"{argument} must be a number, got {value!r}")
             elif not isinstance(value, str):
-                raise ParameterError(f"{of_ek} must be text, got {value!r}")
+                raise ParameterError(f"{argument} must be text, got {value!r}")
         return declaring(**about)
 
     return checked  # type: ignore[return-value]  # the type of `declaring` is kept for editors
@@ -522,15 +527,19 @@ def share(**about: Unpack[About]) -> Declared:
     0.5
     """
 
-    def declare(call: Callable[..., Any]) -> OwnMetric:
+    def declare_share(call: Callable[..., Any]) -> OwnMetric:
         """The share of a function of labels and predictions."""
-        ranged: About = {"low": 0.0, "high": 1.0, **about}
-        function = _function(call, SHARE_ARGUMENTS, ranged)
+        description: About = {"low": 0.0, "high": 1.0, **about}
+        function = _function(call, SHARE_ARGUMENTS, description)
         return _metric(
-            function, Share.from_rule(_rule(function)), ("counts",), ranged, "share of rows"
+            function,
+            kind=Share.from_rule(_rule(function)),
+            structures=("counts",),
+            about=description,
+            definition="share of rows",
         )
 
-    return declare
+    return declare_share
 
 
 @_checked
@@ -548,15 +557,18 @@ def of_counts(**about: Unpack[About]) -> Declared:
     2.0
     """
 
-    def declare(call: Callable[..., Any]) -> OwnMetric:
+    def declare_of_counts(call: Callable[..., Any]) -> OwnMetric:
         """The metric of a function of the counts."""
         function = _function(call, COUNTS, about)
-        kind = Decision(lambda c: _rate(function, c))
         return _metric(
-            function, kind, ("counts",), about, "function of the four counts at the threshold"
+            function,
+            kind=Decision(lambda c: _rate(function, c)),
+            structures=("counts",),
+            about=about,
+            definition="function of the four counts at the threshold",
         )
 
-    return declare
+    return declare_of_counts
 
 
 def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
@@ -599,23 +611,31 @@ def _ratio_kind(source: Input, function: Function) -> Kind:
 
 
 def _declare_of_units(
-    about: About, kind: Callable[[Input, Function], Kind], words: str
+    about: About, kind_of: Callable[[Input, Function], Kind], definition: str
 ) -> Declared:
-    """Declare a metric of the units that the function's arguments are of. words: its definition, if
-    none is given, with {unit} or {units}.
+    """Declare a metric of units, such as rows, ranked lists or users: the names of the function's
+    arguments tell which.
+
+    kind_of: (input, function) -> the kind of the metric. definition: what it is if the user does
+    not say it, with {unit} or {units}.
     """
 
-    def declare(call: Callable[..., Any]) -> OwnMetric:
+    def declare_of_units(call: Callable[..., Any]) -> OwnMetric:
         """The metric of a function, read from the input that has most of its arguments."""
         names = set(names_of(call))
+        # the first of several inputs with as many
         source = max(INPUTS, key=lambda source: len(names.intersection(source.reads)))
         function = _function(call, tuple(source.reads), about, columns=source.columns)
-        definition = words.format(unit=source.unit, units=plural(source.unit, 2))
         return _metric(
-            function, kind(source, function), source.structures, about, definition, source.cut
+            function,
+            kind=kind_of(source, function),
+            structures=source.structures,
+            about=about,
+            definition=definition.format(unit=source.unit, units=plural(source.unit, 2)),
+            cut=source.cut,
         )
 
-    return declare
+    return declare_of_units
 
 
 def _function(
@@ -647,16 +667,17 @@ def _metric(
     kind: Kind,
     structures: tuple[str, ...],
     about: About,
-    words: str,
+    definition: str,
     cut: str = "never",
 ) -> OwnMetric:
-    """The row of the catalogue. words: the beginning of its definition, if the function has no
-    docstring.
+    """The row of the catalogue. definition: the beginning of its definition, if the function has no
+    docstring. cut: "may" or "never" carry @k.
     """
-    formula = f"{words}: {function.name}({', '.join(function.arguments)})"
-    lines = (function.call.__doc__ or "").strip().splitlines()
-    if lines:
-        formula = lines[0].rstrip(".")
+    formula = f"{definition}: {function.name}({', '.join(function.arguments)})"
+    docstring = (function.call.__doc__ or "").strip()
+    if docstring:
+        first_line = docstring.splitlines()[0]
+        formula = first_line.rstrip(".")
     return OwnMetric(
         name=function.name,
         structure="own",
@@ -701,6 +722,7 @@ def load(file: str, name: str) -> OwnMetric:
 @cache
 def _of_file(file: str, source: bytes) -> dict[str, OwnMetric]:
     """The metrics of a file, by the names of its variables."""
+    # cached by file and content, so that a file that has changed is run again
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # while it runs: dataclasses look themselves up there

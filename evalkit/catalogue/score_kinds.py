@@ -102,7 +102,7 @@ class ScoreKind(TableKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
         table = self.influence_table(rows.counts)
-        of_class = np.where(rows.actual == 1, 0, 1)  # its row of the table
+        of_class = np.where(rows.actual == 1, 0, 1)  # the first row of the table is of positives
         return Effects(self.value(rows, k), rows.weights * table[of_class, rows.place])
 
 
@@ -183,9 +183,10 @@ class Decision(ScoreKind):
         return float(self.function(counts.at(c, threshold)))
 
     def values_of_counts(self, c: Counts) -> Floats:
-        """The metric of each of many counts."""
-        columns = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
-        return np.array([float(self.function(Counts(*row))) for row in columns])
+        """The metric of each of many counts, which are arrays in `c`."""
+        # the fields of `Counts` in their order
+        rows = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
+        return np.array([float(self.function(Counts(*row))) for row in rows])
 
     def source(self, tables: Tables) -> Counts:
         """The table of the decisions."""
@@ -197,6 +198,7 @@ class Decision(ScoreKind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value and the influence of each row."""
+        # `Rows.outcome` numbers the cells of the table row by row
         by_row = self.influence_table(rows.cut).ravel().take(rows.outcome)
         if rows.weight is not None:
             by_row *= rows.weight
@@ -222,6 +224,7 @@ class Overlap(Decision):
         return ratio(np.array([of_positives, of_negatives]), self._denominator(c))
 
     def _denominator(self, c: Counts) -> Any:
+        """times TP + weight FN + FP. c: a table of decisions, predicted positive first."""
         tp, fn = c.positive
         fp, _ = c.negative
         return self.times * tp + self.weight * fn + fp
@@ -292,9 +295,10 @@ class Lift(Decision):
         """The rows that are predicted positive; the share of hits near the cut-off is taken to be
         that of all of them.
         """
+        # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
-        rows = c.tp[0] + c.fp[0]
-        return Picked(hits, rows, float(ratio(hits, rows)))
+        rows = hits + c.fp[0]
+        return Picked(hits, rows, border_share=float(ratio(hits, rows)))
 
 
 @dataclass(frozen=True)
@@ -422,7 +426,8 @@ class FunctionOfMeans(TermsKind):
 
     def of_many_terms(self, totals: Floats) -> Floats:
         """The values of several sets of rows, whose sums of the terms are the columns."""
-        return self.function(ratio(totals[1:], totals[0])).value
+        weight, sums = totals[0], totals[1:]  # the first term is the constant 1
+        return self.function(ratio(sums, weight)).value
 
 
 def _mean(values: Floats, share: Floats) -> float:
@@ -434,8 +439,8 @@ def _mean(values: Floats, share: Floats) -> float:
 
 @dataclass(frozen=True)
 class MedianEstimate:
-    """A median: the value, the slope of the quantiles there, the share of rows up to it minus one
-    half, all weight.
+    """A median. value: the median. slope: of the quantiles at the median, 1 / density. excess: the
+    share of the weight up to the median less one half. weight: of all rows.
     """
 
     value: float
@@ -449,7 +454,8 @@ class Median(Kind):
     """The median of a number per row; its influence values use the density there, from the spacing
     of the numbers.
 
-    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. numbers: rows -> one each.
+    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. numbers: rows -> a number for
+    each row.
     """
 
     numbers: Callable[[Rows], Floats]
@@ -496,7 +502,9 @@ def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> f
 
     squared_shares: the sum of the squared shares of the rows.
     """
-    width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))  # on each side, as a share of rows
+    # On each side, as a share of rows. Hall and Sheather's width falls with the cube root of n, and
+    # 1 / squared_shares is Kish's number of rows.
+    width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))
     low = _quantile(numbers, share, 0.5 - width)
     high = _quantile(numbers, share, 0.5 + width)
     return float((high - low) / (2 * width))
@@ -512,7 +520,7 @@ def _weighted_median(numbers: Floats, share: Floats) -> float:
 
 
 def _quantile(numbers: Floats, share: Floats, level: float) -> float:
-    """The first number, ascending, at which the shares add up to the level."""
+    """The smallest number up to which the shares add up to at least the level."""
     order = np.argsort(numbers, kind="stable")
     position = int(np.searchsorted(np.cumsum(share[order]), level))
     return float(numbers[order[min(position, len(numbers) - 1)]])

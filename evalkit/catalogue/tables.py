@@ -44,7 +44,7 @@ from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_pr
 
 BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.RowMasks`
 Importance = Callable[[GroupedCounts], Floats | Ints]  # what each group weighs in a mean
-OF_UNITS = "scores of units"
+OF_UNITS = "scores of units"  # what GAUC needs, as `Metric.needs` says it
 
 
 # Units: ranked lists, repeated draws, interleaved sessions ----------------------------------------
@@ -139,10 +139,11 @@ INTERLEAVING = rows_of(
 def _share(rule: BinaryRule) -> Share:
     """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
 
-    def of_classes(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+    def rule_of_classes(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+        """The rule for classes 0 and 1."""
         return rule(actual == 1, predicted == 1)
 
-    return Share.from_rule(of_classes)
+    return Share.from_rule(rule_of_classes)
 
 
 def _all_of(hit: Bools) -> RowMasks:
@@ -207,7 +208,10 @@ def _of_top_rows(
     """
 
     def kind_at(k: float) -> scores.Depth:
+        """The kind for this number, or share, of rows."""
+
         def value(c: Counts) -> float:
+            """The metric of the top rows; NaN if the table has fewer rows."""
             rows = k * c.total if k < 1 else k
             return float(function(curves.at_depth(c, rows))) if rows <= c.total else np.nan
 
@@ -217,21 +221,26 @@ def _of_top_rows(
 
 
 def _auc_within_units(importance: Importance) -> Ratio:
-    """The mean of the units' AUC, weighted by their importance; a unit of a single class takes no
-    part.
+    """The mean of the units' AUC, weighted by their importance; a unit of a single class is left
+    out.
     """
 
     def terms(rows: Rows, k: int | None, level: float) -> Sums:
-        """The importance of each unit times its AUC, and the importance, both in its first row."""
+        """The importance of each unit times its AUC, and the importance, both in its first row.
+
+        k, level: arguments of every `Ratio`, unused here.
+        """
         # rows without units are one unit
         unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
         code, _ = codes(unit)
         groups = _grouped(rows, code)
-        # the importance of a unit stands in its first row: it is counted once
+        # The importance of a unit stands in its first row, so that it is counted once. First rows
+        # and groups are both in the order of the codes.
         weight = np.zeros(len(rows))
-        first_rows = np.unique(code, return_index=True)[1]
+        _, first_rows = np.unique(code, return_index=True)
         weight[first_rows] = importance(groups)
         auc = groups.auc[code]
+        # a denominator of NaN leaves the unit out
         return Sums(weight * auc, np.where(np.isnan(auc), np.nan, weight))
 
     return Ratio(terms, within=True)
@@ -333,9 +342,11 @@ def _of_rates(name: str, function: Callable[[float, float], Floats]) -> Metric:
     """A metric that is a function of the recall and of the false positive rate."""
 
     def rates(recall: float, false_positive_rate: float) -> float:
+        """The metric from both rates."""
         return float(function(recall, false_positive_rate))
 
     def value(c: Counts) -> float:
+        """The metric of the counts at a threshold."""
         return rates(float(counts.recall(c)), float(counts.false_positive_rate(c)))
 
     return _undescribed(name, scores.FunctionOfRates(value, rates=rates))
@@ -345,6 +356,7 @@ def _precision_at(rate: float) -> Metric:
     """Precision at another base rate."""
 
     def precision(recall: float, false_positive_rate: float) -> Floats:
+        """TP / (TP + FP), as shares of all rows at that base rate."""
         true_positives = rate * recall
         return ratio(true_positives, true_positives + (1 - rate) * false_positive_rate)
 
@@ -355,6 +367,7 @@ def _f1_at(rate: float) -> Metric:
     """F1 at another base rate."""
 
     def f1(recall: float, false_positive_rate: float) -> Floats:
+        """2 TP / (predicted + actual positives), as shares of all rows at that base rate."""
         predicted_and_actual = rate * (1 + recall) + (1 - rate) * false_positive_rate
         return ratio(2 * rate * recall, predicted_and_actual)
 
@@ -369,13 +382,16 @@ def _average_precision_at(rate: float) -> Metric:
     """
 
     def value(c: Counts) -> float:
+        """The average precision of the reweighted table; NaN if a class is absent."""
         if c.positives and c.negatives:
             return counts.average_precision(curves.at_base_rate(c, rate))
         return np.nan
 
     def by_score(c: Counts) -> Floats:
+        """The influence of a positive (first row) and a negative (second) at each threshold."""
         reweighted = curves.at_base_rate(c, rate)
         of_positives, of_negatives = influence.average_precision_influence(reweighted)
+        # a negative of the table stands for this many of the reweighted table
         of_negatives = of_negatives * ratio(reweighted.negatives, c.negatives)
         return np.array(
             [_less_mean(of_positives, c.positive), _less_mean(of_negatives, c.negative)]
@@ -407,6 +423,7 @@ def lift_at(depth: float) -> Metric:
     """The lift among this share of the rows, those with the highest scores."""
 
     def value(c: Counts) -> float:
+        """The lift of the top rows."""
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
     return _undescribed("lift", scores.Depth(value, depth=depth), high=1 / depth)
@@ -427,7 +444,7 @@ INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.interce
 
 
 def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
-    """Of each row the squared error, the actual value around its centre, and its square."""
+    """The squared error of each row, the actual value less its centre, and the square of that."""
     around = f.actual - centre.actual
     return losses.squared(f.actual, f.scores), around, around * around
 
@@ -439,12 +456,15 @@ def _r2(means: Floats) -> scores.ValueAndSlopes:
     mse, mean, square = means
     variance = square - mean**2
     quotient = ratio(mse, variance)
+    # times the variance: the derivatives of 1 - quotient by each of the three means
     slopes = np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient])
     return scores.ValueAndSlopes(1 - quotient, ratio(slopes, variance))
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
-    """Of each row actual value and forecast around their centres, their squares and product."""
+    """The actual value and the forecast of each row less their centres, their squares, and their
+    product.
+    """
     a = f.actual - centre.actual
     b = f.scores - centre.forecast
     return a, b, a * a, b * b, a * b
@@ -458,6 +478,7 @@ def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
     variance_a = aa - a * a
     variance_b = bb - b * b
     covariance = ab - a * b
+    # by_x: the derivative of the value by the mean x
     value = ratio(covariance**2, variance_a * variance_b)
     by_aa = -ratio(value, variance_a)
     by_bb = -ratio(value, variance_b)
@@ -481,7 +502,7 @@ def _absolute_error(f: Rows) -> Floats:
 
 
 def _wape_sides(f: Rows) -> tuple[Floats, Floats]:
-    """The percentage error of the total, in which zeros count."""
+    """The absolute error and the absolute actual value of each row, the sides of WAPE."""
     return losses.absolute(f.actual, f.scores), np.abs(f.actual)
 
 
@@ -543,7 +564,7 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
 
 def against_rest(rows: Rows, c: int) -> Rows:
     """The rows with one class as positive, its score, and whether it is predicted."""
-    score = None if rows.score is None else rows.score[:, c]
+    score = None if rows.score is None else rows.score[:, c]  # one column per class
     decision = rows.predicted == c
     return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
 
@@ -627,13 +648,15 @@ CLASSES = rows_of(
         "coverage": numbered("coverage", "classes", ClassCoverage),
         "top": Loss(_in_top),
         "roc_auc_ovr": _one_vs_rest(ROC_AUC),
-        "roc_auc_hand_till": Combined(ROC_AUC, _pairs_of_classes, classed=True, whole=False),
+        "roc_auc_hand_till": Combined(
+            ROC_AUC, _pairs_of_classes, classed=True, parts_have_all_rows=False
+        ),
         "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, classed=True),
         "roc_auc_ovo_weighted": Weighted(
             ROC_AUC,
             _pairs_of_classes,
             classed=True,
-            whole=False,
+            parts_have_all_rows=False,
             counted=_all_rows,
         ),
         "map_classes": _one_vs_rest(AVERAGE_PRECISION),
