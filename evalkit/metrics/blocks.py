@@ -73,7 +73,8 @@ class Block:
     @cached_property
     def unit_starts(self) -> Ints:
         """The index at which each unit begins, if units are not split over blocks."""
-        return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
+        differs_from_last = np.append(True, self.key[1:] != self.key[:-1])
+        return np.flatnonzero(differs_from_last[: len(self)])  # an empty block has no unit
 
     @cached_property
     def key_index(self) -> KeyIndex:
@@ -105,21 +106,29 @@ class Block:
 
     def take(self, rows: Ints | slice) -> Block:
         """The rows with these indices, without their names."""
-        return self._combined([self], lambda columns: columns[0][..., rows])
+
+        def taken(columns: list[np.ndarray]) -> np.ndarray:
+            """The rows of a column of the only block."""
+            (column,) = columns
+            return np.asarray(column[..., rows])
+
+        return self._combined([self], taken)
 
     def groups(self) -> Iterator[BlockSlice]:
         """All rows, as group 0, and the rows of each slice that has any."""
         yield BlockSlice(0, self)
         for column in self.slices:
             order = np.argsort(column, kind="stable")
-            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
-            for rows in np.split(order, starts[1:]):
-                yield BlockSlice(int(column[rows[0]]), self.take(rows))
+            _, *starts_after_first = np.flatnonzero(np.diff(column[order], prepend=-1)).tolist()
+            for rows in np.split(order, starts_after_first):
+                any_row = rows[0]  # all have the same number
+                yield BlockSlice(int(column[any_row]), self.take(rows))
 
     def steps(self) -> Iterator[Block]:
         """The block in pieces of some thousand rows, with whole units."""
         starts = np.arange(0, len(self), STEP)
         if self.clustered and not self.units_split:
+            # a piece begins where the unit begins that its first row lies in
             last_unit = np.searchsorted(self.unit_starts, starts, side="right") - 1
             starts = np.unique(self.unit_starts[last_unit])
         ends = [*starts[1:].tolist(), len(self)]

@@ -48,7 +48,7 @@ def brier_skill_influence(c: Counts) -> Floats:
     b = brier(c)
     r = base_rate(c)
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
-    label = np.array([[1.0], [0.0]])
+    label = np.array([[1.0], [0.0]])  # of positives (first row) and negatives
     return ratio(
         b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r)
     )
@@ -256,7 +256,7 @@ def _score_at(c: Counts, rank: Floats) -> Floats:
     """The score of the row with each rank, 0 for the lowest."""
     if not len(c.threshold):
         return rank
-    # the row is among the `total - rank` highest, and the last
+    # the row is the last of the `total - rank` highest
     above = np.searchsorted(c.tp + c.fp, c.total - rank)
     index = np.minimum(above, len(c.threshold) - 1)
     return np.asarray(c.threshold[index])
@@ -268,7 +268,7 @@ def _constant(c: Counts) -> Counts:
 
 
 def _bins(c: Counts, bin_of_score: Ints) -> Bins:
-    """The sums over the scores of each bin."""
+    """The sums over the scores of each bin. bin_of_score: the number of each score's bin."""
     rows_here = c.positive + c.negative
     rows = np.bincount(bin_of_score, rows_here)
     positives = np.bincount(bin_of_score, c.positive)
@@ -337,9 +337,11 @@ def intercept_influence(c: Counts) -> Floats:
 
 
 def _slope(c: Counts) -> Fit:
+    """The regression with an intercept (row 0) and a slope (row 1)."""
     logit = _logit(c)
     columns = np.array([np.ones_like(logit), logit])
-    if _separated(c) or logit[0] == logit[-1]:
+    all_equal = logit[:1] == logit[-1:]  # they descend
+    if _separated(c) or all_equal:
         return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
     return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, np.array([0.0, 1.0])))
 
@@ -385,10 +387,12 @@ def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) ->
     rows = positive + c.negative
 
     def likelihood(coefficients: Floats) -> float:
+        """The logarithm of the likelihood."""
         x = offset + coefficients @ columns
         return float(np.dot(positive, x) - np.dot(rows, np.logaddexp(0, x)))
 
     def lowers(coefficients: Floats, step: Floats) -> bool:
+        """True if the step leads to a lower likelihood."""
         return likelihood(coefficients + step) < likelihood(coefficients)
 
     for _ in range(STEPS):
@@ -456,6 +460,7 @@ def means(rows: Rows) -> Means:
         weight = np.add.reduceat(row_weight, starts)
         total = np.add.reduceat(row_weight * actual, starts)
     weighs = weight > 0  # forecasts without weight have no row of the table
+    # a forecast without weight takes the index of the forecast before
     index = np.maximum(np.cumsum(weighs) - 1, 0)
     index_of_row = np.empty(len(order), np.int64)
     index_of_row[order] = np.repeat(index, run_size)
@@ -499,6 +504,7 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     centre = ratio(np.dot(table.weight, table.mean), total)
 
     def error_of(prediction: Floats) -> float:
+        """The squared error of a prediction for each forecast."""
         # without the variance among rows of one forecast, which cancels out of the differences
         return float(ratio(np.dot(table.weight, (table.mean - prediction) ** 2), total))
 

@@ -56,12 +56,12 @@ class Counts:
 
     @property
     def positive(self) -> Weights:
-        """The positives with exactly this score, by threshold."""
+        """The positives with exactly this score, by threshold; `positives` is their total."""
         return _differences(self.tp, 0)
 
     @property
     def negative(self) -> Weights:
-        """The negatives with exactly this score, by threshold."""
+        """The negatives with exactly this score, by threshold; `negatives` is their total."""
         return _differences(self.fp, 0)
 
     @property
@@ -133,9 +133,10 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
     0.777778 0.927152 0.892857
     """
     threshold = np.asarray(threshold, dtype=np.float64)
-    above = np.searchsorted(-c.threshold, -threshold, side="right")
-    tp = np.append(0, c.tp)[above]
-    fp = np.append(0, c.fp)[above]
+    # the number of scores that reach each threshold; scores descend, searchsorted needs ascending
+    reached = np.searchsorted(-c.threshold, -threshold, side="right")
+    tp = np.append(0, c.tp)[reached]
+    fp = np.append(0, c.fp)[reached]
     undefined = np.isnan(threshold)
     if undefined.any():
         tp = np.where(undefined, np.nan, tp)
@@ -144,12 +145,12 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
-    """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no
-    gathering.
+    """Counts of labelled rows by one plain sort of keys that hold score and label, which is faster
+    than argsort.
     """
     power = exponent(score)
     key = with_label(score, label, power)
-    if key is None:
+    if key is None:  # the scores do not fit into such keys
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
     key.sort()
     key = key[::-1].copy()  # highest scores first
@@ -159,15 +160,16 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if len(last) < len(key):
         tp = tp[last]
         key = key[last]
-    threshold = ordered(key).view(np.float64)
+    threshold = ordered(key).view(np.float64)  # the bits of the scores, as `with_label` took them
     if power:
         threshold = threshold * 2.0**power
-    return Counts.of(threshold, tp, last + 1 - tp)
+    rows = last + 1  # at or above each score
+    return Counts.of(threshold, tp, fp=rows - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
     """Counts of scores with their weights of positives and of negatives."""
-    order = np.argsort(score)[::-1]
+    order = np.argsort(score)[::-1]  # highest scores first
     has_weight = (positive + negative)[order] > 0
     order = order[has_weight]
     score = score[order] + 0.0  # -0.0 becomes 0.0
@@ -191,14 +193,14 @@ def _weights(name: str, values: ArrayLike) -> Weights:
 # Scores as whole numbers of 63 bits, of which one plain sort orders the rows ----------------------
 
 ROWS = 2**15  # processed at once: they stay in the cache
-BELOW = 2.0  # the bits of doubles below it in size have one to spare
+BELOW = 2.0  # doubles of a smaller absolute value leave one of their 64 bits unused
 
 
 def exponent(score: Floats) -> int:
     """The power of two that scales finite scores below 2 in absolute value; 0 if they are
     already.
     """
-    largest = max(score.max(initial=0), -score.min(initial=0))
+    largest = max(score.max(initial=0), -score.min(initial=0))  # in absolute value
     _, power = np.frexp(largest)  # largest is in [0.5, 1) times 2 to this power
     return max(0, int(power) - 1)
 
@@ -262,7 +264,10 @@ def ordered(bits: Ints) -> Ints:
     """The bits of doubles, inverted for negative ones, in the order of the doubles; its own
     inverse.
     """
-    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits
+    if bits.min(initial=0) >= 0:
+        return bits
+    # all bits but the sign are inverted where the sign is set: bits >> 63 is -1 there, 0 elsewhere
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
 
 
 # Metrics of a threshold ---------------------------------------------------------------------------
@@ -355,8 +360,8 @@ def kappa(c: Counts) -> Floats:
 
 
 class Step(NamedTuple):
-    """A run of consecutive thresholds: positives and negatives at each one (p, n), and at or above
-    it (tp, fp).
+    """A run of consecutive thresholds, highest first: positives and negatives with exactly each
+    score (p, n), and at or above it (tp, fp).
     """
 
     p: Weights
@@ -501,21 +506,22 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     same_length(label=label, score=score, group=group)
     group_code, names = codes(group)
     score_code, distinct = codes(score)
-    bits = len(distinct).bit_length() + 1
+    bits = len(distinct).bit_length() + 1  # of a score and the label
     # by group, then score, then label; groups times distinct scores is below 2**62
     key = group_code << bits | score_code << 1 | label
     key.sort()
     rows = np.bincount(group_code, minlength=len(names))
-    start = np.cumsum(rows) - rows
-    place = np.flatnonzero(key & 1)  # of the positives
-    first, last = np.searchsorted(place, [start, start + rows])  # of each group among positives
+    start = np.cumsum(rows) - rows  # of each group among the sorted rows
+    place = np.flatnonzero(key & 1)  # of the positives among the sorted rows
+    # of each group among the positives; `last` is the start of the next group
+    first, last = np.searchsorted(place, [start, start + rows])
     positives = last - first
     # The place of a positive less the positives and the groups before it: the negatives that it
     # beats or ties with.
     negatives_before = np.append(0, np.cumsum(place - np.arange(len(place))))
     wins = negatives_before[last] - negatives_before[first] - positives * (start - first)
-    twice_u = 2 * wins - _tied_pairs(key, place, bits, len(names))
-    return GroupedCounts(names, twice_u, positives, rows - positives)
+    twice_u = 2 * wins - _tied_pairs(key, place, bits, groups=len(names))
+    return GroupedCounts(names, twice_u, positives, negatives=rows - positives)
 
 
 def weighted_auc_by_group(
@@ -539,17 +545,22 @@ def weighted_auc_by_group(
     positives = np.bincount(group_of_cell, positive, len(names))
     negatives = np.bincount(group_of_cell, negative, len(names))
     in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
+    # negatives of the same group with a lower score
     below = np.cumsum(negative) - negative - in_groups_before
     twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
     return GroupedCounts(names, twice_u, positives, negatives)
 
 
 def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
-    """Number of pairs of a positive and a negative with equal scores per group; negatives come
-    first in a tie.
+    """Number of pairs of a positive and a negative with equal scores, per group.
+
+    key: of each row, ascending: the group, then the score, then the label as last bit, so that
+    negatives come first in a tie. place: the indices of the positives. bits: the bits of score and
+    label.
     """
     # the first positive of each tie: the row before has the same group and score, and label 0
     first = place[key[place - 1] == key[place] - 1]
+    # in a tie the keys of negatives are less by 1, the label
     negatives = first - np.searchsorted(key, key[first] - 1)
     positives = np.searchsorted(key, key[first], side="right") - first
     pairs = np.zeros(groups, dtype=np.int64)

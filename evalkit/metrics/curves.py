@@ -75,7 +75,7 @@ def precision_steps(c: Counts) -> Curve:
     ([0.0, 0.5, 1.0], [0.5, 0.5, 0.667])
     """
     curve = precision_recall_curve(c)
-    first = int(np.searchsorted(c.tp, 0, side="right"))
+    first = int(np.searchsorted(c.tp, 0, side="right"))  # the first threshold with a positive
     x = curve.x[first:]
     y = curve.y[first:]
     threshold = curve.threshold[first:]
@@ -101,6 +101,7 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     ... )
     (True, True)
     """
+    # of each point but the last: the next point lies in another cell
     leaves_cell = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
     is_first = np.append(True, leaves_cell)
     is_last = np.append(leaves_cell, True)
@@ -163,10 +164,11 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
     linearly within ties.
     """
     rows = np.asarray(rows, dtype=np.float64)
-    depth = np.append(0, c.tp + c.fp)
+    rows_reached = c.tp + c.fp
+    depth = np.append(0, rows_reached)
     tp = np.interp(rows, depth, np.append(0, c.tp))
     fp = np.interp(rows, depth, np.append(0, c.fp))
-    reached = np.searchsorted(depth[1:], rows)
+    reached = np.searchsorted(rows_reached, rows)  # the first threshold with that many rows
     threshold = np.append(c.threshold, -np.inf)[reached]
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
@@ -182,6 +184,7 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
     >>> print(f"{auc(tenfold):.6f} {average_precision(tenfold):.6f}")
     0.833333 0.583333
     """
+    # P / (P + times N) = rate
     times = float(ratio(c.positives * (1 - rate), rate * c.negatives))
     return replace(c, fp=c.fp * times, negatives=c.negatives * times)
 
@@ -284,7 +287,8 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     inside = (x > low) & (x < high)
-    # where the curve rises at an end, the part of it inside begins above, and stops below
+    # Where the curve is vertical at an end, the part inside begins at its upper end at `low`, and
+    # stops at its lower end at `high`.
     y_low = y[x <= low][-1] if np.any(x == low) else np.interp(low, x, y)
     y_high = y[np.searchsorted(x, high)] if np.any(x == high) else np.interp(high, x, y)
     return float(np.trapezoid(np.r_[y_low, y[inside], y_high], np.r_[low, x[inside], high]))
@@ -343,7 +347,9 @@ def for_precision(c: Counts, target: float) -> float:
     enough = np.flatnonzero(precision(c) >= target)
     if not enough.size:
         return float("nan")
-    first = np.searchsorted(c.tp, c.tp[enough[-1]])  # those after it have more false positives
+    # Recall never falls from one threshold to the next, so that the last has the largest. Of those
+    # with the same recall the first has the fewest false positives.
+    first = np.searchsorted(c.tp, c.tp[enough[-1]])
     return float(c.threshold[first])
 
 
@@ -357,7 +363,7 @@ def for_recall(c: Counts, target: float) -> float:
     enough = np.flatnonzero(recall(c) >= target)
     if not enough.size:
         return float("nan")
-    lowest_first = precision(c)[enough][::-1]
+    lowest_first = precision(c)[enough][::-1]  # of equal ones argmax takes the lowest threshold
     return float(c.threshold[enough[-1 - np.argmax(lowest_first)]])
 
 
@@ -371,6 +377,7 @@ def for_specificity(c: Counts, target: float) -> float:
     enough = np.flatnonzero(counts.specificity(c) >= target)
     if not enough.size:
         return float("nan")
+    # as in `for_precision`
     return float(c.threshold[np.searchsorted(c.tp, c.tp[enough[-1]])])
 
 
@@ -405,6 +412,7 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
+    # the scores within the grid; they descend, the grid ascends
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
     score = c.threshold[start:stop][::-1]
     cost = odds(score)

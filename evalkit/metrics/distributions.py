@@ -10,8 +10,8 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 
-ROUNDING = 1e-12  # of sums of shares
-LARGEST = 100  # one in so many rows belongs to the largest
+ROUNDING = 1e-12  # how far rounding may take a sum of shares from its true value
+LARGEST = 100  # one in this many rows belongs to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Distribution:
     def sizes(self) -> Distribution:
         """The distribution of the absolute values."""
         size, index = np.unique(np.abs(self.values), return_inverse=True)
-        half_width = np.zeros(len(size))
+        half_width = np.zeros(len(size))  # the larger of those of a number and its negative
         np.maximum.at(half_width, index, self.half_width)
         return Distribution(
             values=size,
@@ -115,6 +115,7 @@ class Distribution:
         a = self._value_at(below)
         b = self._value_at(min(below + 1, self._last))
         fraction = position - below
+        # from the nearer of the two numbers, as numpy does
         return a + (b - a) * fraction if fraction < 0.5 else b - (b - a) * (1 - fraction)
 
     def range_without_tails(self, tail: float) -> tuple[float, float]:

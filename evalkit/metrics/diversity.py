@@ -105,12 +105,15 @@ def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
             f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
             f"rows"
         )
-    rows = np.flatnonzero(lists.known)
-    key = lists.owner[rows] * lists.size + lists.item[rows]
+    known_rows = np.flatnonzero(lists.known)
+    # a number for each list and item; lists.size is the number of items of the catalogue
+    key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
     order = np.argsort(key, kind="stable")
-    twice = order[1:][key[order][1:] == key[order][:-1]]
-    if twice.size:
-        row = rows[twice.min()]
+    sorted_key = key[order]
+    repeats_key = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
+    repeated = order[repeats_key]
+    if repeated.size:
+        row = known_rows[repeated.min()]
         where = f"list {lists.owner[row]}, row {row}"
         raise InputError(f"a list must show an item once, got {str(ids[row])!r} again ({where})")
     return lists
@@ -166,6 +169,7 @@ def described(features: ArrayLike) -> Bools:
 
 
 def _complete(vector: Floats) -> Bools:
+    """A mask: the rows without NaN."""
     return np.asarray(~np.isnan(vector).any(axis=1))
 
 
@@ -177,7 +181,7 @@ def _directions(features: ArrayLike) -> Floats:
             f"features must be a table of finite numbers, got shape {vector.shape} or an infinite "
             f"one"
         )
-    # squares cannot overflow
+    # scaled by the largest feature first, so that squares cannot overflow
     vector = ratio(vector, np.abs(vector).max(axis=1, keepdims=True, initial=0))
     return ratio(vector, np.sqrt((vector**2).sum(axis=1, keepdims=True)))
 
@@ -201,9 +205,10 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     rows = _rows_with(lists, _complete(vector))
     n = lists.total(rows)
     item = lists.item[rows]
+    # |Σ v|² of each list, added up over the features
     squares = (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T))
     square = sum(squares, np.zeros(len(lists)))
-    return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # the last bit may lie outside
+    return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # rounding may lie outside
 
 
 def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -212,7 +217,7 @@ def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    # equal items are not 1e-16 apart
+    # rounded, so that equal items do not have a distance of 1e-16
     return (1 - intra_list_similarity(lists, features, k)).round(14)
 
 
@@ -250,11 +255,13 @@ def intra_list_diversity_category(
 
 
 def _equal_pairs(owner: Ints, code: Ints, n: int) -> Ints:
-    """Number of pairs of rows with the same code, per list."""
-    width = int(code.max(initial=0)) + 1
-    key, count = np.unique(owner * width + code, return_counts=True)
+    """Number of pairs of rows with the same code, per list. owner: the list of each row. n: the
+    number of lists.
+    """
+    codes_of_list = int(code.max(initial=0)) + 1
+    key, count = np.unique(owner * codes_of_list + code, return_counts=True)
     pairs = np.zeros(n, np.int64)
-    np.add.at(pairs, key // width, count * (count - 1) // 2)
+    np.add.at(pairs, key // codes_of_list, count * (count - 1) // 2)
     return pairs
 
 
@@ -295,6 +302,7 @@ def interaction_share(count: ArrayLike) -> Floats:
 
 
 def _counts(count: ArrayLike) -> Floats:
+    """The numbers as they are. Raises InputError for a number below 0."""
     count = finite("count", count)
     wrong = np.flatnonzero(count < 0)
     if wrong.size:
@@ -420,12 +428,15 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     lists = top(lists, k)
     exposed = exposure(lists)
     items_below = np.searchsorted(np.sort(exposed), exposed)
-    item = lists.item[lists.known]
+    known_item = lists.item[lists.known]
+    known_owner = lists.owner[lists.known]
     # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1
     # for each below. Two items that lose 1 together keep their distance, which this sum gets wrong,
     # by 2, only where they were equal.
-    change = lists.total(lists.known, (lists.size - 1 - 2 * items_below[item]).astype(float))
-    change -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
+    # lists.size is the number of items of the catalogue
+    of_item = lists.size - 1 - 2 * items_below[known_item]
+    change = lists.total(lists.known, of_item.astype(float))
+    change -= 2 * _equal_pairs(known_owner, exposed[known_item], len(lists))
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
     total_without_list = total - lists.total(lists.known)
@@ -449,10 +460,13 @@ def jackknife_by_unit(
     lists = top(lists, k)
     exposed = exposure(lists)
     code, names = codes(np.asarray(unit))
-    unit_of_row = code[lists.owner[lists.known]]
+    known_owner = lists.owner[lists.known]
+    known_item = lists.item[lists.known]
+    unit_of_row = code[known_owner]
     order = np.argsort(unit_of_row, kind="stable")
-    starts = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
-    items_of_units = np.split(lists.item[lists.known][order], starts)
+    # where each unit but the first begins
+    starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
+    items_of_units = np.split(known_item[order], starts_after_first)
     without_unit = [
         of(exposed - np.bincount(item, minlength=lists.size)) for item in items_of_units
     ]
@@ -511,11 +525,13 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
     owner, depth = _common(first, second)
+    # s and l of each list, and all depths
     short = np.minimum(first.length, second.length)
     long = np.maximum(first.length, second.length)
     d = np.arange(1, int(long.max(initial=0)) + 1)
     powers = np.concatenate([[0.0], np.cumsum(p**d)])  # Σ p^d up to each depth
     shares = np.concatenate([[0.0], np.cumsum(p**d / d)])  # Σ p^d / d
+    # a common item counts in X_d from its depth on
     agreed = _total(owner, len(first), shares[long[owner]] - shares[depth - 1])
     at_short = _total(owner[depth <= short[owner]], len(first))
     at_long = _total(owner, len(first))
@@ -523,7 +539,7 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     between = rate * (powers[long] - powers[short]) - at_short * (shares[long] - shares[short])
     beyond = p**long * (ratio(at_long - at_short, long) + rate)
     overlap = (1 - p) / p * (agreed + between) + beyond
-    return np.asarray(np.clip(overlap, 0, 1))  # the last bit may lie outside
+    return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
 
 class CommonItems(NamedTuple):
@@ -535,6 +551,7 @@ class CommonItems(NamedTuple):
 
 def _common(first: Items, second: Items) -> CommonItems:
     """The items that both systems have in the same list."""
+    # a number for each list and item; size is the number of items of the catalogue
     keys = first.owner * first.size + first.item
     other_keys = second.owner * second.size + second.item
     _, a, b = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)

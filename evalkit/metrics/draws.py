@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 
 # quantiles that stand for the distribution of a probability
-QUANTILES = (np.arange(64)[:, None] + 0.5) / 64
+QUANTILES = (np.arange(64)[:, None] + 0.5) / 64  # one row each
 MID_P = "mid-p"  # in the name of a test that counts ties of such draws half
 # draws that a prior weighs at most: the probabilities of units are then nearly the same
 MAX_PRIOR = 1_000
@@ -19,8 +19,8 @@ MAX_PRIOR = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The draws of each unit. count: how many have a value. mean. variance: with count − 1, NaN
-    below two draws.
+    """The draws of each unit. count: the number of draws with a value. mean: their mean. variance:
+    their variance, with count − 1 as the divisor; NaN below two draws.
     """
 
     count: Floats
@@ -32,27 +32,27 @@ class Draws:
 
     @property
     def several(self) -> bool:
-        """Whether any unit has more than one draw."""
+        """True if any unit has more than one draw."""
         return bool((self.count > 1).any())
 
     @property
     def passes(self) -> bool:
-        """Whether all draws are 0 or 1: then their squares add up to what they do."""
+        """True if all draws are 0 or 1: then the sum of their squares equals their sum."""
         around_mean = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance)
         squares = around_mean + self.count * self.mean**2
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
     @property
     def repeated(self) -> bool:
-        """Whether most units have several draws, all of them 0 or 1: values of few steps, which
-        often tie.
+        """True if most units have several draws and all draws are 0 or 1: means then have few
+        distinct values, which often tie.
         """
         return bool(2 * np.count_nonzero(self.count > 1) > len(self)) and self.passes
 
     @property
     def pooled(self) -> float:
-        """The variance of a draw around the mean of its unit, from all units; NaN where none has
-        several.
+        """The variance of a draw around the mean of its unit, from all units; NaN if no unit has
+        several draws.
         """
         freedom = np.maximum(self.count - 1, 0)
         return float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))
@@ -78,7 +78,8 @@ class Draws:
         p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
             hits = np.arange(n + 1)  # all that n draws may have
-            values = value(Draws(np.full(hits.size, n), hits / n, hits))
+            # the value does not depend on the variance, which is not known
+            values = value(Draws(count=np.full(hits.size, n), mean=hits / n, variance=hits))
             chance = np.diff(bdtr(hits, int(n), p), prepend=0)  # of these hits, by probability p
             variance = chance @ values**2 - (chance @ values) ** 2
             noise[self.count == n] = variance.mean()
@@ -89,12 +90,14 @@ class Draws:
         """The beta distribution of the units' probabilities, by their mean and the variance of a
         draw within units.
 
-        To the draws is added one of the largest variance, as units may be alike by chance.
+        One draw with the variance of all units together is added, because units may be alike by
+        chance.
         """
         freedom = np.maximum(self.count - 1, 0).sum()
         share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
         total = share * (1 - share)  # the variance of a draw of any unit
         within = (freedom * np.nan_to_num(self.pooled) + total) / (freedom + 1)
+        # a + b: of a beta distribution, within / total is strength / (strength + 1)
         strength = within / max(total - within, total / MAX_PRIOR)
         return Beta(strength * share, strength * (1 - share))
 

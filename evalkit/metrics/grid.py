@@ -22,7 +22,7 @@ from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_l
 
 MAX_BINS = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
-ROOM = 2**62  # codes below it have a bit to spare
+ROOM = 2**62  # codes of a smaller absolute value leave one of their 64 bits unused
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def reduce(
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
-    split = bins(code, 0, max_bins, cut_code)
+    split = bins(code, min_shift=0, max_bins=max_bins, cut=cut_code)
     hits_below = np.searchsorted(hits, code[split.start])
     positive = np.diff(hits_below, append=len(hits))
     return Grid(
@@ -130,7 +130,7 @@ def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BIN
     if weight is not None:
         return binned(code, (np.ones(len(code), np.int64), weight), max_bins)
     code.sort()
-    split = bins(code, 0, max_bins, None)
+    split = bins(code, min_shift=0, max_bins=max_bins, cut=None)
     return Grid(split.shift, code[split.start], code[split.last], (split.size, split.size))
 
 
@@ -148,7 +148,8 @@ def labelled(code: Ints, max_bins: int, cut: int | None) -> Grid:
     """
     code.sort()
     cut_with_label = None if cut is None else cut << 1
-    split = bins(code, 1, max_bins, cut_with_label)  # the label must not part equal scores
+    # shifted by at least the bit of the label, which must not part equal scores
+    split = bins(code, min_shift=1, max_bins=max_bins, cut=cut_with_label)
     low = code[split.start] >> 1
     high = code[split.last] >> 1
     code &= 1  # the labels are left
@@ -190,7 +191,7 @@ def pooled(g: Grid, max_bins: int) -> Grid:
         return replace(g, shift=split.shift)
     # A bin lies within one of the new bins, so that these have the same places in the order of the
     # highest scores.
-    high = g.high if g.high is g.low else np.sort(g.high)
+    high = g.high if g.high is g.low else np.sort(g.high)  # one array if no bin has several scores
     sums = tuple(_by_bin(column, split) for column in g.sums)
     return Grid(split.shift, g.low[split.start], high[split.last], sums, g.cut)
 
@@ -255,8 +256,8 @@ def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
 
 
 def _guessed_shift(low: Ints, min_shift: int, room: int) -> int:
-    """The smallest shift, not below `min_shift`, that leaves about `room` bins in a sample of
-    sorted codes.
+    """The smallest shift, not below `min_shift`, at which about `room` bins begin after the first,
+    from a sample of sorted codes.
     """
     sample = low
     if len(low) > 2 * STRETCHES * LENGTH:
@@ -266,9 +267,11 @@ def _guessed_shift(low: Ints, min_shift: int, room: int) -> int:
     different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)
 
     def fits(shift: int) -> bool:
+        """True if the codes of the sample are in few enough bins."""
         borders = np.count_nonzero(different_bits >= np.uint64(1 << shift))
         return int(borders) <= allowed
 
+    # the first shift that fits; once one fits, all wider ones do
     return min_shift + bisect_left(range(min_shift, 63), x=True, key=fits)
 
 
@@ -360,15 +363,20 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     code = code[order]
 
     def at_highest(column: Ints) -> Ints:
+        """The rows of each bin at its highest score."""
         moved = column[pooled_bin]
         return np.concatenate([np.where(pooled_bin, 0, column), moved])[order]
 
     def at_lowest(column: Ints) -> Ints:
+        """The rows of each bin at its lowest score."""
         return np.concatenate([column, np.zeros_like(column[pooled_bin])])[order]
 
     worst = at_lowest(g.positive), at_highest(g.negative)
     best = at_highest(g.positive), at_lowest(g.negative)
-    return ExtremeOrders(Grid(0, code, code, worst, g.cut), Grid(0, code, code, best, g.cut))
+    return ExtremeOrders(
+        worst=Grid(shift=0, low=code, high=code, sums=worst, cut=g.cut),
+        best=Grid(shift=0, low=code, high=code, sums=best, cut=g.cut),
+    )
 
 
 def auc_width(c: Counts, pooled_scores: Bools) -> float:
@@ -440,5 +448,7 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
 
 
 def in_units(weight: Floats, scale: float) -> Ints:
-    """Weights as multiples of the scale, rounded to the nearest."""
+    """Weights as whole multiples of the scale, rounded to the nearest, because sums of whole
+    numbers are exact.
+    """
     return np.rint(weight / scale).astype(np.int64)

@@ -12,6 +12,8 @@ import numpy as np
 from evalkit.arrays import Floats
 
 Hashes = np.ndarray  # whole numbers of 64 bits without sign
+# The step of splitmix64, 2^64 / the golden ratio: its multiples are spread evenly, and added before
+# mixing they keep 0 from being mixed into 0.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -45,12 +47,15 @@ def of_texts(column: Any) -> Hashes:
 
     texts = column.cast(pa.large_string())
     _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    # where each text begins, and where the last one ends
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    first, last = bounds[0], bounds[-1]
     key = np.zeros(len(column), np.uint64)
-    length = np.diff(ends)
-    start = ends[:-1] - ends[0]
-    if ends[-1] > ends[0]:
-        letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
+    length = np.diff(bounds)
+    start = bounds[:-1] - first
+    if last > first:
+        letters = np.frombuffer(data, np.uint8)[first:last].astype(np.uint64)
+        # the position of each letter within its text, from 1
         position = np.arange(1, len(letters) + 1) - np.repeat(start, length)
         letter_hashes = mixed(letters + position.astype(np.uint64) * GOLDEN)
         filled = length > 0  # reduceat would give an empty text the hash of the next letter
@@ -83,16 +88,18 @@ class KeyRepeats:
         return KeyRepeats(max_keys, (distinct,), len(key) - len(distinct))
 
     def __add__(self, other: "KeyRepeats") -> "KeyRepeats":
+        """The keys of both."""
         arrays = self.sorted_keys + other.sorted_keys
         repeats = self.repeats + other.repeats
-        if not (self.sorted_keys and other.sorted_keys):
+        if not (self.sorted_keys and other.sorted_keys):  # one had too many keys
             return KeyRepeats(self.max_keys, (), repeats)
         # Arrays of similar length are merged, so that each key is merged only a few times.
         while len(arrays) > 1 and (
             len(arrays[-1]) * 2 > len(arrays[-2]) or sum(map(len, arrays)) > self.max_keys
         ):
             joined = np.sort(np.concatenate(arrays[-2:]), kind="stable")
-            distinct = joined[np.append(True, joined[1:] != joined[:-1])]
+            is_new = np.append(True, joined[1:] != joined[:-1])
+            distinct = joined[is_new]
             arrays = (*arrays[:-2], distinct)
             repeats += len(joined) - len(distinct)
         if sum(map(len, arrays)) > self.max_keys:

@@ -22,7 +22,7 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
     """S10 / P + S01 / N: DeLong's variance of AUC, from the variances of the placements of both
     classes.
 
-    area: the AUC, where it is known. Undefined if a class has fewer than two rows.
+    area: the AUC, if it is known. Undefined if a class has fewer than two rows.
     doi:10.2307/2531595. Equals pROC's var(method = "delong").
 
     >>> from evalkit.metrics.counts import count
@@ -34,6 +34,7 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
     for step in steps(c):
         squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
+    # a variance, squares / (size - 1), of each class, divided by the size of the class
     return float(ratio(squares, size * (size - 1)).sum())
 
 
@@ -61,6 +62,8 @@ def auc_influence(c: Counts) -> Floats:
     >>> auc_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
     [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
+    # placements: the share of the other class that a row is ahead of, a tie counting one half;
+    # c.positive and c.negative are by threshold, c.positives and c.negatives are totals
     of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
     of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
     sizes = np.array([[c.positives], [c.negatives]])
@@ -121,16 +124,17 @@ def average_precision_bias(c: Counts) -> float:
     >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
     0.2
     """
-    positives = float(c.positives)
+    positives = float(c.positives)  # the total
     negatives = float(c.negatives)
     if positives < 2:
         return 0.0
     rows = c.tp + c.fp
     precision = c.tp / rows
-    rows_left = np.maximum(rows - 1, 1)
+    rows_left = np.maximum(rows - 1, 1)  # M = 1: the products below are 0
     # the precisions of a positive, added up over the rows that are left out one at a time
     no_negative = c.fp * c.tp / rows_left + (negatives - c.fp) * precision
     no_positive = (c.tp - 1.0) ** 2 / rows_left + (positives - c.tp) * precision
+    # the average precisions without each row, added up; c.positive: the positives by threshold
     sum_of_values = c.positive @ no_negative / positives
     sum_of_values += c.positive @ no_positive / (positives - 1)
     n = positives + negatives
@@ -150,6 +154,7 @@ def ks_influence(c: Counts) -> Floats:
     [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
     """
     index, sign = widest_gap(c)
+    # of positives (first) and of negatives, whose rate lowers the gap
     rates = np.array([ratio(c.tp[index], c.positives), ratio(c.fp[index], c.negatives)])
     sizes = np.array([c.positives, -c.negatives])
     influence = np.empty((2, len(c.threshold)))
@@ -176,7 +181,7 @@ def widest_gap(c: Counts) -> WidestGap:
     parts = list(blocks(c))
     widest = int(np.argmax([rate_gap(c, part) for part in parts]))
     part = parts[widest]
-    gap = part.tp * c.negatives - part.fp * c.positives
+    gap = part.tp * c.negatives - part.fp * c.positives  # (TPR - FPR) P N
     index = int(np.argmax(np.abs(gap)))
     thresholds_before = sum(len(before.tp) for before in parts[:widest])
     return WidestGap(thresholds_before + index, np.sign(gap[index]))
@@ -188,6 +193,7 @@ def place(threshold: Floats, score: Floats) -> Ints:
     """
     order = np.argsort(-score)  # neighbours in this order are found in the cache
     index = np.empty(len(score), np.int64)
+    # both descend: negated, they ascend as searchsorted needs
     index[order] = np.searchsorted(-threshold, -score[order])
     return np.minimum(index, len(threshold) - 1)
 
@@ -237,7 +243,8 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     if np.count_nonzero(begins_run) <= max_cells:
         return np.flatnonzero(begins_run)
     cell_of = _cells_by_progress(c, max_cells)
-    if c.tp.dtype.kind == "f":  # rounding may let the progress fall: all thresholds are looked at
+    has_weights = c.tp.dtype.kind == "f"
+    if has_weights:  # rounding may let the progress fall: all thresholds are looked at
         cell = cell_of(np.arange(len(c.threshold)))
         return np.flatnonzero(np.append(True, np.diff(cell) > 0))
     return _first_of_each_cell(cell_of, max_cells, len(c.threshold))
@@ -249,6 +256,7 @@ def _cells_by_progress(c: Counts, max_cells: int) -> Callable[[Ints], Ints]:
     """
 
     def progress(index: Ints | slice) -> Floats:
+        """The sum of recall, false positive rate and relative logarithm of the rank."""
         tp = c.tp[index]
         fp = c.fp[index]
         depth = np.log1p(tp + fp) / np.log1p(c.total)
@@ -257,6 +265,7 @@ def _cells_by_progress(c: Counts, max_cells: int) -> Callable[[Ints], Ints]:
     total = progress(slice(-1, None))
 
     def cell_of(index: Ints) -> Ints:
+        """The cells of thresholds by index."""
         cell = (progress(index) / total * max_cells).astype(np.int64)
         return np.minimum(cell, max_cells - 1)
 
@@ -267,6 +276,7 @@ def _first_of_each_cell(cell_of: Callable[[Ints], Ints], cells: int, size: int) 
     """The first threshold of each cell that has one, of `size` thresholds whose cells ascend, by
     bisection for all cells at once: most thresholds need no look.
     """
+    # for each cell the first index is between these two, both included
     low = np.zeros(cells, np.int64)
     high = np.full(cells, size - 1)
     wanted = np.arange(cells)
@@ -289,8 +299,9 @@ def pool(c: Counts, cell: Ints) -> Counts:
     last = np.flatnonzero(np.append(np.diff(cell) > 0, True))
     rows = c.positive + c.negative
     score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
-    exact = np.bincount(cell) == 1
-    score[exact] = c.threshold[last[exact]]
+    has_one_threshold = np.bincount(cell) == 1
+    # its score without rounding
+    score[has_one_threshold] = c.threshold[last[has_one_threshold]]
     return Counts(score, c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
@@ -312,7 +323,7 @@ def derivatives(c: Counts, metric: Metric) -> Derivatives:
     """The derivatives of the metric by one-sided differences; over all rows of the table they add
     up to 0.
     """
-    step = 1e-4 * c.total
+    step = 1e-4 * c.total  # the added weight: small, but far above rounding error
     value = metric(c)
     k = len(c.threshold)
     if np.isnan(value):
@@ -324,6 +335,7 @@ def derivatives(c: Counts, metric: Metric) -> Derivatives:
     of_negative = [metric(Counts(c.threshold, c.tp, c.fp + row, p, n + step)) for row in added]
     positive = (np.array(of_positive) - value) / step
     negative = (np.array(of_negative) - value) / step
+    # over the rows; c.positive and c.negative are the rows by threshold
     mean = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
     return Derivatives(positive - mean, negative - mean)
 
@@ -356,8 +368,9 @@ def decision(c: Counts, threshold: float) -> Counts:
     >>> d.tp, d.fp
     (array([1, 2]), array([1, 2]))
     """
-    # bisect, unlike searchsorted, needs no ascending copy of the thresholds
-    above = bisect_right(c.threshold, -threshold, key=lambda score: -score)
-    tp = c.tp[above - 1] if above else 0
-    fp = c.fp[above - 1] if above else 0
+    # The number of scores that reach the threshold. Scores descend, and bisect, unlike
+    # searchsorted, needs no ascending copy of them.
+    reached = bisect_right(c.threshold, -threshold, key=lambda score: -score)
+    tp = c.tp[reached - 1] if reached else 0
+    fp = c.fp[reached - 1] if reached else 0
     return Counts.of(np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]))

@@ -59,13 +59,15 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     ... )  # F1 of 2/3 and 4/5
     0.7333
     """
-    occurring = c.positives > 0
+    occurring = c.positives > 0  # the metric of a class without positives may be undefined
     weight = c.positives[occurring]
     return float(ratio(np.dot(metric(c)[occurring], weight), c.positives.sum()))
 
 
 def occurs(c: Counts) -> Bools:
-    """True for each class that occurs or is predicted at least once."""
+    """True for each class that occurs or is predicted at least once. c: from `one_vs_rest`, so that
+    fp are the rows that are predicted as the class and are not of it.
+    """
     return np.asarray(c.positives + c.fp > 0)
 
 
@@ -104,7 +106,9 @@ def kappa_quadratic(m: Confusion) -> float:
 
 
 def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
-    """1 - the penalty of the table / the penalty that is expected under independence."""
+    """1 - the penalty of the table / the penalty that is expected under independence. penalty: of
+    each cell, 0 on the diagonal.
+    """
     actual, predicted, total = _margins(m)
     return float(1 - ratio(np.sum(penalty * m.table) * total, actual @ penalty @ predicted))
 
@@ -118,6 +122,7 @@ class Margins(NamedTuple):
 
 
 def _margins(m: Confusion) -> Margins:
+    """The margins as floats, whose products cannot overflow."""
     table = m.table.astype(np.float64)
     return Margins(table.sum(axis=1), table.sum(axis=0), float(table.sum()))
 
@@ -150,7 +155,7 @@ def top_label(actual: Ints, score: Floats) -> Counts:
     """`Counts` of "the prediction is correct" by its score: their ECE is the top-label ECE, their
     AUC finds errors.
     """
-    best = score.argmax(axis=1)
+    best = score.argmax(axis=1)  # the predicted class of each row
     return count(score[np.arange(len(score)), best], best == actual)
 
 
@@ -210,7 +215,7 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
     ... )
     array([0.583333])
     """
-    row = np.repeat(np.arange(len(actual)), actual.shape[1])
+    row = np.repeat(np.arange(len(actual)), actual.shape[1])  # of each label: rows are the groups
     return 1 - auc_by_group(actual.ravel(), score.ravel(), row).auc
 
 
@@ -218,8 +223,8 @@ def coverage_error(actual: Bools, score: Floats) -> Floats:
     """Per row, the number of highest scores that include all true labels, ties counted; NaN if no
     label is true.
     """
-    lowest = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
-    return np.where(actual.any(axis=1), (score >= lowest).sum(axis=1), np.nan)
+    lowest_of_true = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
+    return np.where(actual.any(axis=1), (score >= lowest_of_true).sum(axis=1), np.nan)
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
@@ -231,7 +236,8 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     label = np.take_along_axis(actual, order, axis=1)
     labels = score.shape[1]
     tied_with_next = np.pad(ranked[:, :-1] == ranked[:, 1:], ((0, 0), (0, 1)))
-    # tied labels all take the last rank of the tie: the lowest rank, from there on, without a tie
+    # Tied labels all take the last rank of the tie: the first rank, from their own on, that is not
+    # tied with the next.
     last_ranks = np.where(tied_with_next, labels, np.arange(1, labels + 1))
     rank = np.minimum.accumulate(last_ranks[:, ::-1], axis=1)[:, ::-1]
     hits = np.take_along_axis(label.cumsum(axis=1), rank - 1, axis=1)

@@ -112,7 +112,8 @@ class Lists(Listed):
             return self.length
         depth = np.zeros(len(self), np.int64)
         filled = self.length > 0
-        depth[filled] = self.position[self.offset[1:][filled] - 1]
+        ends = self.offset[1:]  # of each list
+        depth[filled] = self.position[ends[filled] - 1]
         return depth
 
     @cached_property
@@ -122,6 +123,7 @@ class Lists(Listed):
 
     @cached_property
     def _hits(self) -> dict[float, Hits]:
+        """The hits of the levels that were asked for."""
         return {}
 
     def hits(self, level: float) -> Hits:
@@ -135,9 +137,10 @@ class Lists(Listed):
 
     def _hits_of(self, row: Ints) -> Hits:
         """These rows, ascending, as hits."""
-        ends = np.searchsorted(row, self.offset)
-        owner = np.repeat(np.arange(len(self)), np.diff(ends))
-        nth = np.arange(1, len(row) + 1) - ends[owner]
+        # the number of hits before each list, and before the end
+        hits_before = np.searchsorted(row, self.offset)
+        owner = np.repeat(np.arange(len(self)), np.diff(hits_before))
+        nth = np.arange(1, len(row) + 1) - hits_before[owner]
         rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
         return Hits(row, owner, rank, nth, len(self))
 
@@ -222,7 +225,7 @@ def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     >>> precision(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
     array([0.6])
     """
-    size = np.maximum(r.retrieved.depth, 1) if k is None else k
+    size = np.maximum(r.retrieved.depth, 1) if k is None else k  # an empty list has precision 0
     return defined(r, level, hits(r, k, level) / size)
 
 
@@ -308,12 +311,12 @@ class InterpolatedHits(NamedTuple):
 
 
 def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
-    """The relevant items of the first k."""
+    """The relevant items of the first k, with their interpolated precision."""
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank
-    # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an
-    # integer that grows from the last list to the first keeps them apart, and the remainder is
-    # taken from the row it came from.
+    # A running maximum from the back that starts anew in each list: it is taken of positions in an
+    # order in which hits of earlier lists stand after those of later lists, and hits of one list
+    # ascend by precision.
     order = np.lexsort((precision, -hit.owner))
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
@@ -381,12 +384,12 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """
     wanted = relevant(r, level)
     judged = r.ideal.length
-    bound = np.minimum(judged - wanted, wanted)
+    bound = np.minimum(judged - wanted, wanted)  # min(N, R)
     non_relevant = np.cumsum(r.retrieved.grade < level)  # over all lists
     in_lists_before = np.concatenate([[0], non_relevant])[r.retrieved.offset[:-1]]
     hit = r.retrieved.hits(level)
     above = non_relevant[hit.row] - in_lists_before[hit.owner]
-    counted = np.minimum(above, wanted[hit.owner])
+    counted = np.minimum(above, wanted[hit.owner])  # min(n, R)
     bound_of_hit = bound[hit.owner]
     share = np.divide(counted, bound_of_hit, out=np.zeros(len(counted)), where=bound_of_hit > 0)
     return ratio(hit.total(1 - share), wanted)
@@ -406,7 +409,7 @@ def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 def gauc(
     r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1
 ) -> Sums:
-    """The mean of `auc` over the queries that have one, weighted by what each counts."""
+    """The mean of `auc` over the queries that have an AUC. importance: the weight of each query."""
     groups = _counts_by_query(r, level)
     weight = np.where(np.isnan(groups.auc), np.nan, importance(groups))
     numerator = _per_query(r, groups, weight * groups.auc)
@@ -462,7 +465,7 @@ def best_ties(r: Rankings) -> Rankings:
 # Graded gains -------------------------------------------------------------------------------------
 
 Gain = Callable[[Floats], Floats]
-ANY = float(np.nextafter(0, 1))
+ANY = float(np.nextafter(0, 1))  # a relevance level that each grade above 0 reaches
 
 
 def linear(grade: Floats) -> Floats:
@@ -558,6 +561,7 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     array([0., 1., 3., 0.])
     """
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
+    # of each value the index in its list, and the number of the list among those with values
     within = np.arange(len(owner)) - np.repeat(start, size)
     list_of = np.repeat(np.arange(len(size)), size)
     # the length of each list, rounded up to a power of two
@@ -567,7 +571,7 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
         lists = np.flatnonzero(padded == width)
         rows = np.flatnonzero(padded[list_of] == width)
         line = np.searchsorted(lists, list_of[rows])
-        grid = np.zeros((len(lists), width + 1))
+        grid = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
         grid[line, within[rows] + 1] = values[rows]
         sums[rows] = np.cumsum(grid, axis=1)[line, within[rows]]
     return sums

@@ -61,7 +61,7 @@ class Rows:
     ) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""
         rows = replace(self, threshold=threshold, redraw=redraw)
-        vars(rows)["counts"] = self.counts
+        vars(rows)["counts"] = self.counts  # as if the cached property had been asked for
         return rows
 
     @staticmethod
@@ -96,7 +96,7 @@ class Rows:
 
     @cached_property
     def shares(self) -> Floats:
-        """The weights scaled to sum 1."""
+        """The weights, scaled so that they add up to 1."""
         return ratio(self.weights, self.weights.sum())
 
     # Of two classes
@@ -119,21 +119,24 @@ class Rows:
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
         tp, fn, fp, tn = np.bincount(self.outcome, self.weight, 4)
-        return Counts.of(np.array([1.0, 0.0]), np.array([tp, tp + fn]), np.array([fp, fp + tn]))
+        # cumulative: at score 1, and at or above score 0
+        positives = np.array([tp, tp + fn])
+        negatives = np.array([fp, fp + tn])
+        return Counts.of(np.array([1.0, 0.0]), positives, negatives)
 
     @cached_property
     def outcome(self) -> NDArray[np.int8]:
         """The outcome of each decision: 0 for TP, 1 for FN, 2 for FP, 3 for TN."""
-        negative = (self.actual != 1).view(np.int8)
-        rejected = (self.predicted != 1).view(np.int8)
-        return np.asarray(2 * negative + rejected, np.int8)
+        is_negative = (self.actual != 1).view(np.int8)
+        predicted_negative = (self.predicted != 1).view(np.int8)
+        return np.asarray(2 * is_negative + predicted_negative, np.int8)
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
         """The index of each row's score in the table."""
         if self.weight is not None:
             return place(self.counts.threshold, self.scores).astype(np.int32)
-        rows_of_score = self.counts.positive + self.counts.negative
+        rows_of_score = self.counts.positive + self.counts.negative  # by score, highest first
         index = np.arange(len(rows_of_score), dtype=np.int32)
         place_of_row = np.empty(len(self), np.int32)
         place_of_row[np.argsort(-self.scores)] = np.repeat(index, rows_of_score)
@@ -152,7 +155,7 @@ class Rows:
     @cached_property
     def confusion(self) -> labels.Confusion:
         """The table of actual and predicted classes."""
-        cell = self.actual * self.classes + self.predicted
+        cell = self.actual * self.classes + self.predicted  # row by row of the table
         table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
         if self.weight is None:
             table = table.astype(np.int64)
@@ -243,11 +246,10 @@ class Sums:
         )
 
     def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
-        """The number of units on which this is larger than another, equal, smaller; ratios are
-        compared by numerators.
+        """The number of units on which this is larger than another, equal, smaller.
 
-        unit: the unit of each row if several rows may share one; their values are added up.
-        Rounding error decides nothing.
+        Ratios are compared by numerators. unit: the unit of each row if several rows may share a
+        unit; their values are added up. A difference by rounding error counts as equal.
 
         >>> Sums(np.array([3.0, 1.0, 2.0])).wins(
         ...     Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"])
@@ -307,9 +309,9 @@ class Misses:
 class Arm:
     """One arm, one row per unit, from `evalkit.online.sessions.sides`.
 
-    `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms
-    with less credit from the unit, ties counting half, and `won` its sum over the unit's
-    `sessions`.
+    credit: the arm's credit. whole: the credit of all arms. beaten: the share of the other arms
+    with less credit from the unit, ties counting half. won: the same share per session, added up
+    over the unit's sessions. sessions: the number of sessions.
     """
 
     credit: Floats

@@ -16,17 +16,18 @@ from evalkit.metrics.hashes import GOLDEN, mixed
 
 
 def parts_of(block: Block, parts: int) -> Ints:
-    """The number of the part, below `parts`, that each row is put into by chance; the rows of a
+    """The number of the part, below `parts`, that each row is put into at random; the rows of a
     unit share a part.
 
-    Of a row without an id its number in the input decides; where engines do not know it, its place
-    among the equal rows of its block.
+    The unit or the id of a row decides. For rows without ids their number in the input decides, or,
+    in engines that do not know it, their position in the order of the hashes of the block.
     """
     key = block.key
     if block.key_hashes_row and block.names is not None:
         key = block.names.astype(np.uint64)
     elif block.key_hashes_row:
         key = np.empty_like(block.key)
+        # different blocks begin with different numbers: the sum of their hashes, modulo 2^64
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
     return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
@@ -42,7 +43,8 @@ def part_sums(
     shape: the numbers of parts and of candidates.
     """
     parts, candidates = shape
-    cell = (part * 2 + ~actual) * candidates + place
+    is_negative = ~actual
+    cell = (part * 2 + is_negative) * candidates + place
     sums = np.bincount(cell, weight, parts * 2 * candidates).astype(np.float64)
     return sums.reshape(parts, 2 * candidates)
 
@@ -80,6 +82,7 @@ class Sample:
         return Sample(max_rows, (block.take(slice(None)),), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
+        """A sample of the rows of both, below the lower of their borders."""
         borders = [border for border in (self.border, other.border) if border is not None]
         border = min(borders, default=None)
         blocks = [*self.blocks]
@@ -95,14 +98,14 @@ class Sample:
             self.table_rows + other.table_rows,
             border,
         )
-        # It is reduced now and then: each time all rows are copied.
+        # It is reduced only now and then, because that copies all rows.
         return joined.reduced if sum(map(len, blocks)) > 1.5 * self.max_rows else joined
 
     @cached_property
     def reduced(self) -> Sample:
         """The sample as one block of at most `max_rows` rows, in which equal rows are one."""
-        everything = self.table_rows <= self.max_rows
-        if len(self.blocks) == 1 and everything and not self.blocks[0].key_hashes_row:
+        has_all_rows = self.table_rows <= self.max_rows
+        if len(self.blocks) == 1 and has_all_rows and not self.blocks[0].key_hashes_row:
             return self
         block = Block.join(self.blocks)
         times = np.concatenate(self.multiplicity)
@@ -112,12 +115,14 @@ class Sample:
             rows = np.flatnonzero(block.key < border)
         times_of_rows = times[rows]
         if block.key_hashes_row and len(rows):
+            # equal rows have the same key: one of them stands for all
             rows = rows[np.argsort(block.key[rows], kind="stable")]
             first = np.flatnonzero(np.append(True, np.diff(block.key[rows]) != 0))
             times_of_rows = np.add.reduceat(times[rows], first)
             rows = rows[first]
         block = block.take(rows)
         if len(block) > self.max_rows:
+            # `max_rows` keys are below it, or fewer if keys are equal
             border = np.partition(block.key, self.max_rows)[self.max_rows]
             rows = np.flatnonzero(block.key < border)
             block = block.take(rows)
@@ -164,7 +169,8 @@ class Sample:
     @cached_property
     def _units(self) -> Ints:
         """The number of each sampled row's unit."""
-        return np.unique(self.rows.key, return_inverse=True)[1]
+        _, number = np.unique(self.rows.key, return_inverse=True)
+        return number
 
 
 def _below(block: Block, border: np.uint64 | None) -> Ints | slice:

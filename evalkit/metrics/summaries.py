@@ -20,6 +20,7 @@ class Bundle:
     """Several summaries of a block: + adds each field, and merges mappings key by key."""
 
     def __add__(self, other: Self) -> Self:
+        """The summary of the rows of both."""
         names = [field.name for field in fields(self)]
         return type(self)(
             **{name: _sum(getattr(self, name), getattr(other, name)) for name in names}
@@ -88,11 +89,10 @@ class Extremes:
     @staticmethod
     def from_block(block: Block, size: Floats, system: int, max_rows: int) -> Extremes:
         """The rows of a block with the largest sizes. size: one per row."""
-        smallest = max(
-            len(size) - max_rows, 0
-        )  # the rank of the smallest size that belongs to them
+        # the position, in ascending order, of the smallest size that belongs to them
+        smallest = max(len(size) - max_rows, 0)
         border = np.partition(size, smallest)[smallest]
-        # of very many equal sizes not all names are read
+        # if very many sizes are equal, not all of their names are read
         largest = np.flatnonzero(size >= border)[: 1_000 * max_rows]
         names = [""] * len(largest)
         if block.names is not None:

@@ -39,14 +39,16 @@ class Tally:
         max_waiting: int = 0,
         cut: float | None = None,
     ) -> Tally:
-        """Hits and other rows by score. cut: scores on either side of it are never in one bin."""
+        """Hits and other rows by score. cut: a bin begins at this score, so that a threshold there
+        is exact.
+        """
         empty = Tally(
             max_bins=max_bins,
             max_waiting=max_waiting,
             cut=None if cut is None else grid.code_of(cut),
         )
         codes = grid.with_labels(score, hit, empty.cut) if weight is None else None
-        if codes is not None:
+        if codes is not None:  # only unweighted rows whose codes have room for the label can wait
             return replace(empty, waiting=(codes,))._with_few_waiting
         return replace(empty, grids=(grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut),))
 
@@ -129,7 +131,7 @@ class ValueCounts(Tally):
             sorted_columns = [column[order] for column in columns]
         else:
             code.sort()
-        rows = np.broadcast_to(np.int64(1), len(code))
+        rows = np.broadcast_to(np.int64(1), len(code))  # each value is one row
         table = grid.Grid(0, code, code, (rows, *sorted_columns))
         integers = not np.any(values != np.rint(values))
         counts = ValueCounts(max_bins=max_bins, grids=(table,), integers=integers)
@@ -139,7 +141,8 @@ class ValueCounts(Tally):
     def room(self) -> int:
         """The largest number of bins."""
         rows = sum(int(table.sums[0].sum()) for table in self.grids)
-        further_columns = len(self.grids[0].sums) - 1
+        _, *further_sums = self.grids[0].sums  # the first are the rows
+        further_columns = len(further_sums)
         if further_columns > 2 and rows > self.max_bins:
             return self.max_bins // 4
         return self.max_bins
@@ -154,7 +157,7 @@ class ValueCounts(Tally):
         table = self.merged
         low = high = middle = grid.scores(table.low)
         half_width: Floats = np.broadcast_to(np.float64(0), len(low))
-        if table.high is not table.low:
+        if table.high is not table.low:  # one array if no bin has several values
             high = grid.scores(table.high)
             middle = np.where(low == high, low, low / 2 + high / 2)
             half_width = (high - low) / 2
