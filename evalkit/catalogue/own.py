@@ -227,7 +227,7 @@ class Input:
         """The arguments of a function."""
         return {name: self.reads[name](structure) for name in function.arguments}
 
-    def sides(
+    def results(
         self, function: Function, structure: Any, k: int | None, level: float, sides: int
     ) -> list[Floats]:
         """One array with a number per unit, or with two `sides` numerators and denominators."""
@@ -240,7 +240,7 @@ class Input:
 
         def values(structure: Any, k: int | None, level: float) -> Floats:
             """The number of each unit."""
-            (numbers,) = self.sides(function, structure, k, level, sides=1)
+            (numbers,) = self.results(function, structure, k, level, sides=1)
             return numbers
 
         return PerUnit(values)
@@ -250,7 +250,7 @@ class Input:
 
         def terms(structure: Any, k: int | None, level: float) -> Sums:
             """The numerator and the denominator of each unit."""
-            numerator, denominator = self.sides(function, structure, k, level, sides=2)
+            numerator, denominator = self.results(function, structure, k, level, sides=2)
             return Sums(numerator, denominator)
 
         return Ratio(terms)
@@ -293,14 +293,14 @@ class RowInput(Input):
 
         def loss(rows: Rows, k: int | None) -> Floats:
             """The number of each row."""
-            (numbers,) = self.sides(function, rows, k, level=1, sides=1)
+            (numbers,) = self.results(function, rows, k, level=1, sides=1)
             return numbers
 
         return Loss(loss, partial=True)
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""
-        return RatioOfRows(lambda rows: self.sides(function, rows, k=None, level=1, sides=2))
+        return RatioOfRows(lambda rows: self.results(function, rows, k=None, level=1, sides=2))
 
 
 class UserInput(Input):
@@ -349,10 +349,10 @@ class ListInput(Input):
     reads: ClassVar = {name: attrgetter(name) for name in RankedList._fields}
     cut = "may"
 
-    def sides(
+    def results(
         self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int
     ) -> list[Floats]:
-        """One array with a number per query, or two."""
+        """One array with a number per query, or with two `sides` numerators and denominators."""
         calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
         return function.rows(calls, n=len(r), sides=sides, unit=self.unit)
 

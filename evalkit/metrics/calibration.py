@@ -347,6 +347,7 @@ def _slope(c: Counts) -> Fit:
 
 
 def _intercept(c: Counts) -> Fit:
+    """The regression with an intercept alone: the logit of the score has the coefficient 1."""
     logit = _logit(c)
     if not (c.positives and c.negatives):
         return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
@@ -354,8 +355,8 @@ def _intercept(c: Counts) -> Fit:
 
 
 def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
-    """Where Newton's method begins: of many scores with the coefficients of the table in cells,
-    which is near.
+    """The coefficients from which Newton's method starts: the usual ones, or for many scores those
+    of the table in cells, which are near the solution.
     """
     if len(c.threshold) <= MANY:
         return usual
@@ -364,14 +365,16 @@ def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
 
 
 def _logit(c: Counts) -> Floats:
+    """The logit of each score, clipped as for log loss."""
     score = np.clip(c.threshold, EPSILON, 1 - EPSILON)
     return np.log(score) - np.log1p(-score)
 
 
 def _separated(c: Counts) -> bool:
-    """True if a threshold separates the classes, but for ties at it, or a class is absent: no slope
-    is the largest.
+    """True if a threshold separates the classes, but for ties at it, or if a class is absent. The
+    likelihood then rises with the slope without end.
     """
+    # the scores of each class, highest first
     positive = c.threshold[c.positive > 0]
     negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
@@ -380,8 +383,11 @@ def _separated(c: Counts) -> bool:
 
 
 def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
-    """Maximum likelihood by Newton's method from these coefficients; of a long step that lowers it,
-    half is taken.
+    """The fit of maximum likelihood, by Newton's method from these coefficients. A long step that
+    lowers the likelihood is halved.
+
+    columns: one row per coefficient, one element per score. offset: a further term of each score,
+    with the coefficient 1.
     """
     positive = c.positive
     rows = positive + c.negative

@@ -87,7 +87,7 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
 
 
 def _again(ids: list[Any]) -> object:
-    """The first missing id, None, or the first that occurs a second time."""
+    """The first id that is missing, which is None, or that occurs a second time."""
     seen = set()
     for name in ids:
         if name is None or name in seen:
