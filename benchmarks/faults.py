@@ -178,8 +178,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/significance.py",
-        "inside = comparison.equivalence",
-        "inside = comparison.difference",
+        "limits = comparison.equivalence",
+        "limits = comparison.difference",
         "equivalence by the wider interval",
     ),
     Fault(
