@@ -178,8 +178,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/significance.py",
-        "inside = comparison.equivalence",
-        "inside = comparison.difference",
+        "limits = comparison.equivalence",
+        "limits = comparison.difference",
         "equivalence by the wider interval",
     ),
     Fault(
@@ -777,8 +777,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/class_cells.py",
-        "return Spread(self.n, square, self.freedom + 1, by_frequency.standardised_power)",
-        "return Spread(self.n, square, self.freedom + 2, by_frequency.standardised_power)",
+        "kish=self.freedom + 1,\n            standardised_power=by_frequency",
+        "kish=self.freedom + 2,\n            standardised_power=by_frequency",
         "metrics of cells: one degree of freedom too many",
     ),
     Fault(

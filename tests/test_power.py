@@ -110,8 +110,8 @@ def test_within_a_range_the_spread_goes_with_the_distances_to_its_ends():
 
 
 def test_an_exact_test_of_wins_and_losses_needs_half_a_step_more():
-    assert paired([1, 1, 0, 1], [0, 1, 1, 1]).step == 1 / 4
-    assert paired([1.0, 0.5, 0.0], [0.0, 1.0, 1.0]).step == 0.0
+    assert paired([1, 1, 0, 1], [0, 1, 1, 1]).exactness_margin == 1 / 4
+    assert paired([1.0, 0.5, 0.0], [0.0, 1.0, 1.0]).exactness_margin == 0.0
 
 
 def table(seed=0, shape=(20, 4)):

@@ -40,10 +40,12 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     return resampled_each([columns], rng=lambda: rng, resamples=resamples)[0]
 
 
-# How often each distinct row is drawn is quicker than a weight of every row where few differ; of
-# some hundred, weights that many tables share are.
+# How often each distinct row is drawn is quicker than a weight of every row where few differ. Of
+# some hundred distinct rows weights are quicker, because many tables share them; but not of so many
+# rows.
 FEW_DISTINCT = 16
 MANY_ROWS = 20_000
+REPEATED = 8  # mean number of times that a row occurs from which rows count as repeated
 
 
 def resampled_each(
@@ -65,8 +67,9 @@ def resampled_each(
     for number, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct, counts = _distinct(rows)
-        is_repeated = 8 * len(distinct) < len(rows)
-        if is_repeated and (len(distinct) <= FEW_DISTINCT or len(rows) > MANY_ROWS):
+        is_repeated = REPEATED * len(distinct) < len(rows)
+        counts_are_faster = len(distinct) <= FEW_DISTINCT or len(rows) > MANY_ROWS
+        if is_repeated and counts_are_faster:
             sums[number] = _sums_of_repeated(distinct, counts, rng(), resamples)
         else:  # sorted: the order of the units changes no sample
             sorted_rows = np.repeat(distinct, counts, axis=0)
@@ -155,22 +158,28 @@ def t_limits(
     """
     n = terms.shape[1]
     drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
-    weights = np.vstack([np.ones(n), drawn])  # the first sample is the data
-    size, *sums = (weights @ terms.T).T
+    weights = np.vstack([np.ones(n), drawn])  # samples × units; the first sample is the data
+    unit_size = terms[0]
+    unit_sums = terms[1:]
+    size, *sums = (weights @ terms.T).T  # of each sample
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.array(sums) / size
+        means = np.array(sums) / size  # numbers × samples
         value, slopes = f(means)
-        influence = slopes.T @ terms[1:] - np.outer((slopes * means).sum(axis=0), terms[0])
+        # slopes · (sums of a unit − means · its size), samples × units, still to divide by the size
+        influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_size)
         variance = (weights * influence**2).sum(axis=1) / size**2 * n / (n - 1)
         log_distance = np.log(high - value)
-        error = np.sqrt(variance) / (high - value)
-        t = (log_distance[1:] - log_distance[0]) / error[1:]
-    t = t[np.isfinite(t) & (error[1:] > SAME * error[0])]
-    if not t.size or not np.isfinite(log_distance[0]):
+        error = np.sqrt(variance) / (high - value)  # of the logarithm
+        observed = log_distance[0]
+        observed_error = error[0]
+        drawn_error = error[1:]
+        t = (log_distance[1:] - observed) / drawn_error
+    t = t[np.isfinite(t) & (drawn_error > SAME * observed_error)]
+    if not t.size or not np.isfinite(observed):
         return Interval(np.nan, np.nan)
     tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    low, top = high - np.exp(log_distance[0] - tails * error[0])
-    return Interval(float(low), float(top))
+    low_limit, high_limit = high - np.exp(observed - tails * observed_error)
+    return Interval(float(low_limit), float(high_limit))
 
 
 class BcaTerms(NamedTuple):
@@ -216,11 +225,14 @@ def bca_p_value(
     if values.size == 0 or np.isnan(value):
         return np.nan
     bias, acceleration = _bca_terms(value, values, effect)
-    # the normal quantile at which BCa would read its limit from `null`
+    # The z for which BCa reads its limit at `null`. With s the normal quantile of the share of
+    # replicates below it, less the bias: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z is
+    # s / (1 + a s).
     shifted = ndtri(_share_below(null, values)) - bias
     z = shifted / max(1 + acceleration * shifted, SMALLEST_DIVISOR) - bias
     tail = float(ndtr(-abs(z)))
-    return float(min(1.0, max(2 * tail, 1 / (values.size + 1))))
+    smallest_p = 1 / (values.size + 1)  # so many resamples tell no more
+    return float(min(1.0, max(2 * tail, smallest_p)))
 
 
 def defined(replicates: ArrayLike) -> Floats:
@@ -264,7 +276,8 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
         return _draw_weights_one_by_one(rng, n, samples)
     poisson = _poisson(n)
     # 64 random bits give the codes of four counts
-    words = rng.integers(0, 2**64 - 1, size=samples * n // 4 + 1, dtype=np.uint64, endpoint=True)
+    number = samples * n // 4 + 1
+    words = rng.integers(0, 2**64 - 1, size=number, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)
     # no code is outside; the default mode would copy the result
     weights = poisson.count_by_code.take(code, out=out, mode="clip")
@@ -272,6 +285,7 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     undecided = np.flatnonzero(code.reshape(-1) >= poisson.decided)
     counts = poisson.undecided_shares.size
     flat[undecided] = rng.choice(counts, size=undecided.size, p=poisson.undecided_shares)
+    # of each sample: its counts must add up to n
     missing = n - weights.sum(axis=1).astype(np.int64)
     too_many = np.flatnonzero(missing < 0)
     missing[too_many] = 0
@@ -306,8 +320,8 @@ def _poisson(n: int) -> PoissonCodes:
     Each count has the whole number of codes in its share; what is left of the shares is the law of
     the other codes.
     """
-    count = np.arange(25)
-    rate = 1 - 3 / np.sqrt(n)
+    count = np.arange(25)  # a larger one has a probability below 1e-25
+    rate = 1 - 3 / np.sqrt(n)  # three standard deviations of the sum below n
     share = CODES * np.exp(-rate) * rate**count / np.cumprod(np.maximum(count, 1.0))
     whole_codes = np.floor(share).astype(np.int64)
     decided = int(whole_codes.sum())
@@ -374,19 +388,21 @@ def largest_rise(
     >>> 0.1 < rise < 0.3
     True
     """
-    table = cell_ends(c, FEW_CELLS)
+    table = cell_ends(c, FEW_CELLS)  # neighbouring thresholds are pooled, for speed
 
     def excess_rate(size: int, weight: Floats) -> Floats:
         """A resampled rate less the table's own, at each threshold: (resamples, thresholds)."""
-        share = weight / weight.sum()
-        rates = np.cumsum(rng.multinomial(size, share, size=resamples), axis=1) / size
-        excess: Floats = rates - np.cumsum(share)
+        share_of_cell = weight / weight.sum()
+        drawn = rng.multinomial(size, share_of_cell, size=resamples)
+        rates = np.cumsum(drawn, axis=1) / size
+        excess: Floats = rates - np.cumsum(share_of_cell)
         return excess
 
     positives, negatives = sizes
     rise = sign * excess_rate(positives, table.positive)
     rise = rise - sign * excess_rate(negatives, table.negative)
-    return float(np.quantile(rise.max(axis=1), share))
+    largest_of_resample = rise.max(axis=1)
+    return float(np.quantile(largest_of_resample, share))
 
 
 # Curves -------------------------------------------------------------------------------------------
@@ -547,15 +563,16 @@ class ThresholdChoice:
         thresholds of `table`; none if these are far apart.
         """
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
+        # rounding of weights may leave a size below 0
         samples = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, sample)) for sample in samples]
         chosen = np.searchsorted(-table.threshold, -defined(choices))
         if not chosen.size or np.ptp(chosen) >= CONTESTED:
             return np.empty(0)
         margin = 1 + 2 * np.ptp(chosen)  # clusters and weights may move the choice further
-        edges = np.array([chosen.min() - margin, chosen.max() + margin])
-        edges = table.threshold[np.clip(edges, 0, len(table.threshold) - 1)]
-        start, end = np.searchsorted(-c.threshold, -edges)
+        places = np.array([chosen.min() - margin, chosen.max() + margin])
+        edges = table.threshold[np.clip(places, 0, len(table.threshold) - 1)]
+        start, end = np.searchsorted(-c.threshold, -edges)  # thresholds fall
         return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:

@@ -61,11 +61,11 @@ class Cells:
         number = np.flatnonzero(self.weight > 0)
         predicted = tuple(column[number] for column in self.predicted)
         return Cells(
-            self.actual[number],
-            predicted,
-            self.n[number],
-            self.weight[number],
-            self.squares[number],
+            actual=self.actual[number],
+            predicted=predicted,
+            n=self.n[number],
+            weight=self.weight[number],
+            squares=self.squares[number],
         )
 
     def rows(self, system: int, classes: int) -> Rows:
@@ -81,7 +81,7 @@ def decision_cells(decisions: Counts) -> Cells:
     actual, predicted = kinds.CELLS
     n = np.ravel([decisions.positive, decisions.negative])
     weight = n.astype(np.float64)
-    return Cells(actual, (predicted,), n, weight, weight).with_weight
+    return Cells(actual, predicted=(predicted,), n=n, weight=weight, squares=weight).with_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,9 @@ def of_system(chosen: metric.Chosen, slice_cells: SliceCells, system: int) -> Ce
     """A metric of one system."""
     cells = slice_cells.by_system[system]
     rows = cells.rows(0, slice_cells.classes)
-    return CellStatistic(chosen, rows, slice_cells, system, cells.squares)
+    return CellStatistic(
+        chosen, rows, slice_cells=slice_cells, system=system, square_weights=cells.squares
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +246,7 @@ class CellStatistic(RowStatistic):
         weight = self.rows.weights
 
         def by_unit(cell_values: Floats) -> Floats:
+            """The sum of each unit, from the sums of each cell."""
             per_weight = ratio(cell_values, weight)
             sums: Floats = self._among_columns(per_weight) @ units
             return sums
@@ -262,7 +265,12 @@ class CellStatistic(RowStatistic):
         assert isinstance(statistic, CellStatistic)
         square = max(float(statistic.square_weights @ influence**2), 0.0)
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
-        return Spread(self.n, square, self.freedom + 1, by_frequency.standardised_power)
+        return Spread(
+            self.n,
+            square,
+            kish=self.freedom + 1,
+            standardised_power=by_frequency.standardised_power,
+        )
 
     # Two systems
 
@@ -275,6 +283,7 @@ class CellStatistic(RowStatistic):
         # Σ (x − y)² over units is 0 if Σ x², Σ x y and Σ y² are equal
         cells = self.slice_cells.classes**2
         systems = len(self.slice_cells.by_system)
+        # axes: system and cell, of both columns of a product
         second = moments.second.reshape(-1, cells, systems, cells)
         squares = second[self.system, :, self.system]
         products = second[self.system, :, other.system]
@@ -291,6 +300,7 @@ class CellStatistic(RowStatistic):
         classes = self.slice_cells.classes
 
         def on_pair(statistic: Self) -> Self:
+            """The statistic with the joint cells as its rows."""
             rows = cells.rows(pair.index(statistic.system), classes)
             return replace(statistic, rows=rows, system=self.system, square_weights=cells.squares)
 
@@ -395,8 +405,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         if not self.powers:
             return NO_CLASSES
         occurs = self.class_rows > 0
-        squares = self._difference_powers(other)[: len(occurs), 0]
-        return ClassSquares(squares[occurs], self.class_rows[occurs])
+        square, _ = self._difference_powers(other).T
+        return ClassSquares(square[: len(occurs)][occurs], self.class_rows[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference, from its powers if they are
@@ -406,7 +416,12 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
             return self.difference_spread(other)
         square, fourth = self._difference_powers(other).sum(axis=0)
         standardised_fourth = float(ratio(fourth, square**2))
-        return Spread(self.n, float(square), self.freedom + 1, lambda power: standardised_fourth)
+        return Spread(
+            self.n,
+            float(square),
+            kish=self.freedom + 1,
+            standardised_power=lambda power: standardised_fourth,
+        )
 
     @property
     def excess(self) -> float:
@@ -552,7 +567,7 @@ class CellCounter:
 
     def _bins(self, cell: Ints, cells: int, weight: Ints | None) -> grid.Grid:
         """The sums of `_tally`, one bin per cell that occurs."""
-        columns = [np.ones(len(cell), np.int64)]
+        columns = [np.ones(len(cell), np.int64)]  # of whole numbers, whose sums are exact
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
@@ -561,9 +576,10 @@ class CellCounter:
         sums = np.zeros((len(columns), cells), np.int64)
         for total, column in zip(sums, columns, strict=True):
             np.add.at(total, cell, column)
-        occurring = np.flatnonzero(sums[0])
+        rows, *_ = sums
+        occurring = np.flatnonzero(rows)
         code = grid.codes(occurring.astype(np.float64))
-        return grid.Grid(0, code, code, tuple(sums[:, occurring]))
+        return grid.Grid(shift=0, low=code, high=code, sums=tuple(sums[:, occurring]))
 
     def _products(
         self,
@@ -595,25 +611,33 @@ class CellCounter:
         by_unit = sparse.csr_matrix((entries, positions), (units, size))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
         not_kept = np.zeros(size)
-        second = (by_unit.T @ by_unit).toarray()
-        return Products(units, not_kept, second, not_kept, self.few, unit_columns)
+        return Products(
+            n=units,
+            mean=not_kept,
+            second=(by_unit.T @ by_unit).toarray(),
+            third=not_kept,
+            max_units=self.few,
+            unit_columns=unit_columns,
+        )
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
         """The cells of all systems. layout: of the rows."""
         by_system = []
         by_pair = {}
-        for pair, tally in counts.cells.items():
-            if pair[0] == pair[1]:
+        for (first, second), tally in counts.cells.items():
+            if first == second:
                 by_system.append(self.cells(tally.merged, 1).with_weight)
             else:
-                by_pair[pair] = self.cells(tally.merged, 2).with_weight
+                by_pair[first, second] = self.cells(tally.merged, 2).with_weight
         if counts.products:
             moments = counts.products[0].moments.around_zero
             n = moments.n
         else:
             moments = None
             n = int(self.cells(counts.cells[0, 0].merged, 1).n.sum())
-        return SliceCells(self.classes, layout, n, by_system, by_pair, moments)
+        return SliceCells(
+            self.classes, layout, n=n, by_system=by_system, by_pair=by_pair, moments=moments
+        )
 
     def cells(self, table: grid.Grid, systems: int) -> Cells:
         """The cells of one system or of a pair, from their counts."""
@@ -624,11 +648,11 @@ class CellCounter:
         else:
             rows, weight, squares = table.sums
         return Cells(
-            actual,
-            tuple(predicted),
-            rows,
-            weight * (self.scale or 1.0),
-            squares * self.square_scale,
+            actual=actual,
+            predicted=tuple(predicted),
+            n=rows,
+            weight=weight * (self.scale or 1.0),
+            squares=squares * self.square_scale,
         )
 
 
@@ -651,8 +675,24 @@ class MovingDecisions:
         by_threshold = []
         for threshold, second in zip(table.threshold, products, strict=True):
             cells = decision_cells(influence.decision(table, threshold))
-            moments = Moments(units, not_kept, second, not_kept, 0, None)
-            by_threshold.append(SliceCells(2, Layout.WEIGHTED, units, [cells], {}, moments))
+            moments = Moments(
+                n=units,
+                mean=not_kept,
+                second=second,
+                third=not_kept,
+                max_units=0,
+                unit_columns=None,
+            )
+            by_threshold.append(
+                SliceCells(
+                    classes=2,
+                    layout=Layout.WEIGHTED,
+                    n=units,
+                    by_system=[cells],
+                    by_pair={},
+                    moments=moments,
+                )
+            )
         return cls(by_threshold)
 
     @property
@@ -687,9 +727,11 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
     n = cells.weight.sum()
     weight = np.bincount(slice_cells.columns(0), cells.weight, 4)
     errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
+    # two rows, FP and FN: 1 in their own cell, less their share, of each cell's weight
     influence_of_cell = np.eye(4)[errors] - weight[errors, None] / n
     squares = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
     (x, xy), (_, y) = squares
+    # rounding may leave a square below 0, which a product may be
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
 
 
@@ -699,8 +741,9 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
 
     Between two thresholds only the units of rows with a score in between change.
     """
-    cell = np.where(rows.actual == 1, 2, 0)  # no row is predicted positive yet
-    weights = np.zeros((4, units))
+    # the cell of a row is 2 · actual + predicted; no row is predicted positive yet
+    cell = np.where(rows.actual == 1, 2, 0)
+    weights = np.zeros((4, units))  # of each unit in each cell
     np.add.at(weights, (cell, unit), rows.weights)
     products = weights @ weights.T
     entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")

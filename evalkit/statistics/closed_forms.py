@@ -77,7 +77,7 @@ def _limits_on_scale(value: float, half_width: float, low: float, high: float) -
     """
     below = value - low
     above = high - value
-    if np.isinf(below) and np.isinf(above):
+    if np.isinf(below) and np.isinf(above):  # the scale of no bound is the plain one
         return Interval(float(value - half_width), float(value + half_width))
     if not (below > 0 and above > 0):
         return Interval(float(value), float(value))
@@ -135,6 +135,7 @@ def overlap(
     rows = hits + missed + false
 
     def metric(jaccard: float, missed_share: float) -> float:
+        """The metric from J and the share of FN among the errors."""
         gain = times * jaccard
         loss = (1 + (weight - 1) * missed_share) * (1 - jaccard)
         return float(ratio(gain, gain + loss))
@@ -142,16 +143,18 @@ def overlap(
     jaccard = wilson(hits, rows, level=level)
     missed_share = wilson(missed, errors, level=level)
     # without errors the more expensive kind of error stands for all
-    middle = missed_share.value if errors else float(weight > 1)
-    value = metric(jaccard.value, middle)
-    low_end = high_end = value
+    observed_share = missed_share.value if errors else float(weight > 1)
+    value = metric(jaccard.value, observed_share)
+    low_by_share = high_by_share = value
     if errors:
-        by_share = [metric(jaccard.value, share) for share in (missed_share.low, missed_share.high)]
-        low_end, high_end = sorted(by_share)
+        at_limits = [
+            metric(jaccard.value, limit) for limit in (missed_share.low, missed_share.high)
+        ]
+        low_by_share, high_by_share = sorted(at_limits)
     reach_of_jaccard = np.array(
-        [value - metric(jaccard.low, middle), metric(jaccard.high, middle) - value]
+        [value - metric(jaccard.low, observed_share), metric(jaccard.high, observed_share) - value]
     )
-    reach_of_share = np.array([value - low_end, high_end - value])
+    reach_of_share = np.array([value - low_by_share, high_by_share - value])
     limits = recovered(value, reach_of_jaccard, reach_of_share)
     return Estimate(value, max(limits.low, 0.0), min(limits.high, 1.0), level, int(rows), OVERLAP)
 
@@ -197,14 +200,16 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
         if below is None or above is None:
             below = np.zeros(weighted.influence.size)
             above = np.zeros(weighted.influence.size)
-        multiples = distance / length
-        below += multiples[0] * weighted.influence
-        above += multiples[1] * weighted.influence
+        below_multiple, above_multiple = distance / length
+        below += below_multiple * weighted.influence
+        above += above_multiple * weighted.influence
     squares = uncorrelated
     if below is not None and above is not None:
         squares = uncorrelated + np.einsum("ij,ij->i", [below, above], [below, above])
-    reach = np.sqrt(squares)
-    return Estimate(value, float(value - reach[0]), float(value + reach[1]), level, int(n), MOVER)
+    reach_below, reach_above = np.sqrt(squares)
+    low = float(value - reach_below)
+    high = float(value + reach_above)
+    return Estimate(value, low, high, level, int(n), MOVER)
 
 
 def lift(
@@ -225,18 +230,28 @@ def lift(
     base = ratio(positives, total)
     depth = ratio(picked, total)
     value = float(ratio(precision, base))
-    p = precision_of_picked(hits, picked, total, border, level=level)
-    r = wilson(positives, total, level=level)
-    if not hits:
-        return Estimate(value, 0.0, float(ratio(p.high, base)), level, int(total), MOVER)
-    # the correlation of precision and base rate
+    of_precision = precision_of_picked(hits, picked, total, border, level=level)
+    of_base = wilson(positives, total, level=level)
+    if not hits:  # a lift of 0 has no logarithm
+        high = float(ratio(of_precision.high, base))
+        return Estimate(value, 0.0, high, level, int(total), MOVER)
+    # the correlation of precision and base rate; both variances are those of one row
     covariance = precision * (1 - border) - base * (precision - border)
-    moving_rows = (1 - depth) * (precision - border) ** 2
+    moving_rows = (1 - depth) * (precision - border) ** 2  # enter or leave at the border
     variance = precision * (1 - precision) + moving_rows
     scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
     correlation = float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
-    above = _distance_of_difference(np.log(p.high / p.value), np.log(r.value / r.low), correlation)
-    below = _distance_of_difference(np.log(p.value / p.low), np.log(r.high / r.value), correlation)
+    # the lift is largest where the precision is high and the base rate low
+    above = _distance_of_difference(
+        np.log(of_precision.high / of_precision.value),
+        np.log(of_base.value / of_base.low),
+        correlation,
+    )
+    below = _distance_of_difference(
+        np.log(of_precision.value / of_precision.low),
+        np.log(of_base.high / of_base.value),
+        correlation,
+    )
     low = value * float(np.exp(-below))
     high = value * float(np.exp(above))
     return Estimate(value, low, high, level, int(total), MOVER)
@@ -278,6 +293,8 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
     value = float(difference.value / divisor.value)
 
     def limit_of_quotient(limit: float) -> float:
+        """The limit of the quotient that belongs to a limit of the difference."""
+        # the limit is 0 or on the other side of 0: log(limit / value) does not exist
         if not difference.value * limit > 0:
             return float(limit / divisor.value)
         farther = abs(limit) > abs(difference.value)  # from 0: where the divisor is smaller
@@ -310,15 +327,16 @@ def lift_of_few(
     picked_negatives = n * depth - hits
     # positives picked or not, then negatives picked or not
     rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
-    is_hit = np.array([1 - recall, -recall, 0, 0])
-    is_picked = np.array([1, 0, 1, 0]) - depth
-    influence = is_hit - border * is_picked
+    hit_deviation = np.array([1 - recall, -recall, 0, 0])
+    picked_deviation = np.array([1, 0, 1, 0]) - depth
+    # a row that is picked pushes out another one, which is a hit with the probability `border`
+    influence = hit_deviation - border * picked_deviation
     effective_positives = float(positives)
     if 0 < recall < 1:
         variance = float(rows @ influence**2)
         effective_positives = float(positives**2 * ratio(recall * (1 - recall), variance))
-    e = wilson(recall * effective_positives, effective_positives, level=level)
-    return Estimate(recall / depth, e.low / depth, e.high / depth, level, int(n), MOVER)
+    limits = wilson(recall * effective_positives, effective_positives, level=level)
+    return Estimate(recall / depth, limits.low / depth, limits.high / depth, level, int(n), MOVER)
 
 
 def _distance_of_difference(first: float, second: float, correlation: float) -> float:
@@ -373,10 +391,11 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
         raise InputError(f"area must lie between 0 and 1, got {area}")
 
     def not_rejected(theta: float) -> bool:
+        """True if |A − θ| ≤ z σ(θ)."""
         spread = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        variance_bound = z**2 * theta * (1 - theta) * spread / (positives * negatives)
-        return (area - theta) ** 2 <= variance_bound
+        largest_square = z**2 * theta * (1 - theta) * spread / (positives * negatives)
+        return (area - theta) ** 2 <= largest_square
 
-    low = bisect(not_rejected, area, 0.0, steps=80).inside
-    high = bisect(not_rejected, area, 1.0, steps=80).inside
+    low = bisect(not_rejected, inside=area, outside=0.0, steps=80).inside
+    high = bisect(not_rejected, inside=area, outside=1.0, steps=80).inside
     return Estimate(float(area), low, high, level, n, "Newcombe 5")

@@ -61,6 +61,7 @@ def perfect(
         labelled = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
         values[draw] = metric(labelled)
     reached = np.sum(values >= metric(table) - ROUNDING)
+    # the data count as a draw, so that p is never 0
     return PerfectCalibration(float(values.mean()), float((1 + reached) / (1 + draws)))
 
 
@@ -94,10 +95,11 @@ def band(
     ([0.14, 0.74], [0.26, 0.86])
     """
     table = pool(c, fine(c.positive + c.negative, most))
+    # a table begins with the highest score
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
     positives = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
-    shares = (counts / rows for counts in positives)
+    shares = (drawn_positives / rows for drawn_positives in positives)
     limits = _isotonic_limits(shares, rows.astype(np.float64), level)
     return Band(score, limits.low, limits.high)
 
@@ -180,7 +182,7 @@ def band_of_means(
     else:
         group = rng.integers(GROUPS, size=len(names))[unit]
         groups = GROUPS
-    cells = int(cell[-1]) + 1
+    cells = int(cell[-1]) + 1  # cells are numbered from 0 upwards
     cell_and_group = cell[table.index] * groups + group
     errors = np.bincount(cell_and_group, error, cells * groups).reshape(cells, groups)
     noise = rng.normal(size=(draws, groups)) @ errors.T

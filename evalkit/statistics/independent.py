@@ -18,7 +18,7 @@ from evalkit.arrays import Bools, Floats, codes, finite, minus, ratio, same_leng
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.proportions import ratio_score, two_proportions
-from evalkit.statistics.significance import DifferenceByT, agree, compare, rejected
+from evalkit.statistics.significance import DifferenceByT, compare, limits_agreeing, rejected
 from evalkit.statistics.spread import Interval, Spread, bisect, satterthwaite
 
 
@@ -39,11 +39,14 @@ def difference(
     >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
     """
-    value = treatment.value - control.value
-    error = float(np.sqrt(treatment.variance + control.variance)) or np.nan
-    n = treatment.n + control.n
-    freedom = _freedom(treatment, control)
-    by_t = DifferenceByT(value, error, n, freedom, method, scale=0.0)
+    by_t = DifferenceByT(
+        value=treatment.value - control.value,
+        error=float(np.sqrt(treatment.variance + control.variance)) or np.nan,
+        n=treatment.n + control.n,
+        freedom=_freedom(treatment, control),
+        method=method,
+        scale=0.0,  # no error is taken for rounding
+    )
     return by_t.comparison(level=level, unit=unit)
 
 
@@ -61,21 +64,27 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     from scipy.special import stdtrit
 
     value = float(ratio(treatment.value, control.value)) - 1
+    observed_ratio = value + 1  # a lift is a ratio − 1
     freedom = _freedom(treatment, control)
     p = np.nan if np.isnan(value) else difference(treatment, control, level=level).p_value
     n = treatment.n + control.n
 
-    def interval(level: float) -> Estimate:
+    def interval(level_of_limits: float) -> Estimate:
+        """The lift with Fieller's limits."""
         if np.isnan(p):
-            return Estimate(value, np.nan, np.nan, level, n, "Fieller")
-        quantile = float(stdtrit(freedom, (1 + level) / 2))
+            return Estimate(value, np.nan, np.nan, level_of_limits, n, "Fieller")
+        quantile = float(stdtrit(freedom, (1 + level_of_limits) / 2))
         reach = quantile * np.sqrt(treatment.variance)
         control_reach = quantile * np.sqrt(control.variance)
         quotients = _quotients(treatment.value, control.value, reach, control_reach)
-        limits = Interval(*sorted(quotients))
+        ratios = Interval(*sorted(quotients))
         if abs(control.value) <= control_reach:  # the control's could be 0
-            limits = _unbounded_quotients(value + 1, limits, rejected=rejected(p, level))
-        return Estimate(value, limits.low - 1, limits.high - 1, level, n, "Fieller")
+            ratios = _unbounded_quotients(
+                observed_ratio, ratios, rejected=rejected(p, level_of_limits)
+            )
+        low = ratios.low - 1
+        high = ratios.high - 1
+        return Estimate(value, low, high, level_of_limits, n, "Fieller")
 
     return compare(interval, p, level=level, unit=unit, method="Fieller")
 
@@ -95,11 +104,12 @@ def share_lift(
     test = two_proportions(hits, n, control_hits, control_n, level=level)
     value = float(ratio(hits / n, control_hits / control_n)) - 1
 
-    def interval(level: float) -> Estimate:
-        quotient = ratio_score(hits, n, control_hits, control_n, level=level)
+    def interval(level_of_limits: float) -> Estimate:
+        """The lift with Koopman's limits of the ratio, less 1."""
+        quotient = ratio_score(hits, n, control_hits, control_n, level=level_of_limits)
         low = quotient.low - 1 if control_hits else np.nan
         high = quotient.high - 1 if control_hits else np.nan
-        return Estimate(value, low, high, level, quotient.n, quotient.method)
+        return Estimate(value, low, high, level_of_limits, quotient.n, quotient.method)
 
     p = test.p_value if control_hits else np.nan
     return compare(interval, p, level=level, unit=test.unit, method=test.method)
@@ -144,7 +154,8 @@ def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
     """
     n = effect.size
     influence = (effect - effect.mean()) / n if n else effect
-    return Arm(value, Spread.from_influence(influence), n if users is None else users, effect)
+    spread = Spread.from_influence(influence)
+    return Arm(value, spread, users=n if users is None else users, effect=effect)
 
 
 class CentredValues(NamedTuple):
@@ -185,6 +196,7 @@ def ratio_of(values: Sums) -> Arm:
     n = same_length(numerator=top, denominator=bottom)
     total = bottom.sum()
     value = float(ratio(top.sum(), total))
+    # exactly 0 for a user with the whole denominator, without whom there is no ratio
     total_of_others = np.where(bottom == total, 0.0, total - bottom)
     effect = ratio((n - 1) * minus(top, value * bottom), total_of_others)
     kish = float(ratio(total**2, bottom @ bottom))
@@ -242,6 +254,7 @@ MOST_DRAWS = 9_999
 FEWEST_DRAWS = 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
+DOUBLINGS = 80  # of a step, in search of a limit: beyond 2^80 steps there is none
 HALVINGS = 25  # of the interval that holds a limit
 # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
 SKEWED = 0.1
@@ -289,9 +302,11 @@ def fits(first: Floats, second: Floats) -> bool:
     """
     if min(first.size, second.size) < 2:
         return False
+    # units with the most frequent value are not dealt one by one
     dealt_units = _less_frequent(np.concatenate([first, second]))
     if dealt_units * FEWEST_DRAWS > WORK:
         return False
+    # few units may not show their own skewness: the larger one decides
     own_skewness = abs(difference_skewness(first, second))
     return max(own_skewness, abs(pooled_skewness(first, second))) > SKEWED
 
@@ -333,22 +348,31 @@ def studentised(
     deals = _deals(a, b, strata, rng, dealt)
     value = deals.value
     units = a.size + b.size
-    step = float(np.sqrt(deals.variance(_shifts(0.0))[0])) or 1.0
-    line = deals.along(_shifts, value, step)
+    observed_variance = deals.variance(_shifts(0.0))[0]  # the first deal is the data
+    step = float(np.sqrt(observed_variance)) or 1.0
+    line = deals.along(_shifts, centre=value, step=step)
 
-    def limit(level: float, side: LimitSide) -> float:
-        def not_rejected(distance: float) -> bool:
-            tail = side.tail(line.tails(value + side.sign * distance))
-            return not rejected(2 * tail, level)
-
-        return value + side.sign * _farthest(not_rejected, step)
-
-    def interval(level: float) -> Estimate:
-        drawn = Interval(limit(level, BELOW), limit(level, ABOVE))
-        low, high = agree(value, drawn, deals.p, level)
-        return Estimate(value, low, high, level, units, METHOD)
+    def interval(level_of_limits: float) -> Estimate:
+        """The difference with the farthest ones that are not rejected."""
+        drawn = Interval(
+            _difference_limit(line, value, level_of_limits, BELOW),
+            _difference_limit(line, value, level_of_limits, ABOVE),
+        )
+        low, high = limits_agreeing(value, drawn, deals.p, level_of_limits)
+        return Estimate(value, low, high, level_of_limits, units, METHOD)
 
     return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
+
+
+def _difference_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
+    """The farthest difference on one side of the observed one that is not rejected."""
+
+    def not_rejected(distance: float) -> bool:
+        """True if the test at this level leaves the difference at this distance."""
+        tail = side.tail(line.tails(observed + side.sign * distance))
+        return not rejected(2 * tail, level)
+
+    return observed + side.sign * _farthest(not_rejected, line.step)
 
 
 class Tails(NamedTuple):
@@ -401,24 +425,28 @@ def permuted_lift(
     b = finite("second", second)
     deals = _deals(a, b, None, rng, ALL_DEALS)
     value = float(ratio(a.mean(), b.mean())) - 1
-    p = deals.p if b.any() else np.nan
+    observed_ratio = 1 + value  # a lift is a ratio − 1
+    ratio_exists = bool(b.any())  # values are not negative: a mean of 0 has zeros alone
+    p = deals.p if ratio_exists else np.nan
     n = a.size + b.size
 
     def scaled(quotient: float) -> Null:
+        """The hypothesis that the first mean is `quotient` times the second."""
         # the most frequent value, 0 in the deals, must be multiplied too
         return Null((quotient - 1) * deals.most_frequent, quotient)
 
-    line = deals.along(scaled, 1.0, 0.5)
+    deals_by_ratio = deals.along(scaled, centre=1.0, step=0.5)
 
-    def interval(level: float) -> Estimate:
-        if not b.any():
-            return Estimate(value, np.nan, np.nan, level, n, METHOD)
+    def interval(level_of_limits: float) -> Estimate:
+        """The lift with the farthest ones that are not rejected."""
+        if not ratio_exists:
+            return Estimate(value, np.nan, np.nan, level_of_limits, n, METHOD)
         drawn = Interval(
-            _ratio_limit(line, 1 + value, level, BELOW) - 1,
-            _ratio_limit(line, 1 + value, level, ABOVE) - 1,
+            _ratio_limit(deals_by_ratio, observed_ratio, level_of_limits, BELOW) - 1,
+            _ratio_limit(deals_by_ratio, observed_ratio, level_of_limits, ABOVE) - 1,
         )
-        low, high = agree(value, drawn, p, level)
-        return Estimate(value, low, high, level, n, METHOD)
+        low, high = limits_agreeing(value, drawn, p, level_of_limits)
+        return Estimate(value, low, high, level_of_limits, n, METHOD)
 
     return compare(interval, p, level=level, unit="user", method=METHOD)
 
@@ -432,6 +460,7 @@ def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide
         return _farthest_from_0(line, level) if side is ABOVE else 0.0
 
     def not_rejected(distance: float) -> bool:
+        """True if the test at this level leaves the ratio at this distance of logarithms."""
         tail = side.tail(line.tails(observed * np.exp(side.sign * distance)))
         return not rejected(2 * tail, level)
 
@@ -443,7 +472,12 @@ def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide
 
 def _farthest_from_0(line: DealsLine, level: float) -> float:
     """The largest ratio that is not rejected if the observed one is 0."""
-    return _farthest(lambda quotient: not rejected(2 * line.tails(quotient).lower, level), 1.0)
+
+    def not_rejected(quotient: float) -> bool:
+        """True if the test at this level leaves this ratio."""
+        return not rejected(2 * line.tails(quotient).lower, level)
+
+    return _farthest(not_rejected, 1.0)
 
 
 FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
@@ -502,12 +536,13 @@ class Deals:
     @property
     def value(self) -> float:
         """The observed difference of the means."""
-        return float(self.difference(_shifts(0.0))[0])
+        observed_deal = 0
+        return float(self.difference(_shifts(0.0))[observed_deal])
 
     @property
     def p(self) -> float:
         """The p-value of no difference: twice the smaller tail."""
-        tails = self.along(_shifts, 0.0, 1.0).tails(0.0)
+        tails = self.along(_shifts, centre=0.0, step=1.0).tails(0.0)
         return min(1.0, 2 * min(tails))
 
     def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
@@ -534,6 +569,7 @@ class Deals:
         """The deals as functions of one number x. null_at: x -> the hypothesis, which is linear in
         x.
         """
+        # a line is known from two points, a quadratic from three
         null = null_at(centre)
         null_above = null_at(centre + step)
         difference = self.difference(null)
@@ -543,7 +579,15 @@ class Deals:
         variance_above = self.variance(null_above)
         variance_slope = (variance_above - variance_below) / 2
         variance_bend = (variance_above + variance_below) / 2 - variance
-        return DealsLine(centre, step, difference, slope, variance, variance_slope, variance_bend)
+        return DealsLine(
+            centre=centre,
+            step=step,
+            difference=difference,
+            slope=slope,
+            variance=variance,
+            variance_slope=variance_slope,
+            variance_bend=variance_bend,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -570,8 +614,8 @@ class DealsLine:
         variance[variance < NO_VARIANCE * variance.max()] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.difference + y * self.slope) / np.sqrt(variance)
-        t[np.isnan(t)] = 0.0
-        observed = t[0]
+        t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
+        observed = t[0]  # the first deal is the data
         tie = TIE * max(1.0, abs(observed)) if np.isfinite(observed) else 0.0
         upper = np.count_nonzero(t >= observed - tie) / t.size
         lower = np.count_nonzero(t <= observed + tie) / t.size
@@ -605,32 +649,33 @@ def _deals(
     in_first = np.arange(pooled.size) < a.size
     distinct, counts = np.unique(pooled, return_counts=True)
     most_frequent = distinct[counts.argmax()]
-    x = pooled - most_frequent
+    x = pooled - most_frequent  # units with 0 add nothing to the sums of a deal
     if strata is None:
         stratum = np.zeros(x.size, np.int64)
     else:
         stratum = codes(np.concatenate([np.asarray(names) for names in strata]))[0]
     draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST_DRAWS, MOST_DRAWS))
-    deal: Callable[[Floats, Bools], Floats] = partial(_drawn_deals, draws=draws, rng=rng)
+    sums_of_deals: Callable[[Floats, Bools], Floats]
+    sums_of_deals = partial(_drawn_deals, draws=draws, rng=rng)
     if strata is None and comb(x.size, a.size) <= dealt:
-        deal = _every_deal
-    first = []
-    both = []
+        sums_of_deals = _every_deal
+    first = []  # for each stratum the sums of the first arm, (fields of `DealtSums`, deals)
+    both = []  # for each stratum the sums of both arms, one per field
     for number in range(stratum.max(initial=0) + 1):
         member = stratum == number
         own = in_first[member]
         columns = _summed_columns(x[member], own)
         observed = columns[own].sum(axis=0)[:, None]
-        first.append(np.hstack([observed, deal(x[member], own)]))
+        first.append(np.hstack([observed, sums_of_deals(x[member], own)]))
         both.append(columns.sum(axis=0))
     n = np.bincount(stratum[in_first], minlength=len(first)).astype(np.float64)[:, None]
     m = np.bincount(stratum[~in_first], minlength=len(first)).astype(np.float64)[:, None]
     return Deals(
-        DealtSums(*np.stack(first, axis=1)),
-        DealtSums(*np.array(both).T[:, :, None]),
-        n,
-        m,
-        float(most_frequent),
+        first=DealtSums(*np.stack(first, axis=1)),
+        pooled=DealtSums(*np.array(both).T[:, :, None]),  # the same in every deal
+        n=n,
+        m=m,
+        most_frequent=float(most_frequent),
     )
 
 
@@ -651,11 +696,11 @@ def _every_deal(x: Floats, in_first: Bools) -> Floats:
     return sums
 
 
-DEALS_AT_ONCE = 500
+DEALS_AT_ONCE = 500  # random orders of all units that are held at once
 
 
 def _drawn_deals(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
-    """The sums of random deals, one column each.
+    """The sums of random deals: a row per field of `DealtSums`, a column per deal.
 
     Units with the most frequent value, 0, are not drawn one by one, only their number and their
     arms.
@@ -674,7 +719,7 @@ def _drawn_deals(x: Floats, in_first: Bools, draws: int, rng: np.random.Generato
     deals = np.vstack(sums).T
     zeros_in_first = int(np.sum(in_first & (x == 0)))
     own_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
-    deals[0] += own_zeros
+    deals[0] += own_zeros  # the row of `own`, their number: the other sums of zeros are 0
     return deals
 
 
@@ -682,9 +727,9 @@ def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf)
     """The largest distance that holds, by doubling and bisection; infinite if every distance up to
     `most` does.
     """
-    for _ in range(80):
+    for _ in range(DOUBLINGS):
         if not holds(step):
-            return bisect(holds, 0.0, step, steps=HALVINGS).inside
+            return bisect(holds, inside=0.0, outside=step, steps=HALVINGS).inside
         if step > most:
             break
         step *= 2

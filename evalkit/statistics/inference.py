@@ -91,8 +91,14 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     else:
         comparison = method(first).test(first, second, options)
     if first.base().predicts_same(second.base()):
-        n = comparison.difference.n
-        return options.compare(DifferenceByT(0.0, 0.0, n, np.inf, comparison.method))
+        no_difference = DifferenceByT(
+            value=0.0,
+            error=0.0,
+            n=comparison.difference.n,
+            freedom=np.inf,
+            method=comparison.method,
+        )
+        return options.compare(no_difference)
     if dominated:
         return comparison
     # no unit moves the difference although it is not 0: t does not exist, limits of each value may
@@ -115,6 +121,7 @@ def compare_by_mover(
     """Compare two values by MOVER of the limits that each has alone; without p if one has none."""
 
     def interval(level: float) -> Estimate:
+        """The difference by MOVER of both intervals at this level."""
         at_level = replace(options, level=level)
         difference = intervals.mover(interval_of(first, at_level), interval_of(second, at_level))
         return replace(difference, n=n)
@@ -132,13 +139,14 @@ def compare_independent_orders(
     t of the difference rejects too often if there are few positives: each value is skewed.
     """
     n = first.n + second.n
-    return compare_by_mover(first, second, options, interval_methods.of_table, n=n)
+    return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:
     """The comparison with its limits cut to the range of possible differences, ± `widest`."""
 
     def cut(difference: Estimate) -> Estimate:
+        """The difference with its limits cut."""
         if -widest <= difference.low and difference.high <= widest:
             return difference
         low = float(np.maximum(difference.low, -widest))
@@ -151,7 +159,14 @@ def within_range(comparison: Comparison, widest: float) -> Comparison:
 def undefined(level: float, unit: str) -> Comparison:
     """A comparison of undefined values: NaN with n = 0."""
     nothing = Estimate(np.nan, np.nan, np.nan, level, 0, methods.UNDEFINED)
-    return Comparison(nothing, np.nan, np.nan, methods.UNDEFINED, unit, nothing)
+    return Comparison(
+        nothing,
+        np.nan,
+        adjusted=np.nan,
+        method=methods.UNDEFINED,
+        unit=unit,
+        equivalence=nothing,
+    )
 
 
 def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
@@ -173,6 +188,7 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
     slope = (first.value - second.value) / gap if gap else kind.slope(original_first.value)
 
     def stretched(difference: Estimate) -> Estimate:
+        """The transformed metric's difference, from the original's."""
         low, high = sorted((slope * difference.low, slope * difference.high))
         return replace(difference, value=slope * difference.value, low=low, high=high)
 
@@ -268,17 +284,19 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The test that inverts the interval from the least difference to the largest: of the classes
-    of one system that are known_share to reach the target and those of the other that may.
+    """The test that inverts the interval from the least difference to the largest: of the share of
+    the classes of one system that are known to reach the target, and that of the classes of the
+    other system that may.
     """
     classes = _PredictedClasses.of_statistic(first)
     other_classes = _PredictedClasses.of_statistic(second)
     same_decisions = first.decides_same(second)
 
     def interval(level: float) -> Estimate:
+        """The difference of both coverages, between its least and its largest value."""
         known_share = classes.share(classes.known(level))
         other_known_share = other_classes.share(other_classes.known(level))
-        if same_decisions:  # then one has the classes of the other, whichever these are
+        if same_decisions:  # then both have the same classes, whichever these are
             return _share_difference(known_share, other_known_share, level)
         possible_share = classes.share(classes.possible(level))
         other_possible_share = other_classes.share(other_classes.possible(level))
@@ -293,19 +311,24 @@ def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -
     """The difference of two shares of the same rows."""
     if first.layout is Layout.PLAIN:
         return intervals.tango(*first.discordant(second), level=level)
-    value = first.value - second.value
-    error = first.difference_spread(second).error
-    freedom = max(first.freedom, 1.0)
-    return DifferenceByT(value, error, first.n, freedom, "").interval(level)
+    by_t = DifferenceByT(
+        value=first.value - second.value,
+        error=first.difference_spread(second).error,
+        n=first.n,
+        freedom=max(first.freedom, 1.0),
+        method="",
+    )
+    return by_t.interval(level)
 
 
 @dataclass(frozen=True, eq=False)
 class _PredictedClasses:
     """The classes that a system predicts, beside a target for their precision.
 
-    excess: of the precision above the target, times the root of the effective number of rows; it
-    is the statistic of the score test times the deviation of one row. count: of the classes that
-    are predicted; all hold together at a level (Šidák).
+    excess: of the precision above the target, times the root of the effective number of rows, so
+    that it is the statistic of the score test times `deviation`. deviation: the standard deviation
+    of a row at the target. count: the number of classes that are predicted; what is said about all
+    of them holds together at a level (Šidák).
     """
 
     statistic: RowStatistic
@@ -323,7 +346,8 @@ class _PredictedClasses:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
         deviation = float(np.sqrt(target * (1 - target)))
         excess = np.nan_to_num((counts.precision(table) - target) * np.sqrt(rows))
-        return cls(statistic, excess, deviation, int(np.count_nonzero(rows)))
+        count = int(np.count_nonzero(rows))
+        return cls(statistic, excess=excess, deviation=deviation, count=count)
 
     def margin(self, level: float) -> float:
         """How far the excess of a class may be from its true one."""
@@ -428,9 +452,9 @@ HALVED = "half the interval of the difference, from sign flips of the units' sum
 
 INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
-    Rule(Kind, (Layout.FOLDS,), interval_methods.of_folds, "Nadeau–Bengio"),
+    Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALVED),
-    Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.of_draws, BY_DRAWS),
+    Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
@@ -448,33 +472,36 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(
         (scores.FunctionOfMeans, kinds.RatioOfRows),
         ROW_LAYOUTS,
-        interval_methods.delta_of_few,
+        interval_methods.delta_by_kurtosis,
         DELTA,
         in_memory=False,
     ),
     Rule(
-        (kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, interval_methods.jackknife_of_few, JACKKNIFE
+        (kinds.Ratio, kinds.RatioOfRows),
+        ROW_LAYOUTS,
+        interval_methods.jackknife_by_kurtosis,
+        JACKKNIFE,
     ),
     Rule(kinds.Loss, PLAIN_ROWS, interval_methods.mean_of_losses, SKEWED, in_memory=True),
     Rule(kinds.Loss, PLAIN_ROWS, interval_methods.summed_mean, MEANS),
-    Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, in_memory=True),
+    Rule(kinds.Loss, UNITS, interval_methods.jackknife_by_kurtosis_or_delta, LEFT, in_memory=True),
     Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
     Rule((kinds.PerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, REACHED),
     Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewed_rows, HALL),
-    Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
+    Rule(kinds.Agreement, UNITS, interval_methods.ranged_t_by_unit, OF_UNITS),
     Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, in_memory=False),
-    Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_of_few, FEW),
+    Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_by_kurtosis, FEW),
     Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
     Rule(scores.AtBaseRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
-    Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
+    Rule(Kind, UNITS, interval_methods.ranged_t_by_unit, OF_UNITS),
     Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, AREA),
     Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_rate, OWN_SCALE),
-    Rule(scores.Order, PLAIN_ROWS, interval_methods.of_order, RARE_POSITIVES),
-    Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.of_table, SANDWICH),
+    Rule(scores.Order, PLAIN_ROWS, interval_methods.order_of_scores, RARE_POSITIVES),
+    Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.ranged_t_of_table, SANDWICH),
     Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewed, HALL),
     Rule(scores.Gap, PLAIN_ROWS, interval_methods.gap, interval_methods.GAP),
     Rule(
@@ -483,13 +510,20 @@ INTERVALS: tuple[Rule[Interval], ...] = (
         interval_methods.overlap,
         "Wilson's limits of the Jaccard index, mapped",
     ),
-    Rule(scores.MeanOfShares, PLAIN_ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
+    Rule(
+        scores.MeanOfShares, PLAIN_ROWS, interval_methods.mean_of_shares, "MOVER of Wilson's limits"
+    ),
     Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, LIFT),
     Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, LIFT),
     Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, PICKED),
     Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, LIFT),
     Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, AT_RATES),
-    Rule(scores.Decision, PLAIN_ROWS, interval_methods.of_cells, interval_methods.OF_CELLS),
+    Rule(
+        scores.Decision,
+        PLAIN_ROWS,
+        interval_methods.decision_with_half_rows,
+        interval_methods.OF_CELLS,
+    ),
 )
 
 FIRST_ORDER = "Welch's t on the influence of each row"
@@ -517,13 +551,13 @@ TESTS: tuple[Rule[Test], ...] = (
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
     Rule(metric.Transformed, ROW_LAYOUTS, _transformed_test, "the original's"),
-    Rule(COMBINING, PLAIN_ROWS, methods.of_few, BY_CLASS),
-    Rule(COMBINING, UNITS, methods.of_few, FEW, in_memory=True),
+    Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, BY_CLASS),
+    Rule(COMBINING, UNITS, methods.welch_or_kurtosis_t, FEW, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
-        methods.without_each,
+        methods.jackknife_t,
         f"{JACKKNIFE}, {DELTA} above 20,000 units",
         in_memory=True,
     ),
@@ -554,7 +588,7 @@ TESTS: tuple[Rule[Test], ...] = (
         OR_DELTA,
         in_memory=True,
     ),
-    Rule(kinds.Loss, (Layout.WEIGHTED,), methods.over_shared, DELTA),
+    Rule(kinds.Loss, (Layout.WEIGHTED,), methods.t_of_shared_units, DELTA),
     Rule(
         (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Median),
         ROW_LAYOUTS,
@@ -571,8 +605,8 @@ TESTS: tuple[Rule[Test], ...] = (
         methods.welch,
         FIRST_ORDER,
     ),
-    Rule(scores.Depth, PLAIN_ROWS, methods.of_few, FEW),
-    Rule(scores.Order, PLAIN_ROWS, methods.by_rows, "t on the influence of each row"),
+    Rule(scores.Depth, PLAIN_ROWS, methods.welch_or_kurtosis_t, FEW),
+    Rule(scores.Order, PLAIN_ROWS, methods.t_of_rows, "t on the influence of each row"),
     Rule(scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
     Rule(
         (scores.Overlap, scores.MeanOfShares, scores.FunctionOfRates),
@@ -581,7 +615,7 @@ TESTS: tuple[Rule[Test], ...] = (
         OF_DECISIONS,
     ),
     Rule(scores.Lift, PLAIN_ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
-    Rule(scores.Decision, PLAIN_ROWS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
+    Rule(scores.Decision, PLAIN_ROWS, methods.kurtosis_t_of_decisions, f"{FEW}, {A_ROW}"),
 )
 
 

@@ -65,12 +65,14 @@ def _constant(looks: int, level: float, power: float) -> float:
     highest = float(intervals.normal_quantile(level) + np.sqrt(2 * np.log(looks)) + 1)
 
     def crossed_too_often(factor: float) -> bool:
+        """True if bounds with this factor are crossed with more than the probability 1 − level."""
         return crossing_probability(factor * _shape(looks, power)) > 1 - level
 
-    return bisect(crossed_too_often, 0.0, highest).inside
+    return bisect(crossed_too_often, inside=0.0, outside=highest).inside
 
 
 def _shape(looks: int, power: float) -> Floats:
+    """(K / k)^power at look k of K: the bounds but for their factor."""
     shape: Floats = (looks / np.arange(1.0, looks + 1)) ** power
     return shape
 
@@ -86,7 +88,8 @@ def crossing_probability(bounds: Floats) -> float:
     probability = np.ones(1)
     for bound in bounds_of_sum:
         before = points
-        points = bound * rule.nodes
+        points = bound * rule.nodes  # from −bound to bound
+        # of the step to each point (rows) from each point before (columns)
         step_density = np.exp(-((points[:, None] - before) ** 2) / 2) / np.sqrt(2 * np.pi)
         density = step_density @ probability
         probability = density * rule.weights * bound

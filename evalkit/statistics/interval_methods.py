@@ -107,7 +107,7 @@ def mean(statistic: TermStatistic, options: Options) -> Estimate:
     return intervals.mean(values, level=options.level, ends=statistic.chosen.metric.ends)
 
 
-def of_draws(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
+def mean_of_drawn(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
     """The mean of fixed units, from the variance of their draws."""
     error = statistic.error_on(statistic.sums.defined)
     return t_on_range(statistic, error, options, freedom=statistic.freedom, method=DRAWN)
@@ -144,6 +144,7 @@ def mean_of_table(chosen: Chosen, table: Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table of unweighted rows."""
     kind = chosen.metric.kind
     assert isinstance(kind, kinds.Loss)
+    # one row per class and threshold, which stands for so many rows
     label = np.repeat([1, 0], len(table.threshold))
     rows = np.concatenate([table.positive, table.negative])
     loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), chosen.k)
@@ -179,8 +180,8 @@ def jackknife(
 
 
 def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """`jackknife_of_few` of an arm, whose metrics state no bounds: a ratio of sums that cannot be
-    negative is above 0, and a share below 1.
+    """`jackknife_by_kurtosis` of an arm, whose metrics state no bounds: a ratio of sums that cannot
+    be negative is above 0, and a share below 1.
 
     In simulations of heavy users the plain scale covered 89 to 95%, the log scale 93 to 97%.
     """
@@ -193,7 +194,7 @@ def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     return jackknife(statistic, options, few=True, ends=ends)
 
 
-def jackknife_of_few(statistic: TermStatistic, options: Options) -> Estimate:
+def jackknife_by_kurtosis(statistic: TermStatistic, options: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
     return jackknife(statistic, options, few=True)
 
@@ -208,11 +209,11 @@ def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
     )
 
 
-def few_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
-    """`jackknife_of_few`, or with many units `delta`."""
+def jackknife_by_kurtosis_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
+    """`jackknife_by_kurtosis`, or with many units `delta`."""
     if statistic.n > options.limits.flipped:
         return delta(statistic, options)
-    return jackknife_of_few(statistic, options)
+    return jackknife_by_kurtosis(statistic, options)
 
 
 def divided(statistic: UnitStatistic, options: Options) -> Estimate:
@@ -230,10 +231,10 @@ def divided(statistic: UnitStatistic, options: Options) -> Estimate:
     difference = sign_flips_of(over_the_other, statistic.unit, options).difference
     low = (1 + difference.low) / 2
     high = (1 + difference.high) / 2
-    return Estimate(statistic.value, low, high, options.level, difference.n, difference.method)
+    return replace(difference, value=statistic.value, low=low, high=high)
 
 
-def of_folds(statistic: UnitStatistic, options: Options) -> Estimate:
+def mean_over_folds(statistic: UnitStatistic, options: Options) -> Estimate:
     """The mean over folds, whose scores share training rows."""
     values = statistic.sums.per_unit[statistic.sums.defined]
     corrected = significance.nadeau_bengio(
@@ -256,7 +257,7 @@ def delta(statistic: SpreadStatistic, options: Options) -> Estimate:
     )
 
 
-def of_units(statistic: SpreadStatistic, options: Options) -> Estimate:
+def ranged_t_by_unit(statistic: SpreadStatistic, options: Options) -> Estimate:
     """t on the scale of the range, from the units' influence values, on Kish's degrees of
     freedom.
     """
@@ -297,7 +298,7 @@ def chosen(statistic: RowStatistic, options: Options) -> Estimate:
     return estimate.no_closer_than(t_on_range(statistic, 0.0, options, freedom=freedom))
 
 
-def delta_of_few(statistic: SpreadStatistic, options: Options) -> Estimate:
+def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
     """`delta` if few rows may carry the variance, with degrees of freedom from the kurtosis of the
     influence values.
 
@@ -309,6 +310,7 @@ def delta_of_few(statistic: SpreadStatistic, options: Options) -> Estimate:
     metric = statistic.chosen.metric
     if np.isnan(spread.standardised_power(4)):
         return delta(statistic, options)
+    # a kind is `joint` if its value and influence are computed together, as of shares of variance
     low = -np.inf if metric.kind.joint else metric.low
     return t_on_range(
         statistic,
@@ -327,12 +329,12 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
     With few units, first-order influence underestimates the error.
     """
     if statistic.n > options.limits.flipped:
-        return delta_of_few(statistic, options)
+        return delta_by_kurtosis(statistic, options)
     high = statistic.chosen.metric.high
     with np.errstate(divide="ignore", invalid="ignore"):
         log_distance = np.log(high - statistic.leave_one_out_values())
     if log_distance.size < 2 or not np.isfinite(log_distance).all():
-        return delta_of_few(statistic, options)
+        return delta_by_kurtosis(statistic, options)
     spread = Spread.from_jackknife(log_distance, statistic.freedom + 1)
     estimate = t_on_range(
         statistic,
@@ -358,7 +360,7 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
     limits = bootstrap.t_limits(
         terms,
         kind.function,
-        statistic.chosen.metric.high,
+        high=statistic.chosen.metric.high,
         rng=options.rng,
         level=options.level,
         resamples=options.limits.resamples,
@@ -393,7 +395,7 @@ def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     )
 
 
-def of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
+def ranged_t_of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the scale of the range, for unweighted rows, with as many degrees of freedom as the
     rarer class has rows.
     """
@@ -403,21 +405,21 @@ def of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
     return t_on_range(statistic, error, options, freedom=freedom, n=int(table.total))
 
 
-def of_order(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """`of_table`; average precision with few positives in a small share of the rows no closer
-    than Boyd's binomial limits around the value without its bias.
+def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """The interval of `ranged_t_of_table`. For average precision with few, rare positives it is
+    widened to contain Boyd's binomial interval around the bias-corrected value.
 
     A few negatives above the positives, which most samples do not contain, then make the influence
     values too small. Boyd, Eng, Page 2013, doi:10.1007/978-3-642-40994-3_29.
     """
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, score_kinds.Order)
-    estimate = of_table(statistic, options)
-    if not kind.biased:
+    estimate = ranged_t_of_table(statistic, options)
+    if not kind.biased:  # of the metrics of the order of scores only average precision is
         return estimate
     table = statistic.tables.counts
     rare = 1 < table.positives < min(FEW_POSITIVES, RARE * table.total)
-    if not rare or not 0 < statistic.value < 1:
+    if not rare or not 0 < statistic.value < 1:  # at 0 or 1 there is no bias to correct
         return estimate
     unbiased = statistic.value - influence.average_precision_bias(table)
     boyd = closed_forms.binomial_logit(unbiased, table.positives, level=options.level)
@@ -425,10 +427,10 @@ def of_order(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest
-    possible lift.
+    """`ranged_t_by_unit`, with the upper limit at most the largest possible lift, 1 / the lower
+    limit of the base rate.
     """
-    estimate = of_units(statistic, options)
+    estimate = ranged_t_by_unit(statistic, options)
     decisions = statistic.tables.cut
     units = statistic.freedom + 1
     base_rate = float(ratio(decisions.positives, decisions.total))
@@ -442,7 +444,7 @@ def skewed(statistic: ScoreStatistic, options: Options) -> Estimate:
     return intervals.of_spread(statistic.value, statistic.table_spread, level=options.level)
 
 
-def of_cells(statistic: ScoreStatistic, options: Options) -> Estimate:
+def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the logit scale of the range, with half a row added to each cell of the table of
     decisions.
 
@@ -453,6 +455,7 @@ def of_cells(statistic: ScoreStatistic, options: Options) -> Estimate:
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, score_kinds.Decision)
     decisions = statistic.tables.cut
+    # each holds the rows predicted positive, then the others
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
     padded = Counts.of(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
@@ -484,15 +487,16 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     return replace(estimate, n=int(decisions.total))
 
 
-def of_shares(statistic: RowStatistic, options: Options) -> Estimate:
+def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     """MOVER from Wilson's limits of shares of disjoint sets of rows."""
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, score_kinds.MeanOfShares)
-    uncorrelated = np.zeros(1)
+    uncorrelated = np.zeros(1)  # in place of influence values
+    weight = 1 / len(kind.shares)
     parts = []
     for share in kind.shares:
         estimate = wilson(replace(statistic, chosen=Chosen(share)), options)
-        parts.append(closed_forms.WeightedEstimate(1 / len(kind.shares), estimate, uncorrelated))
+        parts.append(closed_forms.WeightedEstimate(weight, estimate, uncorrelated))
     n = int(statistic.tables.cut.total)
     return closed_forms.mover_mean(parts, n=n, level=options.level)
 
@@ -512,6 +516,7 @@ def gap(statistic: ScoreStatistic, options: Options, rows: float = 1.0) -> Estim
     rates = []
     for size, above in zip(sizes, (table.tp, table.fp), strict=True):
         hits = size * ratio(above[widest], above[-1])
+        # at most the size, but for rounding
         rates.append(intervals.wilson(min(hits, size), size, level=options.level))
     larger, smaller = rates if sign >= 0 else reversed(rates)
     rise = bootstrap.largest_rise(
@@ -548,7 +553,7 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
 def at_rate(
     statistic: ScoreStatistic,
     options: Options,
-    method: Callable[[ScoreStatistic, Options], Estimate] = of_table,
+    method: Callable[[ScoreStatistic, Options], Estimate] = ranged_t_of_table,
 ) -> Estimate:
     """The interval if enough negatives are there: at a low base rate the few that score highest
     decide.
@@ -563,7 +568,7 @@ def at_rate(
 
 def at_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`at_rate` of clustered or weighted rows."""
-    return at_rate(statistic, options, of_units)
+    return at_rate(statistic, options, ranged_t_by_unit)
 
 
 class Picked(NamedTuple):
@@ -647,6 +652,7 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, score_kinds.FunctionOfRates)
     decisions = statistic.tables.cut
+    # the first element counts rows predicted positive, the last one all rows
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)
     value = kind.rates(recall.value, fall_out.value)

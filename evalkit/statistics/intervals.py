@@ -148,8 +148,9 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     bottom = finite("denominator", denominator)
     n = same_length(numerator=top, denominator=bottom)
     value = float(ratio(top.sum(), bottom.sum()))
-    influence = ratio((top - value * bottom) * n, bottom.sum())
-    return t_interval(value, standard_error(influence), n=n, level=level, method="delta method")
+    # `standard_error` is that of a mean, and so takes influence values times n
+    effect = ratio((top - value * bottom) * n, bottom.sum())
+    return t_interval(value, standard_error(effect), n=n, level=level, method="delta method")
 
 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
@@ -221,8 +222,8 @@ def newcombe(
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.2, 0.0524, 0.3339)
     """
-    e = mover(wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level))
-    return replace(e, n=int(n_a + n_b), method="Newcombe")
+    difference = mover(wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level))
+    return replace(difference, n=int(n_a + n_b), method="Newcombe")
 
 
 def tango(first_only: float, second_only: float, n: float, *, level: float = 0.95) -> Estimate:
@@ -312,8 +313,10 @@ def t_interval(
     check_level(level)
     if freedom is None:
         freedom = n - 1
-    half = float(stdtrit(freedom, (1 + level) / 2)) * error
-    return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
+    half_width = float(stdtrit(freedom, (1 + level) / 2)) * error
+    low = float(value - half_width)
+    high = float(value + half_width)
+    return Estimate(float(value), low, high, level, int(n), method)
 
 
 def bca_interval(
@@ -360,7 +363,7 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     root = np.sqrt(linear**2 + 8 * n * second_only * difference * (1 - difference))
     # the maximum-likelihood share of second_only under the hypothesis
     share = (root - linear) / (4 * n)
-    variance = max(n * (2 * share + difference * (1 - difference)), 0.0)
+    variance = max(n * (2 * share + difference * (1 - difference)), 0.0)  # of the distance
     distance = first_only - second_only - n * difference
     if variance > 0:
         return float(distance / np.sqrt(variance))
@@ -409,8 +412,9 @@ def mean(
         total = float(frequency @ units)
         n = float(frequency.sum())
     if n and ((units == 0) | (units == 1)).all():
-        return wilson(int(total) if frequency is None else total, n, level=level)
+        return wilson(total, n, level=level)
     value = float(ratio(total, n))
+    # the influence of a unit on the mean is its deviation / n
     influence = minus(units, value) / max(n, 1)
     spread = Spread.from_influence(influence, frequency=frequency)
     return of_spread(value, spread, level=level, ends=ends)
@@ -421,7 +425,8 @@ def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = UNBOUN
     finite, else `hall`.
     """
     n = int(spread.n)
-    if np.isfinite(ends[1] - ends[0]):
+    low, high = ends
+    if np.isfinite(high - low):
         return bounded(value, spread.error, spread.skewness, n=n, level=level, ends=ends)
     return hall(value, spread.error, spread.skewness, n=n, level=level)
 
@@ -497,13 +502,12 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    other_losses = np.where(first_certain.wrong, 0.0, first) - np.where(
-        second_certain.wrong, 0.0, second
-    )
-    rest = mean_t(other_losses, level=level)
-    value = rest.value + worst / n * (
-        int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
-    )
+    # wrong predictions of 0 or 1 are counted apart
+    first_rest = np.where(first_certain.wrong, 0.0, first)
+    second_rest = np.where(second_certain.wrong, 0.0, second)
+    rest = mean_t(first_rest - second_rest, level=level)
+    more_wrong = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
+    value = rest.value + worst / n * more_wrong
     reaches = [rest.reach]
     for sign, system in ((1, first_certain), (-1, second_certain)):
         if system.sure.any():
@@ -532,8 +536,8 @@ def bounded(
     True
     """
     check_level(level)
-    start = ends[0]
-    width = ends[1] - start
+    start, end = ends
+    width = end - start
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
     share = (value - start) / width
@@ -542,10 +546,11 @@ def bounded(
         limits = Interval(at_end.low, at_end.high)
         method = at_end.method
     else:
+        # with a unit at each end more, which keeps the largest variance above 0
         middle = (share * n + 1) / (n + 2)
         largest_variance = middle * (1 - middle)
-        unit_variances = n * (n - 1) * (error / width) ** 2
-        variance = (unit_variances + largest_variance) / n
+        deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
+        variance = (deviation_squares + largest_variance) / n
         effective_n = n * share * (1 - share) / variance
         limits = _score_limits(share, effective_n, _skewed_quantile(skew, n, level))
         method = EFFECTIVE
@@ -556,9 +561,10 @@ def bounded(
 
 def _score_limits(share: float, n: float, q: float) -> Interval:
     """Wilson's limits of a share of n units, at the quantile q."""
+    scale = n + q * q
     middle = n * share + q * q / 2
-    half = q * np.sqrt(n * share * (1 - share) + q * q / 4)
-    return Interval(float((middle - half) / (n + q * q)), float((middle + half) / (n + q * q)))
+    half_width = q * np.sqrt(n * share * (1 - share) + q * q / 4)
+    return Interval(float((middle - half_width) / scale), float((middle + half_width) / scale))
 
 
 def _skewed_quantile(skew: float, n: int, level: float) -> float:
@@ -606,4 +612,5 @@ def _untransformed(q: float, skew: float, n: int) -> float:
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
     root = np.cbrt(cube) if cube > BEND**3 else max(BEND - SLOPE * (BEND**3 - cube), 0.0)
+    # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))

@@ -64,18 +64,19 @@ def max_t_of_sums(
     True
     """
     size = np.sqrt(np.diag(gram))
-    observed = np.nan_to_num(np.abs(ratio(total, size)))
-    order = np.argsort(-observed, kind="stable")
+    observed = np.nan_to_num(np.abs(ratio(total, size)))  # 0 for a column of zeros
+    order = np.argsort(-observed, kind="stable")  # the most extreme column first
     m = order.size
     correlation = np.nan_to_num(ratio(gram, np.outer(size, size)))[np.ix_(order, order)]
     values, vectors = np.linalg.eigh(correlation)
+    # root @ rootᵀ is the correlation; rounding may leave a value below 0
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     bound = observed[order, None] * (1 - signflip.TIE)
     extreme = np.zeros(m, np.int64)
     block = max(1, signflip.HELD // m)
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
-        largest = np.abs(root @ normal)
+        largest = np.abs(root @ normal)  # columns × draws
         # the largest of each column and those after it, which are less extreme
         np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
         extreme += np.sum(largest >= bound, axis=1)
@@ -139,6 +140,7 @@ class ColumnPairs:
                 values[:, metric == number] = columns - columns.mean(axis=1, keepdims=True)
 
         def differences(pairs: Ints) -> Floats:
+            """The differences of the pairs with these numbers, added up by unit."""
             minuend = np.take(table, first[pairs], axis=1)
             return add_up(minuend - np.take(table, second[pairs], axis=1))
 
@@ -158,6 +160,7 @@ class ColumnPairs:
         """Some of the pairs, with the units in another order."""
 
         def differences(numbers: Ints) -> Floats:
+            """The differences of the pairs with these numbers among the chosen ones."""
             return self.differences(pairs[numbers])[units]
 
         return ColumnPairs(self.values[units], self.first[pairs], self.second[pairs], differences)

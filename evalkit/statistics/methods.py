@@ -108,7 +108,7 @@ def sign_flips_of(
     total, size = difference.by_unit(difference.defined, unit)
     if unit is None and difference.denominator is None:  # a mean: every size is 1
         counts = None
-    else:
+    else:  # units without a row that counts have no difference
         total = total[size > 0]
         counts = size[size > 0]
     return sign_flip(
@@ -138,6 +138,7 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
         return flips_or_t(first, second, options)
 
     def interval(level: float) -> Estimate:
+        """The difference of both means, with limits by MOVER."""
         return intervals.difference_of_losses(first_losses, second_losses, kind.worst, level=level)
 
     return by_limits(interval, level=options.level, unit=options.unit, method=intervals.SURE)
@@ -149,15 +150,23 @@ def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Optio
     """
     if first.n <= options.limits.flipped and first.counts_same_rows(second):
         return flips(first, second, options)
-    return over_shared(first, second, options)
+    return t_of_shared_units(first, second, options)
 
 
-def over_shared(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
+def t_of_shared_units(
+    first: SpreadStatistic, second: SpreadStatistic, options: Options
+) -> Comparison:
     """Compare by the influence of the rows or units that have values of both."""
     difference = first.shared_difference(second)
-    freedom = max(first.freedom, 1.0)
     return options.compare(
-        DifferenceByT(*difference, freedom, first.error_method, _magnitude(first, second))
+        DifferenceByT(
+            value=difference.value,
+            error=difference.error,
+            n=difference.n,
+            freedom=max(first.freedom, 1.0),
+            method=first.error_method,
+            scale=_magnitude(first, second),
+        )
     )
 
 
@@ -185,13 +194,20 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
     """Student's paired t, from sums over the units that have both values."""
     difference = first.shared_difference(second)
     return options.compare(
-        DifferenceByT(*difference, difference.n - 1, "paired t", _magnitude(first, second))
+        DifferenceByT(
+            value=difference.value,
+            error=difference.error,
+            n=difference.n,
+            freedom=difference.n - 1,
+            method="paired t",
+            scale=_magnitude(first, second),
+        )
     )
 
 
 class VarianceGrowth(NamedTuple):
-    """By how much the variance of the units' differences grows per unit of the true difference
-    (`linear`), and per its square.
+    """How the variance of the units' differences depends on the true difference d: Var(d) = Var(0)
+    + linear · |d| + square · d².
     """
 
     linear: float
@@ -205,13 +221,13 @@ NO_GROWTH = VarianceGrowth(0.0, 0.0)
 class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
-    growth: of the variance of the units' differences with the true difference. step: half the
-    distance of two means next to each other, by which an exact test is conservative if all units
-    that differ do so by one amount.
+    growth: of the variance of the units' differences with the true difference. exactness_margin:
+    half the distance of two possible means next to each other, by which an exact test is
+    conservative if all units that differ do so by one amount.
     """
 
     growth: VarianceGrowth = NO_GROWTH
-    step: float = 0.0
+    exactness_margin: float = 0.0
 
     @property
     def spread(self) -> float:
@@ -224,6 +240,7 @@ class PairedDifference(DifferenceByT):
         """The standard deviation of the units' differences if the true difference is
         `difference`.
         """
+        # Var(assumed) − Var(observed), by `VarianceGrowth`
         assumed = abs(difference)
         observed = abs(self.value)
         growth = self.growth.linear * (assumed - observed)
@@ -237,7 +254,7 @@ class PairedDifference(DifferenceByT):
         smallest_p = 2.0 ** (1 - self.n)
         if smallest_p > 1 - level:
             return np.nan
-        return self.step + power.minimum_detectable(
+        by_t = power.minimum_detectable(
             self.spread_at(0.0),
             self.n,
             level=level,
@@ -245,6 +262,7 @@ class PairedDifference(DifferenceByT):
             grows=self.growth.linear,
             bends=self.growth.square,
         )
+        return self.exactness_margin + by_t
 
 
 def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
@@ -255,14 +273,15 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     means = first.sums.denominator is None and second.sums.denominator is None
     if first.unit is None and means:
         return _paired_means(first, second, defined)
-    arms = [
-        independent.ratio_of(Sums(*statistic.sums.by_unit(defined, first.unit)))
-        for statistic in (first, second)
-    ]
-    value = arms[0].value - arms[1].value
-    error = standard_error(arms[0].effect - arms[1].effect)
-    freedom = min(arm.freedom for arm in arms)
-    return PairedDifference(value, error, arms[0].effect.size, freedom, JACKKNIFE)
+    first_ratio = independent.ratio_of(Sums(*first.sums.by_unit(defined, first.unit)))
+    second_ratio = independent.ratio_of(Sums(*second.sums.by_unit(defined, first.unit)))
+    return PairedDifference(
+        value=first_ratio.value - second_ratio.value,
+        error=standard_error(first_ratio.effect - second_ratio.effect),
+        n=first_ratio.effect.size,
+        freedom=min(first_ratio.freedom, second_ratio.freedom),
+        method=JACKKNIFE,
+    )
 
 
 def _paired_means(
@@ -277,46 +296,54 @@ def _paired_means(
     sizes = np.abs(differences)
     largest = float(sizes.max())
     one_amount = bool(np.all((sizes == 0) | (sizes == largest)))
+    # the mid-p counts ties half, and so is not conservative
+    is_conservative = one_amount and not first.mid_p
     return PairedDifference(
         value,
         standard_error(differences - value),
-        n,
-        n - 1,
-        "paired t",
-        largest,
+        n=n,
+        freedom=n - 1,
+        method="paired t",
+        scale=largest,
         growth=_growth(first_values, second_values, first.chosen.metric),
-        step=largest / n if one_amount and not first.mid_p else 0.0,
+        # one flipped sign moves the mean by twice as much
+        exactness_margin=largest / n if is_conservative else 0.0,
     )
 
 
 def _growth(first: Floats, second: Floats, metric: Metric) -> VarianceGrowth:
-    """How the variance of the differences of two systems' values grows with the true difference.
+    """How the variance of the differences of two systems' values grows with the true difference d:
+    Var(d) = Var(0) + linear · |d| + square · d².
 
-    Equal units come to differ as much as the others do, the more so the more alike two systems are
-    (their correlation): unrelated ones are equal by coincidence. Within a range, the variance of a
-    system goes with (mean − low) (high − mean); without one, the squares of units that are now
-    equal keep their sum.
+    linear, of units that are equal now: correlation · equal² · typical. They come to differ by the
+    typical size of the other differences, the more so the more alike the systems are: unrelated
+    systems are equal by coincidence. This term is a heuristic, which was chosen by simulation.
+    linear and square, within a range: a system's variance that the other does not share goes with
+    (mean − low) (high − mean). At a mean moved by d this grows by its slope · d − d².
+    square, without a range: −equal, as the squares of the units that are equal now keep their sum.
     """
     differences = first - second
     n = differences.size
-    equal = float((differences == 0).mean())
+    equal = float((differences == 0).mean())  # the share of units without a difference
     low, high = metric.ends
     if equal == 1:
         return NO_GROWTH
     mean = float(first.mean())
+    other_mean = float(second.mean())
     deviation = first - mean
     other_deviation = second - second.mean()
     variance = float(deviation @ deviation) / n
     covariance = float(deviation @ other_deviation) / n
     variances = variance * float(other_deviation @ other_deviation) / n
-    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)
+    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)  # 0 if a system is constant
     typical = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
-    linear = correlation * equal**2 * typical
+    growth_of_equal = correlation * equal**2 * typical
     if not np.isfinite(high - low):
-        return VarianceGrowth(linear, -equal)
-    share = (variance - covariance) / ((mean - low) * (high - mean) or np.inf)
-    slope = metric.sign * (low + high - 2 * float(second.mean()))
-    return VarianceGrowth(linear + share * slope, -share)
+        return VarianceGrowth(linear=growth_of_equal, square=-equal)
+    # what is not shared, as a share of the largest variance that the mean allows
+    unshared = (variance - covariance) / ((mean - low) * (high - mean) or np.inf)
+    slope = metric.sign * (low + high - 2 * other_mean)  # of (mean − low) (high − mean)
+    return VarianceGrowth(linear=growth_of_equal + unshared * slope, square=-unshared)
 
 
 # By influence values ------------------------------------------------------------------------------
@@ -332,9 +359,16 @@ def _by_t(
     method: str,
 ) -> Comparison:
     """Compare by t with this standard error and these degrees of freedom."""
-    value = first.value - second.value
-    scale = _magnitude(first, second)
-    return options.compare(DifferenceByT(value, error, first.n, freedom, method, scale))
+    return options.compare(
+        DifferenceByT(
+            value=first.value - second.value,
+            error=error,
+            n=first.n,
+            freedom=freedom,
+            method=method,
+            scale=_magnitude(first, second),
+        )
+    )
 
 
 def _magnitude(first: Statistic, second: Statistic) -> float:
@@ -360,13 +394,14 @@ def chosen(first: RowStatistic, second: RowStatistic, options: Options) -> Compa
     """
     fixed = first.difference_spread(second).error
     resampled = np.nanstd(first.bootstrap_values - second.bootstrap_values)
+    # fmax: the error at the fixed thresholds where no sample has a value
     variance = np.fmax(fixed, resampled) ** 2 + added_variance(first, second).sum()
     freedom = max(first.freedom, 1.0)
     error = float(np.sqrt(variance))
     return _by_t(first, second, options, error=error, freedom=freedom, method=CHOSEN)
 
 
-def without_each(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
+def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """Compare by the jackknife: with few units, the first-order influence values underestimate the
     error.
     """
@@ -380,7 +415,9 @@ def without_each(first: RowStatistic, second: RowStatistic, options: Options) ->
     return _by_t(first, second, options, error=error, freedom=freedom, method=JACKKNIFE)
 
 
-def of_few(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
+def welch_or_kurtosis_t(
+    first: ScoreStatistic, second: ScoreStatistic, options: Options
+) -> Comparison:
     """Compare if a few rows, those of a rare class, may carry most of the variance.
 
     If each row has one class, Welch's t with the variance of each class is used, otherwise t with
@@ -399,9 +436,13 @@ def of_few(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> C
     )
 
 
-def of_few_decided(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """As `of_few`, for decisions at a threshold, from the counts of rows on which the two systems'
-    decisions differ.
+def kurtosis_t_of_decisions(
+    first: ScoreStatistic, second: ScoreStatistic, options: Options
+) -> Comparison:
+    """Compare decisions at a threshold by t with the degrees of freedom that follow from the
+    kurtosis of the influence values.
+
+    The variance allows for some more rows on which the decisions differ (`added_variance`).
     """
     spread = first.difference_spread(second)
     error = float(np.sqrt(spread.error**2 + added_variance(first, second).sum()))
@@ -410,19 +451,23 @@ def of_few_decided(first: ScoreStatistic, second: ScoreStatistic, options: Optio
 
 
 def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
-    """What `ADDED_ROWS` with differing decisions add to the variance: for the positive rows and
-    the negative ones.
+    """The variance of a difference that some more rows with differing decisions would add: of
+    positive and of negative rows, (2,).
 
     If few rows differ, their number is uncertain, and if none does, the difference would have a
-    variance of 0.
+    variance of 0. So `ADDED_ROWS` rows are added of each class and direction: predicted positive by
+    the first system alone, and by the second alone.
     """
     variance = np.zeros(2)
+    # a row that only the first system predicts positive moves its metric, one that only the second
+    # does the other metric: so both are summed
     for statistic in (first, second):
         kind = statistic.chosen.metric.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        # influence of a positive and a negative row (lines), predicted or not (columns)
+        # influence of a positive and a negative row (lines), predicted positive or not (columns)
         influence = kind.influence_table(statistic.tables.cut)
-        variance += ADDED_ROWS * np.diff(influence, axis=1)[:, 0] ** 2
+        change = influence[:, 1] - influence[:, 0]  # of a row whose decision changes
+        variance += ADDED_ROWS * change**2
     return variance
 
 
@@ -475,6 +520,7 @@ def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) ->
     otherwise a few rows on which both systems agree would have a variance of 0.
     """
     classes = variance_by_class(first, second)
+    # two half rows, one in each direction, whose influence is 1 / the rows of their class
     added = 1.0 / np.maximum(classes.rows, 1) ** 2
     value = first.value - second.value
     difference = welch_t(value, classes.variance + added, classes.rows, "Agresti–Min, Welch t")
@@ -488,7 +534,7 @@ def two_areas(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
     return welch(first, second, options, method="DeLong, Welch t")
 
 
-def by_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
+def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """The variance of `welch`, with t on (rows − 1) degrees of freedom: with fewer, few positives
     never reject.
     """
@@ -525,14 +571,15 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     precision = Chosen(kind.share)
     decisions = first.tables.cut
 
-    def divided(difference: Estimate) -> Estimate:
+    def divided_by_base_rate(difference: Estimate) -> Estimate:
+        """The difference of the lifts from that of the precisions."""
         base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
         return closed_forms.divided(difference, base_rate)
 
     comparison = predictive_values(
         replace(first, chosen=precision), replace(second, chosen=precision), options
     )
-    return comparison.with_limits(divided)
+    return comparison.with_limits(divided_by_base_rate)
 
 
 # No test, folds, draws, independent samples -------------------------------------------------------
@@ -542,7 +589,14 @@ def no_test(first: Statistic, second: Statistic, options: Options, why: str = NO
     """The difference without limits or p."""
     value = first.value - second.value
     difference = Estimate(value, np.nan, np.nan, options.level, first.n, why)
-    return Comparison(difference, np.nan, np.nan, why, options.unit, difference)
+    return Comparison(
+        difference,
+        np.nan,
+        adjusted=np.nan,
+        method=why,
+        unit=options.unit,
+        equivalence=difference,
+    )
 
 
 def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -561,10 +615,16 @@ def two_drawn(
     the draws alone.
     """
     defined = both(first.sums, second.sums)
-    value = float((first.sums.numerator - second.sums.numerator)[defined].mean())
-    error = float(np.hypot(first.error_on(defined), second.error_on(defined)))
-    freedom = first.freedom + second.freedom
-    return options.compare(DifferenceByT(value, error, int(defined.sum()), freedom, DRAWN))
+    differences = first.sums.numerator - second.sums.numerator
+    return options.compare(
+        DifferenceByT(
+            value=float(differences[defined].mean()),
+            error=float(np.hypot(first.error_on(defined), second.error_on(defined))),
+            n=int(defined.sum()),
+            freedom=first.freedom + second.freedom,
+            method=DRAWN,
+        )
+    )
 
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -670,6 +730,7 @@ def detectable_by_decisions(
 
     Their number grows with the difference, see `PairedDifference`.
     """
+    # at a true difference d the share of differing rows, their variance, is sd² + growth · d
     rows = first.discordant(second)
     differing = float(ratio(rows.first_only + rows.second_only, rows.n))
     difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
@@ -713,6 +774,7 @@ def detectable_by_means(
     values = [first.sums.numerator, second.sums.numerator]
     relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
     base = second.value
+    # also if p is NaN
     if not comparison.p_value < 1 - comparison.difference.level:
         base = float(np.average([first.value, second.value], weights=sizes))
     sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))

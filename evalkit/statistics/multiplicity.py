@@ -37,6 +37,7 @@ def holm(p_values: ArrayLike) -> Floats:
     """
 
     def step_down(p: Floats) -> Floats:
+        """Holm's p-values of ascending ones."""
         not_smaller = np.arange(p.size, 0, -1)  # how many p-values are at least as large
         return np.maximum.accumulate(p * not_smaller)
 
@@ -54,8 +55,10 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """
 
     def step_up(p: Floats) -> Floats:
+        """Benjamini and Hochberg's p-values of ascending ones."""
         rank = np.arange(1, p.size + 1)
         scaled = p * p.size / rank
+        # the smallest of each p-value and the larger ones
         return np.minimum.accumulate(scaled[::-1])[::-1]
 
     return _stepwise(p_values, step_up)

@@ -47,9 +47,9 @@ def minimum_detectable(
 ) -> float:
     """The smallest true difference that a paired t-test of n units detects with this power.
 
-    `sd` is the standard deviation (n − 1) of the paired differences. At a true difference d their
-    variance is larger by `grows` · d + `bends` · d². NaN below two units, or if no difference is
-    detectable; 0 if all are 0.
+    sd: the standard deviation (n − 1) of the paired differences if the true difference is 0. grows,
+    bends: at a true difference d their variance is sd² + `grows` · d + `bends` · d². NaN below two
+    units, or if no difference is detectable; 0 if all are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -62,7 +62,7 @@ def minimum_detectable(
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2
-    if not lead > 0:
+    if not lead > 0:  # the standard deviation outgrows every difference
         return np.nan
     return float((half + np.sqrt(half**2 + lead * last)) / lead)
 
@@ -90,21 +90,22 @@ def detectable_share(
     _check(0.0, power, level)
     z = normal_quantile(level)
     z_power = normal_quantile(2 * power - 1)  # leaves 1 − power above it
-    base = min(base, 1 - base)
+    base = min(base, 1 - base)  # from here towards ½ is upwards
     if not min(n, m) > 0 or np.isnan(base):
         return np.nan
 
     def excess(difference: float) -> float:
         """How far a difference lies above the one that is detected with this power."""
-        share = base + difference
-        pooled = (n * share + m * base) / (n + m)
+        other_share = base + difference
+        pooled = (n * other_share + m * base) / (n + m)
         null_error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-        error = np.sqrt(share * (1 - share) / n + base * (1 - base) / m)
+        error = np.sqrt(other_share * (1 - other_share) / n + base * (1 - base) / m)
         return float(difference - z * null_error - z_power * error)
 
     if excess(1 - base) < 0:
         return np.nan
-    return bisect(lambda difference: excess(difference) < 0, 0.0, 1 - base).outside
+    not_detected = bisect(lambda difference: excess(difference) < 0, inside=0.0, outside=1 - base)
+    return not_detected.outside
 
 
 def detectable_lift(
@@ -164,7 +165,7 @@ def _power(difference: float, sd: float, n: float, freedom: float, level: float)
     check_level(level)
     if not n >= 2:
         return np.nan
-    noncentrality = LARGEST_EFFECT
+    noncentrality = LARGEST_EFFECT  # without a spread any difference is found
     if sd > 0:
         noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_EFFECT)
     critical = stdtrit(freedom, (1 + level) / 2)
@@ -175,11 +176,11 @@ LARGEST_EFFECT = 1e3  # of the noncentral t: from here on the power is 1
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
+    """Where a rising function crosses 0, by bisection. high: is doubled until it lies beyond."""
     while rising(high) < 0:
         low = high
         high = 2 * high
-    return bisect(lambda x: rising(x) < 0, low, high).outside
+    return bisect(lambda x: rising(x) < 0, inside=low, outside=high).outside
 
 
 def _check(sd: float, power: float, level: float) -> None:
@@ -230,11 +231,11 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     ties = n - wins - losses
     second_mean = ratio(b.sum(), n)
     return Effect(
-        mean,
-        float(ratio(mean, abs(second_mean))),
-        float(ratio(mean, sd)),
-        float(ratio(wins + ties / 2, n)),
-        wins,
-        ties,
-        losses,
+        difference=mean,
+        relative=float(ratio(mean, abs(second_mean))),
+        standardised=float(ratio(mean, sd)),
+        superiority=float(ratio(wins + ties / 2, n)),
+        wins=wins,
+        ties=ties,
+        losses=losses,
     )

@@ -30,7 +30,7 @@ from evalkit.statistics.significance import (
     check_comparison_level,
     compare,
 )
-from evalkit.statistics.spread import bisect, inverted
+from evalkit.statistics.spread import inverted, lower_score_limit, upper_score_limit
 
 # outcomes -> the logarithm of the probability of each, up to a constant
 LogProbability = Callable[[ArrayLike], Floats]
@@ -54,8 +54,9 @@ def mcnemar_asymptotic(
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
 
-    def interval(level: float) -> Estimate:
-        return tango(first_only, second_only, n, level=level)
+    def interval(level_of_limits: float) -> Estimate:
+        """Tango's interval."""
+        return tango(first_only, second_only, n, level=level_of_limits)
 
     p = mcnemar_p(first_only, second_only)
     return compare(interval, p, level=level, unit=unit, method="asymptotic McNemar test")
@@ -106,7 +107,15 @@ def predictive_values(
     row_variance = max(pooled * (1 - pooled) - 2 * covariance, 0.0)
     variance = row_variance * (1 / rows + 1 / other_rows)
     value = hits / rows - other_hits / other_rows
-    test = DifferenceByT(value, float(np.sqrt(variance + more)), n, np.inf, PREDICTIVE, scale=0.0)
+    # infinite freedom: the score test is normal; scale 0: no error is taken for rounding
+    test = DifferenceByT(
+        value,
+        error=float(np.sqrt(variance + more)),
+        n=n,
+        freedom=np.inf,
+        method=PREDICTIVE,
+        scale=0.0,
+    )
     return test.comparison(level=level, unit=unit)
 
 
@@ -135,8 +144,9 @@ def two_proportions(
     z = ratio(successes_a / n_a - successes_b / n_b, error)
     p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
 
-    def interval(level: float) -> Estimate:
-        return difference_score(successes_a, n_a, successes_b, n_b, level=level)
+    def interval(level_of_limits: float) -> Estimate:
+        """Mee's interval."""
+        return difference_score(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
     return compare(interval, p, level=level, unit=unit, method="score")
 
@@ -174,9 +184,11 @@ def fisher(
         log: Floats = -betaln(first + 1, n_a - first + 1) - betaln(second + 1, n_b - second + 1)
         return log
 
-    def interval(level: float) -> Estimate:
-        return newcombe(successes_a, n_a, successes_b, n_b, level=level)
+    def interval(level_of_limits: float) -> Estimate:
+        """Newcombe's interval."""
+        return newcombe(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
+    # the successes of the first arm, of which the other arm must be able to hold the rest
     p = _p_of_no_likelier(
         log_probability,
         successes_a,
@@ -276,6 +288,7 @@ def binomial_greater(
     """
     from scipy.special import bdtrc
 
+    # of more than successes − 1
     p = float(bdtrc(successes - 1, n, null)) if successes else 1.0
     both_limits = _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
     one_limit = replace(both_limits.difference, high=1 - null)
@@ -309,13 +322,13 @@ def _p_of_no_likelier(
     cost grows with the spread of the outcomes, not with their number.
     """
     bound = float(log_probability(observed)) + 1e-7  # equal but for rounding
-    # the last outcome of the lower tail, and the first one of the upper tail
-    lower_end = (
-        low - 1 + bisect_right(range(low, mode + 1), bound, key=_of_outcome(log_probability))
-    )
-    upper_start = (
-        high + 1 - bisect_right(range(high, mode, -1), bound, key=_of_outcome(log_probability))
-    )
+    # Towards the mode probabilities rise: from `low` on and, backwards, from `high` on they are
+    # sorted, and those up to the bound are the tails.
+    log_probability_of = _of_outcome(log_probability)
+    lower_tail = bisect_right(range(low, mode + 1), bound, key=log_probability_of)
+    upper_tail = bisect_right(range(high, mode, -1), bound, key=log_probability_of)
+    lower_end = low + lower_tail - 1
+    upper_start = high - upper_tail + 1
     if lower_end == mode:
         return 1.0
 
@@ -361,8 +374,9 @@ def _binomial(
 ) -> Comparison:
     """hits / n − null with this p and the Clopper–Pearson interval."""
 
-    def interval(level: float) -> Estimate:
-        return _less(clopper_pearson(hits, n, level=level), null)
+    def interval(level_of_limits: float) -> Estimate:
+        """The interval of Clopper and Pearson, less the null."""
+        return _less(clopper_pearson(hits, n, level=level_of_limits), null)
 
     return compare(interval, p, level=level, unit=unit, method=method)
 
@@ -376,6 +390,7 @@ def _one_sided(
     _check_binomial(successes, n, null, level)
     method = f"exact binomial, {side}"
     comparison = _binomial(successes, n, p, null=null, level=level, unit=unit, method=method)
+    # at the two-sided level 2 · level − 1, 1 − level lies beyond each limit
     limits = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
     return replace(comparison, difference=replace(limits, level=level))
 
@@ -433,9 +448,10 @@ def difference_score(
         return Estimate(a - b, np.nan, np.nan, level, int(n_a + n_b), "score")
 
     def score(difference: float) -> float:
-        p = _likeliest(a, n_a, b, n_b, difference)
-        q = p - difference
-        variance = p * (1 - p) / n_a + q * (1 - q) / n_b
+        """The standard normal statistic of this true difference, which falls as it rises."""
+        likeliest_a = _likeliest(a, n_a, b, n_b, difference)
+        likeliest_b = likeliest_a - difference
+        variance = likeliest_a * (1 - likeliest_a) / n_a + likeliest_b * (1 - likeliest_b) / n_b
         return _standard_score(a - b - difference, variance)
 
     low, high = inverted(score, normal_quantile(level), -1.0, a - b, 1.0)
@@ -466,33 +482,46 @@ def ratio_score(
     z = normal_quantile(level)
 
     def score(log_ratio: float) -> float:
+        """The standard normal statistic of this true ratio, which falls as it rises."""
         times = float(np.exp(log_ratio))
-        p, q = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, times)
-        variance = p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b
-        return _standard_score(a - times * b, variance)
+        likeliest = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, times)
+        variance_a = likeliest.a * (1 - likeliest.a) / n_a
+        variance_b = times**2 * likeliest.b * (1 - likeliest.b) / n_b
+        return _standard_score(a - times * b, variance_a + variance_b)
 
+    # both limits are searched from the observed ratio, at most to the farthest one
     farthest = np.log(FARTHEST_RATIO)
-    log_value = float(np.log(value)) if 0 < value < np.inf else 0.0
+    if value == 0:
+        observed = -farthest
+    elif value == np.inf:
+        observed = farthest
+    else:
+        observed = float(np.log(value))
     low = 0.0
     high = np.inf
     if successes_a:
-        start = log_value if value < np.inf else farthest
-        low = np.exp(bisect(lambda x: score(x) > z, -farthest, start).inside)
+        low = np.exp(lower_score_limit(score, z, low=-farthest, value=observed))
     if successes_b:
-        start = log_value if value > 0 else -farthest
-        high = np.exp(bisect(lambda x: score(x) > -z, start, farthest).inside)
+        high = np.exp(upper_score_limit(score, z, value=observed, high=farthest))
     return Estimate(value, float(low), float(high), level, int(n_a + n_b), "score")
+
+
+class Proportions(NamedTuple):
+    """The proportions of successes in two arms."""
+
+    a: float
+    b: float
 
 
 def _likeliest_of_ratio(
     successes_a: float, n_a: float, successes_b: float, n_b: float, times: float
-) -> tuple[float, float]:
-    """The likeliest proportions p and q with p = times · q: a root of a quadratic."""
+) -> Proportions:
+    """The likeliest proportions of which the first is `times` the second: a root of a quadratic."""
     lead = (n_a + n_b) * times
     middle = n_a * times + successes_a + n_b + successes_b * times
     root = np.sqrt(max(middle**2 - 4 * lead * (successes_a + successes_b), 0.0))
-    q = (middle - root) / (2 * lead)
-    return min(times * q, 1.0), q
+    b = (middle - root) / (2 * lead)
+    return Proportions(min(times * b, 1.0), b)
 
 
 def _standard_score(distance: float, variance: float) -> float:
@@ -510,6 +539,7 @@ def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) ->
     """
     t = n_b / n_a
     d = difference
+    # of lead p³ + square p² + linear p + last, whose root in the range is the proportion
     lead = 1 + t
     square = -(1 + t + a + t * b + d * (t + 2))
     linear = d**2 + d * (2 * a + t + 1) + a + t * b

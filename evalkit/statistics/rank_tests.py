@@ -48,7 +48,7 @@ def wilcoxon(differences: ArrayLike) -> float:
     nonzero = values[values != 0]
     if nonzero.size == 0:
         return 1.0
-    if values.size > FLIPPED:
+    if values.size > FLIPPED:  # scipy chooses its method by the number of all units
         return float(stats.wilcoxon(values).pvalue)
     signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
     flipped_sums = signflip.enumerated(signed_ranks)
@@ -108,7 +108,7 @@ def _rank_sums(values: ArrayLike) -> RankSums:
         block = -table[start : start + UNITS_AT_ONCE]  # the largest is ranked first
         low = rankdata(block, "min", axis=1)
         high = rankdata(block, "max", axis=1)
-        sums += (low + high).sum(axis=0) / 2
+        sums += (low + high).sum(axis=0) / 2  # tied systems share the mean of their ranks
         # each of t tied systems adds t² − 1
         ties += float(np.sum((high - low + 1.0) ** 2 - 1))
     return RankSums(sums, ties, len(table))
@@ -142,7 +142,7 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     unit_mean = table.mean(axis=1, keepdims=True)
     residual = table - system_mean - unit_mean + table.mean()
     freedom = (n - 1) * (k - 1)
-    error = np.sqrt(float(np.sum(residual**2)) / freedom / n)
+    error = np.sqrt(float(np.sum(residual**2)) / freedom / n)  # of a system's mean
     first, second = np.triu_indices(k, 1)
     q = np.abs(system_mean[first] - system_mean[second]) / error
     p_values = studentised_range_beyond(q, k, freedom)

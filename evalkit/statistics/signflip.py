@@ -39,7 +39,8 @@ FEW = 2**16  # units up to which they are cached, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
 TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
-LATTICE = 2**25  # distinct magnitudes × points of the Fourier transform: a second of work
+# most work of `lattice_p`, distinct sizes × Σ |steps| (about the points of its transform): a second
+LATTICE = 2**25
 MOST_SIZES = 64  # distinct magnitudes of differences on a lattice
 NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 
@@ -65,6 +66,8 @@ def replayed(
     """
 
     def decorate(draw: Callable[..., Result]) -> Callable[..., Result]:
+        """The function with its last results cached."""
+
         @lru_cache(size)
         def draw_from(
             kind: type[np.random.BitGenerator], state: bytes, *sizes: int
@@ -77,6 +80,7 @@ def replayed(
 
         @wraps(draw)
         def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
+            """The result for this generator, which is left as if it had drawn."""
             bits = rng.bit_generator
             result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
             bits.state = after
@@ -121,6 +125,7 @@ def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
 def signed_sums(columns: Floats, signs: Floats) -> Floats:
     """Σ ± column of each draw that follows from these signs, (n, m) in, (m, draws) out."""
     n, m = columns.shape
+    # each column is padded to the length of the transform, and multiplied by each block of signs
     points = np.zeros((m, 1, signs.shape[1]))
     points[:, 0, :n] = columns.T
     return walsh_hadamard(signs * points).reshape(m, signs.size)
@@ -164,15 +169,17 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Σ ± values for a chunk of draws at a time; without bits, for every choice of signs."""
+    """Σ ± values for a chunk of draws at a time. bits: as from `random_bits`; without them the sums
+    are those of every choice of signs.
+    """
     if not bits:
-        every = enumerated(values)
-        yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
+        all_sums = enumerated(values)
+        yield from (all_sums[start : start + CACHED] for start in range(0, all_sums.size, CACHED))
         return
     signs = _signs(bits, values.size)
-    points = signs.shape[1]
-    rows = max(1, CACHED // points)
-    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
+    points = signs.shape[1]  # one row of signs gives so many draws
+    rows_at_once = max(1, CACHED // points)
+    blocks = (signs[start : start + rows_at_once] for start in range(0, len(signs), rows_at_once))
     if 1 < points <= TOGETHER:
         yield from (_sums_by_halves(block, values) for block in blocks)
         return
@@ -189,6 +196,7 @@ def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
     matrix = _hadamard(half)
     first = signs[:, :half] @ (values[:half, None] * matrix)
     second = signs[:, half : values.size] @ (values[half:, None] * matrix[: values.size - half])
+    # a block of draws is the sums of both products, then their differences
     drawn = np.empty((len(signs), 2, half))
     np.add(first, second, out=drawn[:, 0])
     np.subtract(first, second, out=drawn[:, 1])
@@ -295,25 +303,30 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
 
 
 def lattice(differences: Floats) -> Ints | None:
-    """The differences as integer multiples of their common step; None if there is none, or if it
-    takes too much work.
+    """The differences as integer multiples of their common step; None if there is none, or if
+    `lattice_p` would take more work than `LATTICE`.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
     """
     largest = float(np.abs(differences).max())
+    # rounded: sizes that are equal but for rounding are one
     sizes = np.unique(np.abs(differences / largest).round(12)) * largest
-    total = float(np.abs(differences).sum())
+    size_sum = float(np.abs(differences).sum())
     if sizes.size > MOST_SIZES:
         return None
     step = largest
     for size in sizes.tolist():
         step = _common_step(step, size, rounding=1e-6 * largest)
-        if sizes.size * total > 2 * LATTICE * step:  # steps only become smaller
+        # the step only becomes smaller, and the work larger; twice the bound, because the step may
+        # be off by rounding here: the whole steps decide below
+        work = sizes.size * (size_sum / step)
+        if work > 2 * LATTICE:
             return None
     steps = np.round(differences / step)
     largest_error = np.abs(differences - steps * step).max()
-    if largest_error > 1e-9 * largest or sizes.size * np.abs(steps).sum() > LATTICE:
+    work = sizes.size * np.abs(steps).sum()
+    if largest_error > 1e-9 * largest or work > LATTICE:
         return None
     return steps.astype(np.int64)
 
@@ -335,8 +348,8 @@ def _common_step(step: float, size: float, rounding: float) -> float:
 def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
     """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
 
-    The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the
-    sizes m with c steps each; its inverse transform is the distribution. Doubles resolve
+    The sum of the flipped steps' sizes has the characteristic function Π ((1 + e^{itm}) / 2)^c over
+    the sizes m with c steps each; its inverse transform is the distribution. Doubles resolve
     probabilities down to about 1e-12.
 
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
@@ -344,17 +357,19 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
     """
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     total = int(sizes @ counts)
-    points = 1 << total.bit_length()
+    points = 1 << total.bit_length()  # a power of two above the largest sum
     frequency = np.arange(points // 2 + 1)
+    # (1 + e^{itm}) / 2 = e^{itm/2} cos(tm / 2), with t = −2π · frequency / points; both factors
+    # repeat after 2 · points, so that cosines are read from a table
     cosine = np.cos(np.pi * np.arange(2 * points) / points)
     spectrum = np.exp(-1j * np.pi * (frequency * total % (2 * points)) / points)
-    for m, c in zip(sizes, counts, strict=True):
-        spectrum *= cosine[frequency * m % (2 * points)] ** c
-    # flipped sums up to this one are as extreme
+    for size, count in zip(sizes, counts, strict=True):
+        spectrum *= cosine[frequency * size % (2 * points)] ** count
+    # flipped sums up to this one are as extreme; it is itself exactly as extreme as the data
     extreme = int(total - abs(steps.sum())) // 2
-    if 2 * extreme == total:
+    if 2 * extreme == total:  # the observed sum is 0
         return 1.0
-    probability = np.fft.irfft(spectrum, points)[: extreme + 1]
+    probability = np.fft.irfft(spectrum, points)[: extreme + 1]  # of each flipped sum
     p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])
     return float(np.clip(p, NOISE, 1.0))
 
@@ -392,9 +407,10 @@ class Ranges:
         0.375
         """
         distance = null - self.mean
-        far = abs(distance) - self.rounding
-        reach_it = self.low <= -far if distance < 0 else self.high >= far
-        containing = int(np.count_nonzero(reach_it))
+        # a range that ends within rounding of the null contains it
+        least_reach = abs(distance) - self.rounding
+        contains = self.low <= -least_reach if distance < 0 else self.high >= least_reach
+        containing = int(np.count_nonzero(contains))
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
         ends = self.low if distance < 0 else self.high
@@ -451,9 +467,11 @@ def ranges(
     draws: int,
     memory: Memory | None = None,
 ) -> Ranges:
-    """The range of each sign vector. total: the difference of each unit. count: its rows.
+    """For each sign vector the range of null means under which it is at least as extreme as the
+    data.
 
-    memory: where the ends stand, until it is used for other ranges; by default they stay.
+    total: the difference of each unit. count: its rows. memory: holds the ends of the ranges until
+    other ranges overwrite them; by default each result has memory of its own.
 
     All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random
     ones, and the data's own, whose range is the whole line and which keeps p above 0.
@@ -466,7 +484,7 @@ def ranges(
     >>> r.mean, r.low, r.high
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
-    order = _drawn_order(total, count)
+    order = _drawn_order(total, count)  # one for `total` and −`total`: swapped systems mirror p
     total = total[order.units]
     count = count[order.units]
     bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
@@ -475,8 +493,8 @@ def ranges(
     mean = float(total.sum()) / rows
     rounding = TIE * float(np.abs(total).sum()) / rows
     # beside random draws the last of all is the data's own
-    every = sizes.kept.size + (1 if bits else 0)
-    low, high = (memory or Memory()).for_ends(every)
+    all_draws = sizes.kept.size + (1 if bits else 0)
+    low, high = (memory or Memory()).for_ends(all_draws)
     _set_whole_line(low, high, -1)
     start = 0
     for drawn in sums(total - mean * count, bits):
@@ -490,7 +508,7 @@ def ranges(
     _set_whole_line(low, high, sizes.everywhere)
     if order.own_mirror and bits:
         # then −total has the same draws: half of them are replaced by mirrored ones
-        half = every // 2
+        half = all_draws // 2
         mirrored_low = -high[half : 2 * half]
         mirrored_high = -low[half : 2 * half]
         low[:half] = mirrored_low
@@ -514,7 +532,8 @@ class DrawnOrder(NamedTuple):
 
 
 def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
-    """The order in which units get their signs: one for `total` and −`total`.
+    """The order in which units get their signs: one for `total` and −`total`, so that swapping the
+    systems gives the same p.
 
     >>> for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0]):
     ...     order = _drawn_order(np.array(total), np.ones(2))
@@ -525,12 +544,14 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """
     rising = np.lexsort([count, total])
     falling = np.lexsort([count, -total])  # the order in which −total rises
+    # The two orders of −total are the same, swapped. Of both, the order is taken in which the last
+    # number that differs (of the differences, else of the rows) is larger, whichever comes first.
     columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
-    for column, mirror in columns:
-        differing = np.flatnonzero(column != mirror)
+    for by_rising, by_falling in columns:
+        differing = np.flatnonzero(by_rising != by_falling)
         if differing.size:
             last = differing[-1]
-            units = rising if column[last] > mirror[last] else falling
+            units = rising if by_rising[last] > by_falling[last] else falling
             return DrawnOrder(units, own_mirror=False)
     return DrawnOrder(rising, own_mirror=True)
 
@@ -550,20 +571,20 @@ class InverseSizes:
 
 
 def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
-    """The sizes under these sign vectors. count: the rows of each unit, as bytes. All pairs on the
-    same units share them, unless the units are many.
+    """The sizes under these sign vectors. count: the rows of each unit, as bytes, by which results
+    are cached. All pairs on the same units share them, unless the units are many.
     """
-    values = np.frombuffer(count)
-    if values.size <= FEW:
+    rows_of_unit = np.frombuffer(count)
+    if rows_of_unit.size <= FEW:
         return _cached_inverse_sizes(count, bits)
     return _computed_inverse_sizes(count, bits)
 
 
 def _computed_inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
-    values = np.frombuffer(count)
+    rows_of_unit = np.frombuffer(count)
     # Σ ± rows: those of the kept units less those of the flipped ones
-    size = np.concatenate(list(sums(values, bits)))
-    n = values.sum()
+    size = np.concatenate(list(sums(rows_of_unit, bits)))
+    n = rows_of_unit.sum()
     # Counts that are not whole, such as the actual values below a WAPE, add up to n but for
     # rounding.
     everywhere = np.flatnonzero(np.abs(size) >= n * (1 - TIE))
@@ -645,9 +666,11 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     if total <= tie:
         return 1.0
     most_flipped = (size_sum - total) / 2  # Σ of the flipped sizes in a draw that is as extreme
-    if most_flipped + tie < size[-1]:
+    if most_flipped + tie < size[-1]:  # not even the smallest unit may be flipped
         return smallest_p
-    theta = _tilt(size / size[0], total / size[0]) / size[0]
+    largest_size = size[0]
+    # of sizes up to 1, so that nothing overflows
+    theta = _tilt(size / largest_size, total / largest_size) / largest_size
     log_weight = _log_weights(size, most_flipped + tie, theta, rng, draws)
     largest = log_weight.max()
     if not np.isfinite(largest):  # no draw is as extreme
@@ -686,7 +709,8 @@ def _log_weights(
     """
     from scipy.special import log_ndtr
 
-    probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))  # of a flip
+    # of a flip; exp overflows above 709
+    probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
     uniform = _uniform(rng, draws * size[:LARGEST].size)
     flipped = _flipped_sums(uniform, probability[:LARGEST], size[:LARGEST], draws)
     if size.size <= LARGEST:
@@ -695,7 +719,9 @@ def _log_weights(
     small_probability = probability[LARGEST:]
     mean = small_probability @ small
     variance = (small_probability * (1 - small_probability)) @ small**2
-    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
+    # exp(2 θ g) times a normal density is a normal density around mean + 2 θ variance, times
+    # exp(2 θ mean + 2 θ² variance)
     z = (most_flipped - flipped - mean - 2 * theta * variance) / deviation
     log_weights: Floats = 2 * theta * (flipped + mean + theta * variance) + log_ndtr(z)
     return log_weights

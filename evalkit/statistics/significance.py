@@ -83,24 +83,31 @@ def sign_flip(
     check_comparison_level(level)
     total = checked_differences(differences)
     size = np.ones(total.size) if counts is None else _checked_counts(counts, total)
-    null_means = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
+    # for each sign vector the means under which it would be as extreme as the data
+    null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
-    p, how = signflip.p_value(total, null_means, rng=rng, tie_weight=tie_weight)
+    p, how = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     value = _sum(total) / float(size.sum())
-    limits = null_means.limits(level, equivalence_level(level))
+    drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
-    def interval(level: float) -> Estimate:
-        low, high = agree(value, limits[level], p, level)
-        return Estimate(value, low, high, level, total.size, "sign-flip inversion")
+    def interval(level_of_limits: float) -> Estimate:
+        """The mean with its limits; p may be exact where they are drawn."""
+        low, high = limits_agreeing(value, drawn_limits[level_of_limits], p, level_of_limits)
+        return Estimate(value, low, high, level_of_limits, total.size, "sign-flip inversion")
 
     method = f"sign flip, {how}"
     if mid_p:
         method = f"{method}, {MID_P}"
     comparison = compare(interval, p, level=level, unit=unit, method=method)
-    equivalence = _allowing_skewness(
-        comparison.equivalence, total - value * size, float(size.sum())
-    )
+    # Only the limits of equivalence are widened: at a margin the systems differ, so that flipped
+    # signs do not make up for skewness as they do at a difference of 0.
+    deviations = total - value * size
+    equivalence = _allowing_skewness(comparison.equivalence, deviations, float(size.sum()))
     return replace(comparison, equivalence=equivalence)
+
+
+# / n: the share by which the skewness of n units is too small, by the simulations below
+LACKING_SKEWNESS = 8.5
 
 
 def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -> Estimate:
@@ -119,7 +126,8 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     squares = fsum(scaled**2)
     cubes = fsum(scaled**3)
     error = largest * float(np.sqrt(ratio(squares * n, n - 1.0))) / rows
-    skew = cubes * n**0.5 / (squares**1.5 or np.inf) * (1 + 8.5 / n)
+    # 0 if nothing varies
+    skew = cubes * n**0.5 / (squares**1.5 or np.inf) * (1 + LACKING_SKEWNESS / n)
     skewed = intervals.hall(equivalence.value, error, skew, n=n, level=equivalence.level)
     return equivalence.no_closer_than(skewed)
 
@@ -139,8 +147,9 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     n = values.size
     mean = _sum(values) / n
     error = standard_error(values - mean)
-    largest = float(np.abs(values).max())
-    difference = DifferenceByT(mean, error, n, n - 1, "paired t", largest)
+    difference = DifferenceByT(
+        mean, error, n=n, freedom=n - 1, method="paired t", scale=float(np.abs(values).max())
+    )
     return difference.comparison(level=level, unit=unit)
 
 
@@ -175,12 +184,15 @@ def paired_bootstrap(
     if sums is None:
         sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples)
     mean = _sum(values) / float(size.sum())
-    resampled = ratio(sums[:, 0], n if counts is None else sums[:, 1])
+    # one row per resample; its columns are the sums of the differences and, if given, of the counts
+    resampled_rows = n if counts is None else sums[:, 1]
+    resampled = ratio(sums[:, 0], resampled_rows)
     influence = values - mean * size
     p = bootstrap.bca_p_value(mean, resampled, influence) if n > 1 else np.nan
 
-    def interval(level: float) -> Estimate:
-        return bca_interval(mean, resampled, influence, n=n, level=level)
+    def interval(level_of_limits: float) -> Estimate:
+        """The mean with BCa limits."""
+        return bca_interval(mean, resampled, influence, n=n, level=level_of_limits)
 
     return compare(interval, p, level=level, unit=unit, method="BCa bootstrap")
 
@@ -261,7 +273,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     if np.isnan(freedom):  # nothing varies
         freedom = n - 1.0
-    return DifferenceByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
+    error = float(np.sqrt(variance.sum()))
+    return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
 
 
 def by_limits(
@@ -276,12 +289,14 @@ def by_limits(
     """
 
     def contains_0(p: float) -> bool:
+        """True if the interval at level 1 − p contains 0."""
         difference = interval(1 - p)
         return difference.low <= 0 <= difference.high
 
     p = np.nan
     if not np.isnan(interval(level).low):
-        p = bisect(contains_0, SMALLEST, 1.0).inside
+        # the larger p, the narrower the interval: from some p on it excludes 0
+        p = bisect(contains_0, inside=SMALLEST, outside=1.0).inside
     return compare(interval, p, level=level, unit=unit, method=method)
 
 
@@ -300,7 +315,10 @@ def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list
     """
     p = np.array([c.p_value for c in comparisons])
     adjusted = np.maximum(p, method(p))
-    return [replace(c, adjusted=float(a)) for c, a in zip(comparisons, adjusted, strict=True)]
+    return [
+        replace(comparison, adjusted=float(adjusted_p))
+        for comparison, adjusted_p in zip(comparisons, adjusted, strict=True)
+    ]
 
 
 def rejected(p: float, level: float) -> bool:
@@ -309,17 +327,18 @@ def rejected(p: float, level: float) -> bool:
     >>> rejected(0.04, 0.95), rejected(float("nan"), 0.95)
     (True, False)
     """
+    # rounded: 1 − 0.95 is above 0.05 by what rounding leaves
     return bool(p < round(1 - level, 12))
 
 
 def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
     """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
-    It is better or worse if the adjusted p is below 1 − level, by the sign of the difference;
-    `direction` is −1 for a metric for which lower is better. It is higher or lower if the direction
-    is 0: not known. Otherwise it is equivalent if
-    `equivalence` lies inside (−margin, margin): TOST, not adjusted for the family. Raises
-    ParameterError for a margin that is not positive or another direction.
+    If the adjusted p is below 1 − level, the first is better or worse, by the sign of the
+    difference. direction: −1 for a metric for which lower is better, 0 if it is not known: then the
+    first is higher or lower. Otherwise the two are equivalent if the limits of `equivalence` lie
+    inside (−margin, margin): TOST, not adjusted for the family. Raises ParameterError for a margin
+    that is not positive or another direction.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -336,8 +355,8 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
         if direction == 0:
             return "higher" if difference.value > 0 else "lower"
         return "better" if difference.value * direction > 0 else "worse"
-    inside = comparison.equivalence
-    if margin is not None and -margin < inside.low and inside.high < margin:
+    limits = comparison.equivalence
+    if margin is not None and -margin < limits.low and limits.high < margin:
         return "equivalent"
     return "cannot tell"
 
@@ -345,9 +364,10 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
 def compare(
     interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str
 ) -> Comparison:
-    """A Comparison from a p-value and a function from the level to the interval, not yet adjusted.
+    """A Comparison from a p-value and a function from a level to the interval, not yet adjusted.
 
-    Raises ParameterError unless 0.5 < level < 1.
+    interval: is asked at `level` and at `equivalence_level(level)`. Raises ParameterError unless
+    0.5 < level < 1.
     """
     check_comparison_level(level)
     difference = interval(level)
@@ -392,7 +412,7 @@ def _checked_counts(counts: ArrayLike, differences: Floats) -> Floats:
     return size
 
 
-def agree(value: float, limits: Interval, p: float, level: float) -> Interval:
+def limits_agreeing(value: float, limits: Interval, p: float, level: float) -> Interval:
     """Limits changed to contain the value, and to contain 0 exactly if p does not reject.
 
     They may disagree if p is exact and the limits are drawn.
@@ -401,7 +421,7 @@ def agree(value: float, limits: Interval, p: float, level: float) -> Interval:
     high = max(limits.high, value)
     if not rejected(p, level):
         return Interval(min(low, 0.0), max(high, 0.0))
-    smallest = np.nextafter(0.0, 1.0)
+    smallest = np.nextafter(0.0, 1.0)  # a limit next to 0 excludes it
     if value > 0:
         return Interval(max(low, smallest), high)
     return Interval(low, min(high, -smallest))
@@ -434,7 +454,7 @@ def nadeau_bengio(
     mean = float(folds.mean())
     n = folds.size
     error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
-    difference = DifferenceByT(mean, error, n, n - 1, CORRECTED_T, abs(mean))
+    difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method=CORRECTED_T, scale=abs(mean))
     return difference.comparison(level=level, unit=unit)
 
 

@@ -56,6 +56,7 @@ class Spread:
             square = float(frequency @ squares)
 
         def standardised_power(power: int) -> float:
+            """The field of this name; it is computed only if it is asked for."""
             return float(standardised(influence, power, frequency))
 
         return Spread(n, square, n if kish is None else kish, standardised_power)
@@ -66,6 +67,8 @@ class Spread:
 
         With few units, first-order influence values are too small.
         """
+        # Tukey's variance is Σ (value without a unit − their mean)² (K − 1) / K, and `error`
+        # multiplies Σ l² by K / (K − 1)
         influence = (leave_one_out - leave_one_out.mean()) * (kish - 1) / kish
         return Spread.from_influence(influence, kish=kish)
 
@@ -87,8 +90,8 @@ class Spread:
         (Σ l²)² − 1 / n) degrees of freedom.
         """
         largest = float(max(largest, 1.0))
-        relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)
-        if relative_variance > 0:
+        relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)  # of Σ l²
+        if relative_variance > 0:  # not for NaN, of powers that are not known
             return float(min(max(2 / relative_variance, 1.0), largest))
         return largest
 
@@ -219,6 +222,9 @@ def bisect(
     return Boundary(float(inside), float(outside))
 
 
+Score = Callable[[float], float]  # tested value -> standard normal statistic, which falls with it
+
+
 class Interval(NamedTuple):
     """The lower and the upper limit of an interval."""
 
@@ -226,9 +232,31 @@ class Interval(NamedTuple):
     high: float
 
 
-def inverted(
-    score: Callable[[float], float], z: float, low: float, value: float, high: float
-) -> Interval:
+def lower_score_limit(score: Score, z: float, *, low: float, value: float) -> float:
+    """Where a score that falls as its argument rises comes down to z, between `low` and `value`,
+    where it is 0.
+    """
+
+    def lies_below_limit(tested: float) -> bool:
+        """True if the score rejects the tested value as too low."""
+        return score(tested) > z
+
+    return bisect(lies_below_limit, inside=low, outside=value).inside
+
+
+def upper_score_limit(score: Score, z: float, *, value: float, high: float) -> float:
+    """Where a score that falls as its argument rises comes down to −z, between `value`, where it
+    is 0, and `high`.
+    """
+
+    def lies_below_limit(tested: float) -> bool:
+        """True unless the score rejects the tested value as too high."""
+        return score(tested) > -z
+
+    return bisect(lies_below_limit, inside=value, outside=high).inside
+
+
+def inverted(score: Score, z: float, low: float, value: float, high: float) -> Interval:
     """The limits of a score interval: where a decreasing score, 0 at `value`, equals z and −z.
 
     The lower limit is searched from `low` on, the upper one up to `high`.
@@ -236,6 +264,7 @@ def inverted(
     >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
     [-1.0, 1.0]
     """
-    lower = bisect(lambda x: score(x) > z, low, value)
-    upper = bisect(lambda x: score(x) > -z, value, high)
-    return Interval(lower.inside, upper.inside)
+    return Interval(
+        lower_score_limit(score, z, low=low, value=value),
+        upper_score_limit(score, z, value=value, high=high),
+    )

@@ -270,17 +270,23 @@ class ScoreStatistic(SpreadStatistic):
         squares = []
         cubes = []
         for step, influence in kind.influence_by_step(table, self.value):
-            positive, negative = influence
-            for count, one_row in ((step.n, negative), (step.p, positive)):
+            of_positive, of_negative = influence  # of one row at each threshold
+            for count, of_row in ((step.n, of_negative), (step.p, of_positive)):
                 rows = count.astype(np.float64)
-                squared = one_row * one_row
+                squared = of_row * of_row
                 squares.append(np.dot(rows, squared))
-                cubes.append(np.dot(rows, np.multiply(squared, one_row, out=squared)))
+                # in place of the squares, which are added up
+                cubes.append(np.dot(rows, np.multiply(squared, of_row, out=squared)))
         # steps come from the lowest score on: their sums are added from the highest
         square = float(sum(reversed(squares)))
         cube = float(sum(reversed(cubes)))
-        skew = float(np.nan_to_num(ratio(cube, square**1.5)))
-        return Spread(table.total, square, table.total, lambda power: skew)
+        standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
+        return Spread(
+            table.total,
+            square,
+            kish=table.total,
+            standardised_power=lambda power: standardised_cube,
+        )
 
 
 # Units --------------------------------------------------------------------------------------------
@@ -503,18 +509,20 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """
         kind = self.chosen.metric.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        left_out = defined(2 * kind.values_of_counts(self.rechosen.whole) - self.bootstrap_values)
-        if not left_out.size:
+        on_whole_table = kind.values_of_counts(self.rechosen.whole)
+        # as far below the table's value as this one lies below the sample's
+        on_left_out = defined(2 * on_whole_table - self.bootstrap_values)
+        if not on_left_out.size:
             return self.value
-        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(left_out.mean())
-        inside = self.chosen.metric.low < estimate < self.chosen.metric.high
-        return estimate if inside else self.value
+        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out.mean())
+        is_possible = self.chosen.metric.low < estimate < self.chosen.metric.high
+        return estimate if is_possible else self.value
 
     @cached_property
     def value(self) -> float:
         """The value of the metric."""
         kind = self.chosen.metric.kind
-        if kind.joint:
+        if kind.joint:  # value and influence are computed together
             return self.effects.value
         return kind.value(self.rows, self.chosen.k)
 
@@ -606,7 +614,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self._spread_of(self.row_influence - other.row_influence, self)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
-        """The spread of influence values, one per row of a statistic, added up by unit."""
+        """The spread of influence values, one per row of a statistic, added up by unit. statistic:
+        has these rows; cells in place of rows need its weights.
+        """
         return Spread.from_influence(by_unit(influence, self.unit), kish=self.freedom + 1)
 
     def shared_difference(self, other: Self) -> Difference:
@@ -616,7 +626,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         difference = self.term_differences(other)
         total, size = difference.by_unit(difference.defined, self.unit)
         value = float(total.sum() / size.sum())
-        influence = (total - value * size) / size.sum()
+        influence = (total - value * size) / size.sum()  # of each unit, by the delta method
         spread = Spread.from_influence(influence, kish=self.freedom + 1)
         return Difference(value, spread.error, int(np.count_nonzero(size)))
 
@@ -633,7 +643,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.chosen.metric.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = self.unit_terms
-        return kind.of_many_terms(terms.sum(axis=1)[:, None] - terms)
+        totals = terms.sum(axis=1)[:, None]
+        return kind.of_many_terms(totals - terms)
 
     def on_joint_rows(self, other: Self) -> JointRows:
         """Both statistics on the same rows."""
@@ -667,6 +678,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return NO_CLASSES
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(stratum, joint.square_weight * influence**2)
+        # of cells the weight is their number of rows; rows of a plain layout have none
         rows = np.bincount(stratum, joint.first.rows.weight).astype(np.int64)
         return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
 
@@ -693,7 +705,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             statistic = RowStatistic(metric.Chosen(kind.metric), part.rows)
             influence = part.among_all(statistic.effects.influence, len(self.rows))
             excess = kind.metric.kind.excess(part.rows)
-            yield Component(part.share, statistic, by_unit(influence, self.unit), excess)
+            yield Component(
+                part.share, statistic, influence=by_unit(influence, self.unit), excess=excess
+            )
 
     def share_influence(self) -> Floats | None:
         """The units' influence on the mean through the shares of its components; None if these are
@@ -764,28 +778,32 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
 
 class PooledVariance(NamedTuple):
-    """The variance of a metric on each part of the rows, and the fewest units behind one."""
+    """The variance of a metric on each part of the rows, and the number of units in the group that
+    has the fewest over all parts.
+    """
 
     variance: Floats
-    units: float
+    fewest_units: float
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> PooledVariance:
     """The variance of one metric on each of several similar parts of the rows.
 
     parts: for each part the units' influence values, by group
-    (`RowStatistic.influence_by_group`). The variance of a unit's influence is pooled over all
-    parts, for each group such as the positive rows, and scaled by the group's size in the part.
+    (`RowStatistic.influence_by_group`). The variance of a unit is pooled over all parts, for each
+    group such as the positive rows; a part has this variance divided by the group's size there.
     """
     variance = np.zeros(len(parts))
-    fewest = np.inf
-    for influence_by_part in zip(*parts, strict=True):
+    fewest_units = np.inf
+    for influence_by_part in zip(*parts, strict=True):  # of one group
         units = np.array([len(influence) for influence in influence_by_part])
         squares = [float(influence @ influence) for influence in influence_by_part]
-        pooled = sum(square * n**2 for square, n in zip(squares, units, strict=True))
-        variance += ratio(pooled, np.sum(units - 1) * units)
-        fewest = min(fewest, float(units.sum()))
-    return PooledVariance(variance, fewest)
+        # a unit's influence is its deviation / n: times n² the squares are those of deviations
+        deviation_squares = sum(square * n**2 for square, n in zip(squares, units, strict=True))
+        # deviation squares / degrees of freedom, the variance of a unit, / units of the part
+        variance += ratio(deviation_squares, np.sum(units - 1) * units)
+        fewest_units = min(fewest_units, float(units.sum()))
+    return PooledVariance(variance, fewest_units)
 
 
 def layout_of(*, units: bool, weights: bool) -> Layout:

@@ -54,9 +54,11 @@ def combined_spread(
     the combination `other` if there is one.
     """
     kish = freedom + 1
-    if moments.units is None:
+    if moments.units is None:  # only sums are in memory
         difference = coefficients if other is None else coefficients - other
-        return Spread(n, moments.square(difference), kish, standardised_power)
+        return Spread(
+            n, moments.square(difference), kish=kish, standardised_power=standardised_power
+        )
     influence = coefficients @ moments.units
     if other is not None:
         influence = minus(influence, other @ moments.units)
@@ -162,7 +164,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def n(self) -> int:
         """The number of units, or of the rows that count; the number of all rows if none counts."""
         if self.plain and isinstance(self.kind, kinds.Loss):
-            counting_rows = round(float(self.totals[1]))
+            _, size = self.totals  # Σ loss, and the number of rows that count
+            counting_rows = round(float(size))
             if counting_rows:
                 return counting_rows
         return self.moments.n
@@ -173,15 +176,20 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
     def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
-        """The units' influence as a linear combination of the terms, whose numbers lie around
-        `near`.
+        """The units' influence as a linear combination of the terms, by the delta method.
+
+        near: for a function of means, the numbers that were subtracted from the terms of each row
+        when these were added up, as for `Squares`. Terms of a ratio of sums are never shifted.
         """
         kind = self.kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
-            return np.array(ratio([1.0, -self.untransformed], self.totals[1]))
-        weight = self.totals[0]
-        means = ratio(self.totals[1:], weight)
-        slopes = kind.function(means)[1]
+            # (numerator − value · denominator of a unit) / Σ denominator
+            _, denominator = self.totals
+            return np.array(ratio([1.0, -self.untransformed], denominator))
+        # slopes · (sums of a unit − means · its weight) / Σ weight
+        weight, *sums = self.totals
+        means = ratio(np.array(sums), weight)
+        _, slopes = kind.function(means)
         return np.array(ratio([-slopes @ (means - near), *slopes], weight))
 
     @cached_property
@@ -201,7 +209,9 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """Σ l⁴ / (Σ l²)² of the influence values l; NaN if squares were not added up."""
         if self.squares is None:
             return np.nan
-        coefficients = self._term_coefficients(self.squares.near) * self.totals[0]
+        # times Σ weight, a common factor of l that leaves the quotient as it is
+        weight, *_ = self.totals
+        coefficients = self._term_coefficients(self.squares.near) * weight
         square, fourth = self.squares.moments.powers(coefficients)
         return float(ratio(fourth, square**2))
 
@@ -209,13 +219,14 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """Σ l³ / (Σ l²)^1.5 of the influence values l on a loss.
 
         The column holds the losses of all rows, and 0 for rows that do not count: these are taken
-        out of the sums.
+        out of the sums. With deviations x from the column's mean, whose sum is 0, Σ (x + shift)³ is
+        Σ x³ + 3 shift Σ x² + n shift³, and Σ (x + shift)² is Σ x² + n shift².
         """
         moments = self.moments
         column = self.place.start
         value = self.untransformed
         shift = moments.mean[column] - value  # from the column's mean to the metric
-        excluded = moments.n - self.n
+        excluded = moments.n - self.n  # rows with 0, whose deviation from the metric is −value
         second = moments.second[column, column]
         cubes = moments.third[column] + 3 * second * shift + moments.n * shift**3
         cubes += excluded * value**3
@@ -247,7 +258,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """The metric without each unit, for a function of means."""
         kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
-        return kind.of_many_terms(self.totals[:, None] - self.unit_terms)
+        totals = self.totals[:, None]
+        return kind.of_many_terms(totals - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,9 +296,9 @@ class SampledMedian(SpreadStatistic):
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
         influence = rows.weights * kind.influence_of_rows(rows, self.middle)
-        of_slice = np.zeros(len(self.sample.rows))
-        of_slice[self.member] = influence[self.member]
-        return of_slice
+        in_slice = np.zeros(len(self.sample.rows))
+        in_slice[self.member] = influence[self.member]
+        return in_slice
 
     @property
     def spread(self) -> Spread:
@@ -332,5 +344,11 @@ class SummedMean(SpreadStatistic):
     @property
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
+        # the skewness is √n Σ l³ / (Σ l²)^1.5
         standardised_cube = self.skew / float(np.sqrt(self.n))
-        return Spread(self.n, self.square, self.freedom + 1, lambda power: standardised_cube)
+        return Spread(
+            self.n,
+            self.square,
+            kish=self.freedom + 1,
+            standardised_power=lambda power: standardised_cube,
+        )
