@@ -232,6 +232,26 @@ def test_values_of_models_that_forecast_no_other_column_are_values_per_unit(tmp_
     assert first_command(table, tmp_path) == "significance"
 
 
+def test_a_forecast_that_is_missing_leaves_no_values_per_unit(tmp_path):
+    path = tmp_path / "t.csv"
+    late = pd.Series(FAR).where(np.arange(ROWS) > 0)  # as a lag has no first value
+    pd.DataFrame({"volume": LEVEL, "fitted": NEAR, "naive": late}).to_csv(path, index=False)
+    readings = inspection.readings([str(path)], inspection.BY_CLOSENESS, {}, {})
+    assert not any(reading.inspection for reading in readings)
+
+
+@pytest.mark.parametrize(
+    ("columns", "systems"),
+    [
+        ({"y_true": LABEL, "proba": SCORE, "rf": OTHER}, ["proba", "rf"]),
+        ({"actual": LEVEL, "fittedvalues": NEAR, "naive": FAR}, ["fittedvalues", "naive"]),
+        ({"actual": LEVEL, "y_pred": NEAR, "tree_cover": FAR}, [None]),
+    ],
+)
+def test_a_column_named_after_a_model_is_a_system_beside_one_of_predictions(columns, systems):
+    assert [*closest(**columns).predictions] == systems
+
+
 TWO = {"logit": SCORE, "forest": np.sqrt(SCORE)}  # scores of two systems
 
 

@@ -146,6 +146,10 @@ def readings(
     closest = next((one for one in found[:1] if one.report in clear and one.is_of_value), None)
     if closest is not None:
         found = [one for one in found if one.report == closest.report]
+    # columns that may be predictions, in which a value is refused, are no values per unit
+    if any(one.choice and one.is_of_value and not one.labels for one in found):
+        found = [one for one in found if one.report != "significance"]
+        return sorted(found, key=_order)
     chosen = [one for one in found if one.inspection or not one.choice]
     return sorted(chosen, key=_order)
 

@@ -419,10 +419,15 @@ def predictions_of(
     if is_wide and (systems := by_affix(role, worded)):
         return systems
     candidates = named or worded
-    if not candidates and any_name:
+    models = [column for column in fitting if column.names_model and column not in candidates]
+    systems_as_columns: Sequence[ColumnSample] = ()
+    if len(candidates) == 1 and models:
+        systems_as_columns = [*candidates, *models]  # such as rf beside proba
+    elif not candidates and any_name:
         candidates = [*fitting]
-        if len(candidates) > 1 and is_wide:
-            return predictions_by_system(role, [column.name for column in candidates])
+        systems_as_columns = candidates
+    if is_wide and len(systems_as_columns) > 1:
+        return predictions_by_system(role, [column.name for column in systems_as_columns])
     return roles.take_prediction(role, candidates, fitting)
 
 

@@ -35,6 +35,7 @@ ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "targ
 # words that values per unit have no use for
 PREDICTED = frozenset(usual("predictions")["plain"])
 FORECASTERS = frozenset(usual("systems")["forecasters"])
+MODELS = FORECASTERS | {*usual("systems")["models"]}
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
@@ -126,6 +127,14 @@ class ColumnSample:
     def names_forecaster(self) -> bool:
         """True if a word of the name is a model that forecasts a series, such as AR9."""
         return any(word.rstrip("0123456789") in FORECASTERS for word in self.words)
+
+    @property
+    def names_model(self) -> bool:
+        """True if all words of the name are those of models, such as rf or random_forest_2; a tree
+        cover is a feature.
+        """
+        words = {word.rstrip("0123456789") for word in self.words} - {""}
+        return bool(words) and words <= MODELS
 
     @property
     def is_of_predictions(self) -> bool:
