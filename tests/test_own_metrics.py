@@ -105,7 +105,8 @@ def test_without_segments_no_pair_is_compared_by_slice():
         return np.where(score > 0.5, np.nan, np.abs(label - score))
 
     a = np.linspace(0.1, 0.9, 8)
-    study = ek.classification(y_true=[0, 1] * 4, y_score={"a": a, "b": 1 - a}, metrics=[part])
+    scores = {"a": a, "b": (1 - a) ** 1.1}
+    study = ek.classification(y_true=[0, 1] * 4, y_score=scores, metrics=[part])
     assert not len(study.by_segment)  # the two systems have no row in common
     with pytest.raises(InputError, match="at least one unit"):
         _ = study.comparisons
