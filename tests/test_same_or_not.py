@@ -93,7 +93,8 @@ def test_two_values_that_no_row_moves_are_told_apart_by_their_intervals(other):
     new = np.where(label == 1, 0.6 + 0.3 * rng.random(160), 0.4 * rng.random(160))
     old = 1 - new if other == "reversed" else other
     table = pd.DataFrame({"label": label, "score_new": new, "score_old": old})
-    study = classification.read(table, metrics="roc_auc,partial_auc_mcclish_10")
+    # named, as scores that sum to 1 could be those of the two classes of one system
+    study = classification.read(table, metrics="roc_auc,partial_auc_mcclish_10", systems="new,old")
     assert verdicts(study) == {"roc_auc": "better", "partial_auc_mcclish_10": "better"}
     row = study.comparisons.iloc[0]
     one, two = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import class_cells
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import RowStatistic, Statistic
+from evalkit.statistics.statistic import Difference, RowStatistic, Statistic
 from evalkit.statistics.summed import MomentStatistic
 
 STEPS = 41  # thresholds at most
@@ -188,16 +188,6 @@ class LabelsInMemory(ProblemsInMemory):
 # Rows that were read in blocks --------------------------------------------------------------------
 
 
-class PairDifference(NamedTuple):
-    """The difference of two systems over the rows on which both have a value. rows: their number,
-    or that of all units where both leave out the same rows.
-    """
-
-    value: float
-    error: float
-    rows: int
-
-
 class PairColumns(NamedTuple):
     """The position of the columns `PairSums` of a pair of systems among those of all pairs.
 
@@ -220,7 +210,7 @@ class PairColumns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfSharedRows(MomentStatistic):
+class SharedRowsStatistic(MomentStatistic):
     """A mean over rows that is undefined on some rows of some systems. Each system may leave out
     different rows.
 
@@ -232,17 +222,17 @@ class OfSharedRows(MomentStatistic):
     pair_moments: Moments
     starts: Mapping[tuple[int, int], int]
 
-    def _pair(self, other: "OfSharedRows") -> PairColumns:
+    def _pair(self, other: "SharedRowsStatistic") -> PairColumns:
         """The columns of this system and another."""
         pair = min(self.number, other.number), max(self.number, other.number)
         return PairColumns(self.starts[pair], 1.0 if self.number < other.number else -1.0)
 
-    def meets(self, other: "OfSharedRows") -> bool:
+    def overlaps(self, other: Self) -> bool:
         """True if at least one row has both values."""
         totals = PairSums(*self.pair_moments.totals[self._pair(other).all])
         return bool(totals.weight > 0)
 
-    def against(self, other: "OfSharedRows") -> PairDifference:
+    def shared_difference(self, other: Self) -> Difference:
         """The difference over the rows that have both values, and its standard error."""
         pair = self._pair(other)
         weight, difference, _ = self.pair_moments.totals[pair.all]
@@ -257,7 +247,7 @@ class OfSharedRows(MomentStatistic):
         square = max(float(form @ second @ form), 0.0)  # rounding may leave less
         kish = n if self.plain else self.freedom + 1
         value = pair.sign * float(difference / weight)
-        return PairDifference(value, Spread(n, square, kish).error, n)
+        return Difference(value, Spread(n, square, kish).error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
         """The number of units with a row that has both values; at most that many where units are
@@ -270,7 +260,7 @@ class OfSharedRows(MomentStatistic):
         columns = PairSums(*units[pair.all])
         return int(np.count_nonzero(columns.weight))
 
-    def minus(self, other: "OfSharedRows") -> Sums:
+    def term_differences(self, other: Self) -> Sums:
         """The differences by unit, over the rows that have both values, if there are few units."""
         pair = self._pair(other)
         columns = PairSums(*self.pair_moments.units[pair.all])
@@ -297,7 +287,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
             return loss
         pair_moments = self.second_summary.pair_sums[key].moments
         starts = range(0, len(pair_moments.mean), len(PairSums._fields))
-        return OfSharedRows(
+        return SharedRowsStatistic(
             chosen=chosen,
             moments=loss.moments,
             place=loss.place,

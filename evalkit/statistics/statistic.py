@@ -672,10 +672,11 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     def squares_by_class(self, other: Self) -> ClassSquares:
         """The influence on the difference by class; empty if rows are weighted or clustered."""
         kind = self.chosen.metric.kind
+        if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
+            return NO_CLASSES
         joint = self.on_joint_rows(other)
         stratum = kind.strata(joint.first.rows)
-        if self.layout is not Layout.PLAIN or stratum is None:
-            return NO_CLASSES
+        assert stratum is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(stratum, joint.square_weight * influence**2)
         # of cells the weight is their number of rows; rows of a plain layout have none

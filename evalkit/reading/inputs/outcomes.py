@@ -342,8 +342,10 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         columns = self.layouts[0].predictions.get("score", [])
         names = [column.field.column for column in columns]
+        if self.systems or len(names) != 2:
+            return
         samples = [column for column in SampledTable.of(part, {}).columns if column.name in names]
-        if self.systems or len(names) != 2 or len(samples) != 2:
+        if len(samples) != 2:
             return
         if len(part.head[names[0]]) > FEW and all_sum_to_one(samples):
             ways = [written({"score": name}) for name in names]

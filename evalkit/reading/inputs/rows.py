@@ -254,7 +254,7 @@ class RankingInput:
         ]
         return [
             *runs,
-            *map(self._judgements_part, self.judged or ()),
+            *self._judgement_parts(),
             *map(self._query_table_part, self.queries or ()),
         ]
 
@@ -400,6 +400,17 @@ class RankingInput:
             hint = roles_of.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         return mapping.resolve(needed, per_system_role="score")
+
+    def _judgement_parts(self) -> list[ListPart]:
+        """The parts of judgements. Raises InputError if some of them have grades and some have
+        none.
+        """
+        found = [self._judgements_part(part) for part in self.judged or ()]
+        graded = [piece for piece in found if piece.fields["grade"].column != ALL_RELEVANT]
+        others = [piece for piece in found if piece not in graded]
+        if graded and others:
+            raise refused(others[0].part.name, "some_grades", other=graded[0].part.name)
+        return found
 
     def _judgements_part(self, part: InputPart) -> ListPart:
         if part.layout and part.layout is not trec.QRELS:
