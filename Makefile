@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(filter-out %.pyc,$(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*))
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page test-wheel night large release lint lab outputs bench bench-guard trust clean
+.PHONY: report test test-spark test-page test-wheel night large release distribution lint lab outputs bench bench-guard trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -38,7 +38,7 @@ test-wheel: $(VENV)/.ok
 
 # What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
 # kernels, large tables, the wheel with dependencies of its own, and whether something became slower.
-night: $(VENV)/.spark large release
+night: $(VENV)/.spark large release distribution
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 	$(MAKE) bench-guard
@@ -50,6 +50,15 @@ large: $(VENV)/.ok
 # All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
 release: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py --release
+
+# Wheel and sdist as they would be published, in dist: built twice, checked. With PUBLISH=1 placeholders are errors.
+distribution: .publish/.ok
+	.publish/bin/python tests/try_distribution.py $(if $(PUBLISH),--publish)
+
+.publish/.ok: pyproject.toml
+	$(PY) -m venv .publish
+	.publish/bin/python -m pip --disable-pip-version-check install -q build hatchling pyroma twine
+	touch $@
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
@@ -64,6 +73,7 @@ lint: $(VENV)/.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/stubtest evalkit
 	@! git log --since=2026-11-25 --format=%s 2> /dev/null | LC_ALL=C.UTF-8 grep -E '.{73}' || { echo "subjects of commits have at most 72 characters" >&2; exit 1; }
 
 lab: $(VENV)/.ok

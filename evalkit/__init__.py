@@ -8,8 +8,12 @@ study.tables.estimates.to_latex() study.save("report.html")
 """
 
 from importlib import import_module
+from pathlib import Path
 
 __version__ = "0.1.0"
+
+# subpackages of the distribution `evalkit` of a package index, which installs into the same folder
+FOREIGN = ("geal", "sial")
 
 # name -> module, or module:attribute; the types are in __init__.pyi, which make outputs writes
 PUBLIC = {
@@ -55,6 +59,23 @@ PUBLIC = {
 }
 
 __all__ = sorted([*PUBLIC, "__version__"])
+
+
+def _refuse_shared_folder() -> None:
+    """Raise ImportError if another distribution has its modules in this folder too: uninstalling it
+    would delete this file.
+    """
+    folder = Path(__file__).parent
+    foreign = [name for name in FOREIGN if (folder / name).is_dir()]
+    if foreign:
+        raise ImportError(
+            f"{folder} also holds {' and '.join(foreign)} of the unrelated distribution 'evalkit': "
+            f"uninstall both with pip uninstall -y evalkit evalkit-reports, then install "
+            f"evalkit-reports again"
+        )
+
+
+_refuse_shared_folder()
 
 
 def __getattr__(name: str) -> object:

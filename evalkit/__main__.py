@@ -25,7 +25,16 @@ if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(
         0
     ]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import __version__, system
+try:
+    # the other package has no __all__
+    from evalkit import __all__ as _public, __version__  # noqa: F401
+except ImportError as error:  # installed beside the other `evalkit`, or that one was uninstalled
+    sys.exit(
+        f"evalkit: its folder is damaged by the unrelated distribution 'evalkit' ({error}); run: "
+        f"pip uninstall -y evalkit evalkit-reports, then install evalkit-reports again"
+    )
+
+from evalkit import system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 

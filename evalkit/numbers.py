@@ -67,7 +67,7 @@ def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> in
     return decimals(frame[value], frame[low], frame[high])
 
 
-def number(value: float, places: int | None = None) -> str:
+def number(value: float | None, places: int | None = None) -> str:
     """A number with this many decimals, else with three digits; with an exponent if it is very
     small or large.
 

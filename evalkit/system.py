@@ -446,7 +446,8 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
     # notebooks/ beside the package
     checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
-    paths = [str(bundled_root())] if checkout else []
+    # ipykernel removes the first path if it is the working directory, which may be the checkout
+    paths = [str(profile), str(bundled_root())] if checkout else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {
         "IPYTHONDIR": str(folder / "ipython"),

@@ -5,10 +5,12 @@ and `doctor` say.
 import hashlib
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import metadata
 from pathlib import Path
 
 import nbformat
@@ -358,9 +360,51 @@ def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch)
     assert {"ok       kernel python3", "ok       Python"} <= {
         line.split(":")[0] for line in printed.splitlines()
     }
-    monkeypatch.setattr(checks, "packages_distributions", dict)
+    monkeypatch.setattr(checks, "DISTRIBUTION", "evalkit-of-nobody")
     assert command.main(["doctor"]) == 1
-    assert "missing  evalkit: not installed" in capsys.readouterr().out
+    assert "missing  evalkit-of-nobody: not installed" in capsys.readouterr().out
+
+
+def test_doctor_has_a_purpose_for_each_extra():
+    extras = metadata(checks.DISTRIBUTION).get_all("Provides-Extra")
+    assert sorted(checks.EXTRAS) == sorted(extras)
+
+
+def test_doctor_says_how_to_install_the_package_of_an_extra(capsys, monkeypatch):
+    monkeypatch.setattr(checks, "requires", lambda name: ["nobody-has-it>=2; extra == 'excel'"])
+    assert command.main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert "optional nobody-has-it: not installed" in printed
+    assert "pip install 'evalkit-reports[excel]'" in printed
+
+
+@pytest.fixture
+def shared_folder(tmp_path):
+    """A folder that holds evalkit's first module, and a subpackage of the other `evalkit`."""
+    package = tmp_path / "evalkit"
+    (package / "geal").mkdir(parents=True)
+    shutil.copy(Path(ek.__file__), package)
+    shutil.copy(Path(command.__file__), package)
+    return tmp_path
+
+
+def test_a_folder_shared_with_the_other_evalkit_is_refused(shared_folder):
+    ended = subprocess.run(
+        [sys.executable, "-c", "import evalkit"], cwd=shared_folder, capture_output=True, text=True
+    )
+    assert "also holds geal of the unrelated distribution" in ended.stderr
+
+
+def test_the_command_says_how_to_repair_a_package_without_its_first_module(
+    shared_folder, monkeypatch
+):
+    (shared_folder / "evalkit" / "__init__.py").unlink()
+    monkeypatch.delenv("PYTHONPATH")
+    ended = subprocess.run(
+        [sys.executable, "-S", "-m", "evalkit"], cwd=shared_folder, capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert "pip uninstall -y evalkit evalkit-reports" in ended.stderr
 
 
 # Refused before anything runs ---------------------------------------------------------------------

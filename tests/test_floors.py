@@ -73,7 +73,7 @@ def imported(path: Path) -> set[str]:
                 for alias in node.names
                 if alias.name.startswith("evalkit.")
             }
-    return found - {"__version__"}
+    return found - {"__version__", "__all__"}
 
 
 def packages(path: Path) -> set[str]:

@@ -422,7 +422,8 @@ class OwnMetric(Metric):
 
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, like `ndcg@10`."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+        if not whole or k < 1:
             raise ParameterError(
                 f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got "
                 f"{k!r}"

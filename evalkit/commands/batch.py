@@ -102,10 +102,11 @@ def _names(files: Sequence[str]) -> list[str]:
     stems = [path.name.split(".")[0] for path in paths]
     if len(set(stems)) == len(stems):
         return stems
-    return [
-        "-".join([*(part for part in path.parts[:-1] if part not in ("/", "..")), path.name])
-        for path in paths
-    ]
+    return [_name_with_folders(path) for path in paths]
+
+
+def _name_with_folders(path: Path) -> str:
+    return "-".join(part for part in path.parts if part not in (path.anchor, ".."))
 
 
 # Running ------------------------------------------------------------------------------------------

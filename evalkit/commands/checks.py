@@ -2,7 +2,6 @@
 input.
 """
 
-import importlib.util
 import os
 import platform
 import re
@@ -10,14 +9,17 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import system
 from evalkit.commands import requests
 
+DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill
+# what an optional extra of the distribution is for
+EXTRAS = {"excel": "to_excel of tables", "spark": "Spark tables"}
 
 
 class Check(NamedTuple):
@@ -57,18 +59,33 @@ def _python() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    """The packages that evalkit requires, and their versions."""
-    ours = next(iter(packages_distributions().get("evalkit", ())), None)
-    if ours is None:
-        yield Check(MISSING, "evalkit", "not installed; run pip install -e . in the checkout")
+    """The packages that evalkit requires, those of its extras, and their versions."""
+    try:
+        yield Check(OK, DISTRIBUTION, version(DISTRIBUTION))
+        requirements = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        yield Check(MISSING, DISTRIBUTION, "not installed; run pip install -e . in the checkout")
         return
-    yield Check(OK, ours, version(ours))
-    for line in (line for line in requires(ours) or [] if "extra ==" not in line):
-        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
-        try:
-            yield Check(OK, name, f"{version(name)} (required: {line})")
-        except PackageNotFoundError:
-            yield Check(MISSING, name, f"not installed (required: {line})")
+    for line in requirements:
+        requirement, _, extra = line.partition("; extra == ")
+        if extra:
+            yield _extra_package(requirement, extra.strip("'\""))
+        else:
+            yield _package(requirement, MISSING, f"required: {requirement}")
+
+
+def _extra_package(requirement: str, extra: str) -> Check:
+    purpose = f"{requirement}, only for {EXTRAS[extra]}: pip install '{DISTRIBUTION}[{extra}]'"
+    return _package(requirement, OPTIONAL, purpose)
+
+
+def _package(requirement: str, lacking: str, purpose: str) -> Check:
+    """Whether the package of a requirement such as `numpy>=2.0` is installed."""
+    name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+    try:
+        return Check(OK, name, f"{version(name)} ({purpose})")
+    except PackageNotFoundError:
+        return Check(lacking, name, f"not installed ({purpose})")
 
 
 def _kernel() -> Iterator[Check]:
@@ -113,11 +130,8 @@ def _machine() -> Iterator[Check]:
     yield Check(_mark(not slow, OPTIONAL), "numpy's sort", advice if slow else system.sort_is())
 
 
-def _spark() -> Iterator[Check]:
-    """What Spark tables need."""
-    there = importlib.util.find_spec("pyspark") is not None
-    seen = version("pyspark") if there else "not installed; only for Spark tables"
-    yield Check(_mark(there, OPTIONAL), "pyspark", seen)
+def _java() -> Iterator[Check]:
+    """What Spark tables need beside the package."""
     java = shutil.which("java")
     yield Check(_mark(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 
@@ -128,7 +142,7 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
     _kernel,
     _folders,
     _machine,
-    _spark,
+    _java,
 )
 
 

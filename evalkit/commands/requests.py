@@ -47,7 +47,7 @@ def find(notebook: str, folder: Path) -> Path:
     notebooks.
     """
     notebook = ALIASES.get(notebook, notebook)
-    if notebook.endswith(".ipynb") or os.sep in notebook:
+    if notebook.endswith(".ipynb") or "/" in notebook or os.sep in notebook:
         return Path(notebook)
     path = folder / f"{notebook}.ipynb"
     if path.is_file():

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -137,7 +137,11 @@ class Figure(Displayed):
         return axes if axes.size > 1 else axes.flat[0]
 
     def save(
-        self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any
+        self,
+        path: str | PathLike[str] | IO[bytes],
+        *,
+        size: tuple[float, float] | None = None,
+        **options: Any,
     ) -> None:
         """Write the figure in the format of the path's suffix: PDF, SVG, PNG, …
 

@@ -180,9 +180,9 @@ def text(name: str, value: Any) -> str | None:
         return "None"
     if _is_nothing(value):
         return None
-    if isinstance(value, str | Real) and not isinstance(value, bool):
-        return str(value)
-    raise ParameterError(f"{name} must be one text, got {_cut(value)}")
+    if isinstance(value, bool) or not isinstance(value, str | Real):
+        raise ParameterError(f"{name} must be one text, got {_cut(value)}")
+    return str(value)
 
 
 def _is_nothing(value: Any) -> bool:

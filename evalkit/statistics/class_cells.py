@@ -384,8 +384,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
 
     def predicts_same(self, other: Self) -> bool:
         """True if both have the same table of scores, and each unit moves both alike."""
-        if self.tables is None or other.tables is None:
-            return False
+        if self.tables is None or other.tables is None:  # type: ignore[redundant-expr]
+            return False  # type: ignore[unreachable]
         if self.difference_spread(other).error != 0:
             return False
         table = self.tables.counts

@@ -169,7 +169,7 @@ def _session(where: str) -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise InputError(
-            f"{where}: pyspark must be installed to read it: pip install 'evalkit[spark]'"
+            f"{where}: pyspark must be installed to read it: pip install 'evalkit-reports[spark]'"
         ) from None
     if active := SparkSession.getActiveSession():
         return active
