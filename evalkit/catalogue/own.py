@@ -422,8 +422,7 @@ class OwnMetric(Metric):
 
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, like `ndcg@10`."""
-        whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-        if not whole or k < 1:
+        if not _is_whole(k) or k < 1:
             raise ParameterError(
                 f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got "
                 f"{k!r}"
@@ -438,6 +437,10 @@ COUNTS = ("tp", "fp", "fn", "tn")
 
 
 # Declaring ----------------------------------------------------------------------------------------
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _checked(declaring: Declaring) -> Declaring:
