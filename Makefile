@@ -47,8 +47,10 @@ night: $(VENV)/.spark large release distribution
 large: $(VENV)/.ok
 	$(BIN)/python tests/frozen/large.py compare
 
-# All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
+# The stubs against the code; all reports from the wheel, on each Python from 3.11 of this machine, and with the oldest
+# dependencies that are allowed.
 release: $(VENV)/.ok
+	@! $(BIN)/stubtest evalkit --concise --mypy-config-file tests/stubtest.ini | grep -E "^(evalkit\.\w+|error:) "
 	$(BIN)/python tests/try_wheel.py --release
 
 # Wheel and sdist as they would be published, in dist: built twice, checked. With PUBLISH=1 placeholders are errors.
@@ -73,7 +75,6 @@ lint: $(VENV)/.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	cd docs && "$(CURDIR)/$(BIN)/python" -m mypy.stubtest evalkit  # elsewhere, so that evalkit counts as installed
 	@! git log --since=2026-11-25 --format=%s 2> /dev/null | LC_ALL=C.UTF-8 grep -E '.{73}' || { echo "subjects of commits have at most 72 characters" >&2; exit 1; }
 
 lab: $(VENV)/.ok
