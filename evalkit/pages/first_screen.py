@@ -584,9 +584,9 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     shown = listed(
         (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
     )
-    power = (
-        f"True differences that these data would show with 80% power: {shown}. " if would else ""
-    )
+    over = f", adjusted over {study.family_size} pairs" if study.family_size > 1 else ""
+    power = f"True differences that these data would show with 80% power{over}: {shown}. "
+    power = power if would else ""
     if against:
         before = study.adjusted_for(study.primary)
         place = page.evidence(study)
