@@ -585,7 +585,8 @@ def fold_map(study: Validation) -> figures.Figure:
 
 def folds(study: Validation) -> figures.Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
-    frame, label = study.by_fold, study.primary.label
+    label = study.primary.label
+    frame = study.by_fold[study.by_fold["system"].isin(study.order)]
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
     low, high = study.fold_range(study.subject)
     if study.holdout:

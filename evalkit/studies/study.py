@@ -431,6 +431,13 @@ class Study(ABC):
             {name: self.estimate(self.primary, name).value for name in self.systems}, self.primary
         )
 
+    def of_systems(self, names: Sequence[str]) -> Self:
+        """This study with these systems alone, the same rows, and p adjusted over their pairs."""
+        baseline = self.settings.baseline if self.settings.baseline in names else None
+        study = replace(self, settings=replace(self.settings, baseline=baseline))
+        vars(study)["order"] = [name for name in self.order if name in names]
+        return study
+
     @frame
     def estimates(self) -> Iterator[Row]:
         """Every metric of every system, best first: value, low, high, level, n, method and the
