@@ -279,15 +279,15 @@ class Figure(Displayed):
             tried = [points for points in LETTERS if points <= most]
         for points in tried:
             paper.clear()
-            with mpl.rc_context({"font.size": points}):
-                axes = _subplots(paper, (rows, across))
-                self._draw(axes)
-                _entitle(axes, title)
-                if size is None:
-                    _make_room(axes)
-                    break
-                _say_once(axes, panels)
-                _legend_below(axes)
+            mpl.rcParams["font.size"] = points  # as long as this style lasts
+            axes = _subplots(paper, (rows, across))
+            self._draw(axes)
+            _entitle(axes, title)
+            if size is None:
+                _make_room(axes)
+                break
+            _say_once(axes, panels)
+            _legend_below(axes)
             if not crowded(paper):
                 break
         return axes.reshape(1, -1)[:, :panels]

@@ -221,18 +221,19 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     title.
     """
     systems = list(dict.fromkeys(frame["system"]))
+    frame = frame.assign(text=said(frame))  # with the digits of the table of the slices
     widest = WIDEST * letters()
     names = widest * max(len(short(name, 22)) for name in systems)
     most = int((axes.flat[0].figure.get_figwidth() - names) / axes.shape[1] / widest)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
-        for row, text in zip(part.itertuples(), said(part), strict=True):
+        for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (
                 value if np.isfinite(value) else row.value for value in (row.low, row.high)
             )
             marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
             point = ax.plot([row.value], [i], linestyle="none", **style_of(i))[0]
-            marks.series(point, row.system, [f"{row.system}, {name}: {text}"])
+            marks.series(point, row.system, [f"{row.system}, {name}: {row.text}"])
         ax.set_title(f"{wrapped(str(name), most)}\nn = {part['n'].max():,}")
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
     _lowest(axes, frame["slice"].nunique(), label)

@@ -438,7 +438,7 @@ def agreement(study: Planning) -> figures.Figure | Html:
     """
     r = {how: study.correlation(how) for how in HOW}
     caption = texts.said("interleaving.agreement", rankers=study.rankers, each=study.each)
-    titles = [f"{HOW[how]}, r\u00a0=\u00a0{r[how]:.2f}" for how in HOW]
+    titles = [f"{HOW[how]}, r\u00a0=\u00a0{number(r[how], 2)}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
     return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
