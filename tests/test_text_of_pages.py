@@ -9,6 +9,9 @@ from html.parser import HTMLParser
 import pytest
 from made_once import REPORTS, reports
 
+import evalkit as ek
+from evalkit.pages import first_screen, page as pieces
+
 BLOCKS = {"p", "div", "tr", "li", "td", "th", "text", "caption", "summary", "figcaption", "br"}
 NOT_TEXT = {"script", "style", "code", "pre"}
 SAID = ("aria-label", "title", "data-says")
@@ -107,6 +110,18 @@ def test_a_slice_has_the_digits_of_its_table_in_its_figure():
     ]
     assert len(of_figure) == 21
     assert set(of_figure) <= {*page}
+
+
+@pytest.mark.parametrize("report", ["rating", "ranking", "significance"])
+def test_the_strip_has_the_differences_of_the_tables(report):
+    study = getattr(ek, report)()
+    strip = lines_of(first_screen.strip(study).html)
+    signed = [
+        match[0] for line in strip for match in INTERVAL.finditer(line) if match[1][0] in "+−"
+    ]
+    table = " ".join(lines_of(pieces.comparisons(study).html))
+    assert len(signed) == len(study.headline)
+    assert [text for text in signed if text not in table] == []
 
 
 def test_a_change_has_the_digits_of_its_difference():
